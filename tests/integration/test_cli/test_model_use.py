@@ -180,6 +180,10 @@ def test_the_model_changes_beside_what_is_served(stack: Stack) -> None:
     status = json.loads(run(home, "status", "--json")[1])
     assert (status["query"]["model"], status["lag"], status["nats"]["writer"]["problem"]) == ("tiny", 0, "")
     assert not (home / "data/reembedding/generations").exists()
+    for command in (["status"], ["models", "list"]):
+        told = " ".join(run(home, *command)[1].split())
+        assert "left out: query adapter (`helix-lab adapter`), share of the channels" in told
+    assert "relevance" not in asked["memories"][0]
 
 
 def test_what_is_made_again_is_what_the_workers_had_made(stack: Stack) -> None:

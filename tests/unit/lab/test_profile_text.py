@@ -40,7 +40,7 @@ def test_a_missing_table_is_appended() -> None:
     )
     assert tomllib.loads(text)["fuse"] == {
         "k": 9,
-        "adaptive": {"intercept": 1.0, "coefficients": {"words": 2.0}},
+        "adaptive": {"encoder": "", "intercept": 1.0, "coefficients": {"words": 2.0}},
     }
     assert "abstained" in with_table("[abstained]\nx = 1\n", "abstain", PART, comment="new")
 
@@ -50,5 +50,5 @@ def test_the_default_profile_can_be_rewritten() -> None:
     text = (resources.files("helix_query.profile") / "helix.toml").read_text(encoding="utf-8")
     before = tomllib.loads(text)
     after = tomllib.loads(with_table(text, "abstain", Abstain(), comment="none"))
-    assert before | {"abstain": {"threshold": 0.0}} == after
+    assert before | {"abstain": {"encoder": "", "threshold": 0.0}} == after
     assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()

@@ -99,9 +99,10 @@ def calibrate_command(
     )
     models = fitted(observations, of_memories=memory_names, of_answers=answer_names)
     threshold = threshold_of(observations, models, false_abstention=false_abstention)
+    part = _part(models, threshold, evaluation)
     answers = models.answers(observations)
     found: dict[str, Any] = {
-        "abstain": _part(models, threshold).model_dump(mode="json"),
+        "abstain": part.model_dump(mode="json"),
         "held_out": figures(held),
         "held_out_threshold": rates(observations, held.answers, held.thresholds),
         "threshold": rates(observations, answers, threshold),
@@ -112,7 +113,7 @@ def calibrate_command(
         "meta": meta(evaluation),
     }
     comment = comment_of(found, [one.name for one in loaded])
-    write_table(out, start, "abstain", _part(models, threshold), comment=comment)
+    write_table(out, start, "abstain", part, comment=comment)
     if report is not None:
         report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print_summary(found, console)
@@ -172,8 +173,9 @@ def _names(text: str, kind: str) -> list[str]:
     return names
 
 
-def _part(models: Models, threshold: float) -> Abstain:
-    return Abstain(threshold=threshold, memory=models.memory, answer=models.answer)
+def _part(models: Models, threshold: float, evaluation: Evaluation) -> Abstain:
+    encoder = read_card(default_model(evaluation.models)).encoder_checksum
+    return Abstain(encoder=encoder, threshold=threshold, memory=models.memory, answer=models.answer)
 
 
 def _curve(

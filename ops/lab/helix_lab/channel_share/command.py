@@ -66,6 +66,8 @@ def share_command(
     options = Options(names, penalty)
     model = fit(curves, names=names, penalty=penalty)
     rows = assess(curves, start.fuse.adaptive, model, options)
+    encoder = read_card(default_model(evaluation.models)).encoder_checksum
+    model = model.model_copy(update={"encoder": encoder})
     found = {"adaptive": model.model_dump(mode="json"), "sets": rows, "meta": meta(evaluation)}
     write_table(out, start, "fuse.adaptive", model, comment=_comment(rows, penalty))
     if report is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -83,7 +84,8 @@ def relations_command(
     _print_classes(console, near, {one.data.name: model for one, _ in near})
     _print_time(console, prepared, model)
     if out is not None:
-        out.write_text(model_text(model, HEAD), encoding="utf-8")
+        named = replace(model, encoder=read_card(folder).encoder_checksum)
+        out.write_text(model_text(named, HEAD), encoding="utf-8")
         console.print(f"written: {out}")
 
 

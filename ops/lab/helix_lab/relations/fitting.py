@@ -113,6 +113,7 @@ def fitted(seen: Observations, **thresholds: float) -> RelationModel:
     return RelationModel(
         np.stack([column[:-1] for column in columns], axis=1),
         np.array([column[-1] for column in columns]),
+        encoder="",
         **thresholds,
     )
 
@@ -156,6 +157,7 @@ def left_out(
 def model_text(model: RelationModel, head: str) -> str:
     """The model as TOML."""
     tables: dict[str, Any] = {
+        "encoder": model.encoder,
         "link": model.link,
         "relate": model.relate,
         "repeat": model.repeat,

@@ -18,7 +18,13 @@ from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Nats, 
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.terminal import stdout
 from helix_cli.stack.home import HomeFolder
-from helix_shared.encoders.model import load_card, load_reranker_card, read_card, read_reranker_card
+from helix_shared.encoders.model import (
+    ModelCard,
+    load_card,
+    load_reranker_card,
+    read_card,
+    read_reranker_card,
+)
 from helix_shared.encoders.store import BGE_SMALL, default_model, model_folders, reranker_folders
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
@@ -47,6 +53,9 @@ def list_command(home: Home = DEFAULT_HOME, as_json: AsJson = False) -> None:
     elif rows:
         stdout().print(_table(rows))
         _print_default(root)
+        for row in rows:
+            for line in row.get("fitted_elsewhere", ()):
+                typer.echo(line)
     else:
         typer.echo(f"no models under {root}: run `helix models build`")
 
@@ -170,11 +179,20 @@ def _row(folder: Path, kind: Kind, *, is_default: bool = False) -> dict[str, Any
         row |= card.model_dump() | {"checksum": card.checksum, "size_bytes": _size_bytes(folder)}
         if kind is Kind.RERANKER:
             load_reranker_card(folder)
-        elif not load_card(folder).makes_codes:
-            row["state"] = "incomplete: run `helix models build`"
+        else:
+            row |= _of_encoder(load_card(folder))
     except CorruptArtifactError as error:
         row["state"] = f"corrupt: {error}"
     return row
+
+
+def _of_encoder(card: ModelCard) -> dict[str, Any]:
+    from helix_cli.commands.common.fitted_lines import fitted_elsewhere  # noqa: PLC0415  slow to import
+
+    found: dict[str, Any] = {"fitted_elsewhere": fitted_elsewhere(card).lines(card.name)}
+    if not card.makes_codes:
+        found["state"] = "incomplete: run `helix models build`"
+    return found
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -25,6 +25,8 @@ from helix_cli.stack.home import HomeFolder
 from helix_memory import subjects
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import folder_with_checksum
 from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
@@ -130,7 +132,7 @@ def status_command(
         added = {} if measured is None else asdict(measured)
         typer.echo(json.dumps(summary(broker, service) | added, indent=2))
     else:
-        _print(broker, service)
+        _print(broker, service, _fitted_elsewhere(service, models or folder.models))
         if measured is not None:
             stdout().print(plain(deep_lines(measured)))
     if broker.problem or service.problem or not broker.writer.writes:
@@ -210,7 +212,17 @@ def _dead_letters(broker: BrokerStatus) -> int | None:
     return None if row is None else row.messages
 
 
-def _print(broker: BrokerStatus, service: QueryStatus) -> None:
+def _fitted_elsewhere(service: QueryStatus, models: Path) -> list[str]:
+    """What was fitted for another model than the one of the generation, where that is installed here."""
+    folder = folder_with_checksum(models, service.model_checksum) if service.model_checksum else None
+    if folder is None:
+        return []
+    from helix_cli.commands.common.fitted_lines import fitted_elsewhere  # noqa: PLC0415  slow to import
+
+    return fitted_elsewhere(read_card(folder)).lines("model")
+
+
+def _print(broker: BrokerStatus, service: QueryStatus, fitted: list[str]) -> None:
     console = stdout()
     console.print(plain(f"nats   {broker.url}  {broker.problem or 'ok'}"))
     if broker.streams:
@@ -223,7 +235,7 @@ def _print(broker: BrokerStatus, service: QueryStatus) -> None:
         console.print(plain(f"llm    {broker.endpoint or 'provisioned, nothing asked yet'}"))
     console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
     if not service.problem:
-        console.print(plain(_served(service)))
+        console.print(plain("\n".join([_served(service), *(f"       {line}" for line in fitted)])))
         for model, profiles in service.cross_encoders.items():
             console.print(plain(f"       cross-encoder {model} on in {', '.join(profiles)}"))
     behind = lag(broker, service)

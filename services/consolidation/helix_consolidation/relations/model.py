@@ -37,6 +37,8 @@ class RelationModel:
     """From here on a DUPLICATE counts as the same statement."""
     close: float
     """From here on an UPDATES closes the older statement, where the rules allow it."""
+    encoder: str = ""
+    """`ModelCard.encoder_checksum` of the encoder whose cosines it was fitted to. Others use it, too."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> RelationModel:
@@ -52,7 +54,11 @@ class RelationModel:
             return cls(
                 np.array([[float(table[name]) for table in tables] for name in NAMES]),
                 np.array([float(table["intercept"]) for table in tables]),
-                *(float(values[name]) for name in ("link", "relate", "repeat", "close")),
+                link=float(values["link"]),
+                relate=float(values["relate"]),
+                repeat=float(values["repeat"]),
+                close=float(values["close"]),
+                encoder=str(values["encoder"]),
             )
         except KeyError as missing:
             raise CorruptArtifactError(f"{MODEL_FILE} has no {missing}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +10,7 @@ from helix_shared.encoders.query_adapter import QueryAdapter
 
 if TYPE_CHECKING:
     from helix_shared.encoders.encoder import Encoder
+    from helix_shared.encoders.model import ModelCard
 
 ADAPTER_FILE: Final = "query_adapter.npz"
 
@@ -21,11 +23,24 @@ def adapter_for(encoder: Encoder) -> QueryAdapter | None:
     """
     checksum = encoder.card.checksum
     if checksum not in _OF_MODELS:
-        found = QueryAdapter.load(resources.files("helix_query.profile") / ADAPTER_FILE)
+        found = _load()
         is_fitted = found.encoder == encoder.card.encoder_checksum
         matrix = encoder.required_projection().matrix if is_fitted else None
         _OF_MODELS[checksum] = None if matrix is None else found.for_projection(matrix)
     return _OF_MODELS[checksum]
+
+
+def is_adapter_for(card: ModelCard) -> bool:
+    """Whether the query adapter was fitted for this encoder.
+
+    Raises: as `adapter_for`.
+    """
+    return _load().encoder == card.encoder_checksum
+
+
+@cache
+def _load() -> QueryAdapter:
+    return QueryAdapter.load(resources.files("helix_query.profile") / ADAPTER_FILE)
 
 
 _OF_MODELS: Final[dict[str, QueryAdapter | None]] = {}

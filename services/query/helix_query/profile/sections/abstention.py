@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from helix_query.profile.sections.section import Section
+from helix_query.profile.sections.section import FITTED_FOR, FittedFor, Section
 
 MemoryFeature = Literal[
     "cosine", "lexical", "relative_score", "reciprocal_rank", "mass", "in_both_channels", "size"
@@ -56,6 +56,7 @@ class AnswerModel(Section):
 class Abstain(Section):
     """Stage 7c: the models, and the probability below which nothing is packed."""
 
+    encoder: FittedFor = Field(default="", description=FITTED_FOR)
     threshold: float = Field(
         default=0.0,
         ge=0,

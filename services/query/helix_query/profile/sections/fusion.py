@@ -11,9 +11,11 @@ from helix_query.profile.intent import Intent, of_intents
 from helix_query.profile.sections.section import (
     CHANNEL_NAMES,
     DENSE,
+    FITTED_FOR,
     LEXICAL,
     Channel,
     Factor,
+    FittedFor,
     Section,
     Share,
 )
@@ -43,6 +45,7 @@ class Adaptive(Section):
     `stages.adaptive_weights` defines the features.
     """
 
+    encoder: FittedFor = Field(default="", description=FITTED_FOR)
     intercept: float = Field(ge=-100, le=100, description="log odds of the share where all features are 0")
     coefficients: dict[Feature, Annotated[float, Field(ge=-100, le=100)]] = Field(
         min_length=1, description="log odds by feature; 0 for a feature that is not named"

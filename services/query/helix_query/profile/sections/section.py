@@ -25,3 +25,8 @@ class Section(BaseModel):
     """Frozen; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+FittedFor = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
+"""`ModelCard.encoder_checksum` of the encoder whose cosines constants were fitted to; empty: any."""
+FITTED_FOR: Final = "encoder_checksum of the model it was fitted for; left out with another one; empty: any"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.profile.fitted import serves
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Retrieved, bit_of
@@ -55,9 +56,11 @@ def abstain(
     retrieved: Retrieved,
     route: Route,
 ) -> RelevanceEstimate | None:
-    """How likely the rows answer; None where the profile has no model or a channel is missing."""
+    """How likely the rows answer; None without a model for the encoder, or where a channel is missing."""
     constants = context.profile.abstain
     if constants.memory is None and constants.answer is None:
+        return None
+    if not serves(constants.encoder, context.snapshot.encoder.card):
         return None
     asked, order = context.query_words.value, np.argsort(candidates.ordinals)
     ordinals = np.array([found.row["ordinal"] for found in rows], np.int64)
@@ -74,7 +77,11 @@ def abstain(
         intents=route.intents,
         visible=context.generation.lexicon.scopes(context.query.selection).memories,
     )
-    return None if found is None else estimate(found, **dict(constants))
+    return (
+        None
+        if found is None
+        else estimate(found, memory=constants.memory, answer=constants.answer, threshold=constants.threshold)
+    )
 
 
 def answer_features(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.memory_types import MEMORY_TYPES
+from helix_query.profile.fitted import serves
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_shared.artifacts.lexicon.reader import exact_words_of, words_of
@@ -20,6 +21,7 @@ from helix_shared.artifacts.lexicon.reader import exact_words_of, words_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.profile.sections.fusion import Feature
     from helix_query.recall.candidates import Retrieved, Route
     from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.hits import Hits
@@ -41,16 +43,18 @@ def adaptive_weights(
 ) -> Mapping[str, float]:
     """Weight of each channel; an adaptive profile redistributes the sum of the dense and lexical weights.
 
-    `ordinals` are all candidates, ascending; `cosines` their exact ones.
+    With another encoder than the one it was fitted for, it does not. `ordinals` are all candidates,
+    ascending; `cosines` their exact ones.
     """
     constants = context.profile.fuse
     weights: dict[str, float] = dict(constants.weights_for(route.intents).items())
-    if constants.adaptive is None:
+    fitted = constants.adaptive
+    if fitted is None or not serves(fitted.encoder, context.snapshot.encoder.card):
         return weights
     found = share_features(context, retrieved, route, ordinals, cosines)
     if found is None:
         return weights
-    share = dense_share(found, **constants.adaptive.model_dump())
+    share = dense_share(found, intercept=fitted.intercept, coefficients=fitted.coefficients)
     whole = weights[DENSE] + weights[LEXICAL]
     return weights | {DENSE: share * whole, LEXICAL: (1.0 - share) * whole}
 
@@ -85,7 +89,9 @@ def share_features(
     )
 
 
-def dense_share(values: Mapping[str, float], *, intercept: float, coefficients: Mapping[str, float]) -> float:
+def dense_share(
+    values: Mapping[str, float], *, intercept: float, coefficients: Mapping[Feature, float]
+) -> float:
     """Share of the dense list in the fusion, between 0 and 1: sigmoid(intercept + sum of products)."""
     logit = intercept + sum(coefficients[name] * values[name] for name in coefficients)
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))
