@@ -121,12 +121,17 @@ class Helix(Remembering):
         *,
         helpful: Iterable[MemoryRef] = (),
         unhelpful: Iterable[MemoryRef] = (),
+        query: str = "",
         **options: Unpack[WriteOptions],
     ) -> Written:
-        """Say which recalled memories helped and which did not; at least one."""
+        """Say which recalled memories helped and which did not; at least one.
+
+        With `query`, the log keeps the question, so that the tenant's words can be learned from it.
+        """
         fields = {
             "helpful": list(map(messages.id_of, helpful)),
             "unhelpful": list(map(messages.id_of, unhelpful)),
+            "query": query,
         }
         return self._act("feedback", {**fields, **options})
 

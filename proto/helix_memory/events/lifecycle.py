@@ -69,7 +69,11 @@ class UndoEvent(EventBase):
 
 
 class FeedbackEvent(EventBase):
-    """Which served memories helped and which did not. It applies to the same memories as `forget`."""
+    """Which served memories helped and which did not. It applies to the same memories as `forget`.
+
+    The question is kept where its publisher states it, and nowhere else: the query service records none. The
+    lab learns from it what the words of the tenant mean. Leave it out if the log must not hold it.
+    """
 
     kind: Literal["feedback"] = "feedback"
     helpful: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
@@ -77,6 +81,9 @@ class FeedbackEvent(EventBase):
     )
     unhelpful: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
         default_factory=list, description="Served memories that did not help."
+    )
+    query: Annotated[str, Field(max_length=limits.QUERY_CHARACTERS)] = Field(
+        default="", description="Question that the memories were served for; empty: it is not kept."
     )
 
     @model_validator(mode="after")

@@ -52,7 +52,7 @@ def score(run: Run, data: EvaluationSet) -> Scores:
     check_run(run, data)
     answers = run.by_question
     relevant = {question.id: data.relevant[question.id] for question in data.answerable}
-    scores = _scores({name: answers[name].ranking for name in relevant}, relevant)
+    scores = ranking_scores({name: answers[name].ranking for name in relevant}, relevant)
     for name, superseded in data.stale.items():
         if superseded and name in scores:
             scores[name] |= _stale(answers[name].ranking, relevant[name], superseded)
@@ -74,7 +74,7 @@ def score_sessions(run: Run, data: EvaluationSet) -> Scores:
     judged = [question.id for question in data.questions if data.sessions.get(question.id)]
     relevant = {name: dict.fromkeys(sorted(data.sessions[name]), 1.0) for name in judged}
     rankings = {name: tuple(dict.fromkeys(home[found] for found in answers[name].ranking)) for name in judged}
-    return _scores(rankings, relevant)
+    return ranking_scores(rankings, relevant)
 
 
 def mean(scores: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
@@ -117,8 +117,13 @@ def _check_ranking(ranking: Sequence[str], documents: set[str], place: str) -> N
         raise InvalidInputError(place, f"ranks {min(distinct - documents)!r}, which is not in the corpus")
 
 
-def _scores(rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, Mapping[str, float]]) -> Scores:
-    """All metrics but Stale; one call of ir-measures for all questions, which scores an empty ranking 0."""
+def ranking_scores(
+    rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, Mapping[str, float]]
+) -> Scores:
+    """All metrics but Stale, by question; `relevant` has the gain of each document.
+
+    One call of ir-measures for all questions, which scores an empty ranking 0.
+    """
     measures = _measures()
     gains = {name: _whole(judged) for name, judged in relevant.items()}
     found = {name: _descending(ranking[:DEPTH]) for name, ranking in rankings.items()}

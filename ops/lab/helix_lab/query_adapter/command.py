@@ -1,7 +1,8 @@
-"""`helix-lab adapter`: fits the query adapter and writes its file.
+"""`helix-lab adapter`: fits the query adapter of the package, or with `--from-feedback` that of one tenant.
 
-It is fitted to a set of our own, so that all others judge it: their questions are as new to it as those of a
-user. What it does to whole recalls is shown by `helix-lab eval` with and without `embed.adapted`.
+That of the package is fitted to a set of our own, so that all others judge it: their questions are as new to
+it as those of a user. What it does to whole recalls is shown by `helix-lab eval` with and without
+`embed.adapted`.
 """
 
 from __future__ import annotations
@@ -17,18 +18,28 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from helix_cli.clients.broker import run_async
+from helix_cli.commands.common import options
+from helix_cli.stack.addresses import Server, nats_server
+from helix_cli.stack.home import HomeFolder
 from helix_lab.evaluate import Evaluation, opened, progress_bar
+from helix_lab.query_adapter.feedback import read_feedback
 from helix_lab.query_adapter.fit import AT_ONCE, fit
+from helix_lab.query_adapter.from_feedback import MOST, learn
 from helix_lab.query_adapter.observations import Observation, observations
+from helix_lab.query_adapter.tenant import open_tenant
+from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
 from helix_lab.sets.cached_corpus import CachedCorpus
 from helix_lab.sets.data import MONTHS, EvaluationSet
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
+from helix_shared.artifacts.learned_adapters import publish_learned, remove_learned
 from helix_shared.encoders.model import PROJECTION_FILE, read_card
 from helix_shared.encoders.query_adapter import QueryAdapter
 from helix_shared.encoders.store import default_model
 from helix_shared.encoders.token_codes import TokenProjection
+from helix_shared.errors import InvalidInputError, TemporaryError
 
 PIPED_WIDTH: Final = 140
 FIRST: Final = 10
@@ -36,18 +47,46 @@ FOLDS: Final = 4
 
 
 def adapter_command(
-    data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
-    out: Annotated[Path, typer.Option(help="The file of the adapter (.npz).")],
+    data: Annotated[Path | None, typer.Option(help="Folder of the development sets.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file of the adapter (.npz).")] = None,
     sets: Annotated[str, typer.Option(help="Set names that it is fitted to, comma between.")] = MONTHS,
     judged: Annotated[str, typer.Option(help="Other sets that judge it, comma between.")] = "",
     profile: Annotated[str, typer.Option(help="The ranking profile that asks.")] = "helix",
     corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
     profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    *,
+    from_feedback: Annotated[
+        bool,
+        typer.Option("--from-feedback", help="Fit the adapter of --tenant to its feedback, and serve it."),
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="--from-feedback: remove the tenant's adapter instead.")
+    ] = False,
+    models: Annotated[
+        Path | None, typer.Option(help="--from-feedback: folder of the models; by default home/models.")
+    ] = None,
+    tenant: options.Tenant = "",
+    home: options.Home = options.DEFAULT_HOME,
+    nats: options.Nats = "",
 ) -> None:
-    """Fit how questions are moved towards what answers them, and judge it on tenants and sets left out."""
-    evaluation = in_process(profiles_dir)
+    """Fit how questions are moved towards what answers them, and judge it on questions left out."""
     console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    if from_feedback:
+        if not tenant:
+            raise InvalidInputError("--tenant", "must name the tenant whose feedback is learned from")
+        where = HomeFolder.at(home)
+        if remove:
+            found = remove_learned(where.data, tenant)
+            console.print(f"{tenant}: {'removed' if found else 'has no adapter of its own'}", markup=False)
+        else:
+            with profile_folder(profiles_dir) as profiles:
+                asking = next(iter(chosen(profile, profiles).values()))
+            _learn(where.data, models or where.models, tenant, asking, nats_server(nats, home), console)
+        return
+    if data is None or out is None:
+        raise InvalidInputError("--data, --out", "must be given, or --from-feedback")
+    evaluation = in_process(profiles_dir)
     start = with_constants(the_profile(profile, evaluation), {"embed.adapted": False})
     loaded = load_answerable(data, sets, corpus_from, limit)
     others = load_answerable(data, judged, corpus_from, limit) if judged else []
@@ -71,6 +110,21 @@ def adapter_command(
         table.add_row(other.name, _mean(_recalls(some)), "-", _mean(_recalls(some, adapter)))
     console.print(table)
     console.print(f"written: {out}", markup=False)
+
+
+def _learn(
+    data: Path, models: Path, tenant: str, asking: RankingProfile, server: Server, console: Console
+) -> None:
+    """Fit the adapter of a tenant and publish it; the query service serves it from the next recall on."""
+    with open_tenant(data, models, tenant, asking) as corpus:
+        learned = learn(corpus, run_async(read_feedback(server, tenant, most=MOST)), console)
+    card = publish_learned(data, learned.adapter.save, learned.card, learned.memories)
+    with open_tenant(data, models, tenant, asking) as corpus:
+        later = run_async(read_feedback(server, tenant))
+        if not corpus.holds(learned.memories) or not learned.is_asked_by(later):
+            remove_learned(data, tenant)
+            raise TemporaryError("something that it was fitted with was erased meanwhile; fit again")
+    console.print(f"{tenant}: adapter {card.number} of {card.questions} questions is served", markup=False)
 
 
 def _observed(

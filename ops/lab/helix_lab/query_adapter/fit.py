@@ -2,12 +2,14 @@
 
 For every question two losses of the kind -log(probability of the relevant), one over cosines and one over
 late interactions, both times `SHARPNESS`. Matrices begin with zeros and few rounds are made: on questions
-that were left out, further rounds bring nothing (ops/decisions/0053).
+that were left out, further rounds bring nothing (ops/decisions/0053). A fit to the feedback of a tenant
+begins with the adapter of the package instead (0063).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -23,16 +25,28 @@ ROUNDS: Final = 6
 AT_ONCE: Final = 32
 """Questions between two steps."""
 STEP: Final = 2e-4
-"""Step of the first round; it falls evenly to 0."""
+"""First step; steps fall evenly to 0."""
 SEED: Final = 0
 _MOMENTUM, _SQUARES, _LEAST = 0.9, 0.999, 1e-8
 _ROOT_BITS: Final = np.float32(np.sqrt(CODE_BITS))
 
 
-def fit(encoder: str, projection: Floats, seen: Sequence[Observation]) -> QueryAdapter:
+def fit(
+    encoder: str,
+    projection: Floats,
+    seen: Sequence[Observation],
+    *,
+    start: QueryAdapter | None = None,
+    steps: int | None = None,
+    size: float = STEP,
+    with_states: bool = True,
+) -> QueryAdapter:
     """The adapter of these questions, for the model of this checksum (`ModelCard.encoder_checksum`).
 
-    `projection` [d, CODE_BITS] is that of the observed states.
+    `projection` [d, CODE_BITS] is that of the observed states and of `start`, with which the fit begins;
+    without it that is zeros. `steps` are of `AT_ONCE` questions each, by default those of `ROUNDS` rounds;
+    the first has `size`. Together they bound how far the fit can go. The two matrices do not depend on each
+    other: without `with_states` that of the vector is the same, and that of the states stays as it was.
 
     Raises:
         InvalidInputError: there are fewer than `AT_ONCE` questions.
@@ -40,29 +54,40 @@ def fit(encoder: str, projection: Floats, seen: Sequence[Observation]) -> QueryA
     if len(seen) < AT_ONCE:
         raise InvalidInputError("sets", f"have {len(seen)} answered questions, a fit needs {AT_ONCE}")
     dimensions = len(seen[0].vector)
-    steps = [_Adam((dimensions, dimensions)), _Adam((CODE_BITS, CODE_BITS))]
-    order, count, done = np.random.default_rng(SEED), ROUNDS * (len(seen) // AT_ONCE), 0
-    for _ in range(ROUNDS):
-        places = order.permutation(len(seen))
-        for start in range(0, len(seen) - AT_ONCE + 1, AT_ONCE):
-            some = [seen[place] for place in places[start : start + AT_ONCE].tolist()]
-            slopes = [np.zeros_like(one.values) for one in steps]
-            for one in some:
-                slopes[0] += vector_slope(one, steps[0].values)
-                slopes[1] += states_slope(one, steps[1].values)
-            for adam, slope in zip(steps, slopes, strict=True):
-                adam.step(slope / np.float32(AT_ONCE), STEP * (1.0 - done / count))
-            done += 1
-    return QueryAdapter(encoder, steps[0].values, steps[1].values, projection)
+    zeros = [np.zeros((size, size), np.float32) for size in (dimensions, CODE_BITS)]
+    vector, states = (_Adam(one) for one in (zeros if start is None else (start.of_vector, start.of_states)))
+    count = ROUNDS * (len(seen) // AT_ONCE) if steps is None else steps
+    for done, places in enumerate(islice(_batches(len(seen)), count)):
+        some = [seen[place] for place in places]
+        falling = size * (1.0 - done / count)
+        vector.step(vectors_slope(some, vector.values) / np.float32(AT_ONCE), falling)
+        if with_states:
+            slopes = sum((states_slope(one, states.values) for one in some), np.zeros_like(states.values))
+            states.step(slopes / np.float32(AT_ONCE), falling)
+    return QueryAdapter(encoder, vector.values, states.values, projection)
 
 
-def vector_slope(one: Observation, of_vector: Floats) -> Floats:
-    """Derivative [d, d] of the loss over cosines by the adapter's matrix."""
-    moved = one.vector + one.vector @ of_vector
-    length = np.linalg.norm(moved)
-    unit = moved / length
-    slope = _slope(one.memories @ unit, one.is_relevant) @ one.memories
-    return np.outer(one.vector, (slope - unit * (unit @ slope)) / length)
+def _batches(questions: int) -> Iterator[list[int]]:
+    """Places of `AT_ONCE` questions at a time; each round in another order, without what is left over."""
+    order = np.random.default_rng(SEED)
+    while True:
+        places = order.permutation(questions).tolist()
+        for first in range(0, questions - AT_ONCE + 1, AT_ONCE):
+            yield places[first : first + AT_ONCE]
+
+
+def vectors_slope(some: Sequence[Observation], of_vector: Floats) -> Floats:
+    """Derivative [d, d] of the sum of the losses over cosines by the adapter's matrix."""
+    vectors = np.stack([one.vector for one in some])
+    moved = vectors + vectors @ of_vector
+    slopes = np.empty_like(moved)
+    for place, one in enumerate(some):
+        length = np.linalg.norm(moved[place])
+        unit = moved[place] / length
+        slope = _slope(one.memories @ unit, one.is_relevant) @ one.memories
+        slopes[place] = (slope - unit * (unit @ slope)) / length
+    found: Floats = vectors.T @ slopes
+    return found
 
 
 def states_slope(one: Observation, of_states: Floats) -> Floats:
@@ -105,11 +130,11 @@ def _nearest(similarity: Floats, ends: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class _Adam:
-    """Values that begin with zeros, and the moments of their slopes."""
+    """Values that begin with `start`, and the moments of their slopes."""
 
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.values = np.zeros(shape, np.float32)
-        self._mean, self._square, self._count = np.zeros(shape), np.zeros(shape), 0
+    def __init__(self, start: Floats) -> None:
+        self.values = start.copy()
+        self._mean, self._square, self._count = np.zeros(start.shape), np.zeros(start.shape), 0
 
     def step(self, slope: Floats, size: float) -> None:
         """Go `size` against the slope."""

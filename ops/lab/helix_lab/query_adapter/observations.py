@@ -18,9 +18,11 @@ from helix_shared.encoders.token_codes import CODE_BITS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from helix_lab.sets.cached_corpus import CachedCorpus, Found
+    from helix_lab.sets.cached_corpus import CachedCorpus
     from helix_lab.sets.data import EvaluationSet
     from helix_query.profile.profile import RankingProfile
+    from helix_query.recall.context import RecallContext
+    from helix_shared.encoders.token_codes import QueryTokens
 
 COMPARED: Final = 30
 """Candidates whose tokens are compared, nearest first; a recall compares 50."""
@@ -63,23 +65,34 @@ def observations(corpus: CachedCorpus, data: EvaluationSet, profile: RankingProf
     for question in data.answerable:
         found = corpus.found(profile, question)
         if found is not None:
-            one = _observation(data.name, question.tenant, found, {*data.relevant[question.id]})
+            relevant = data.relevant[question.id]
+            answers = np.array([document in relevant for document in found.documents], np.bool_)
+            one = observation(
+                data.name, question.tenant, found.context, found.embedded.tokens, found.ordinals, answers
+            )
             if one is not None:
                 yield one
 
 
-def _observation(name: str, tenant: str, found: Found, relevant: set[str]) -> Observation | None:
-    signals, tokens = found.context.generation.signals, found.embedded.tokens
-    answers = np.array([document in relevant for document in found.documents], np.bool_)
+def observation(
+    name: str,
+    tenant: str,
+    context: RecallContext,
+    tokens: QueryTokens | None,
+    ordinals: NDArray[np.int64],
+    answers: NDArray[np.bool_],
+) -> Observation | None:
+    """A question with its candidates, of which `answers` are relevant; None: there is nothing to compare."""
+    signals = context.generation.signals
     if tokens is None or not answers.any() or answers.all():
         return None
-    memories = signals.vectors(found.ordinals)
-    words, rows, word_of_state = asked_words(found.context, tokens)
+    memories = signals.vectors(ordinals)
+    words, rows, word_of_state = asked_words(context, tokens)
     pieces = np.bincount(word_of_state, minlength=len(words))
     weights = (np.array([*words.values()]) / np.maximum(pieces, 1))[word_of_state]
     order = np.argsort(-(memories @ tokens.vector), kind="stable")
     nearest = np.union1d(order[:COMPARED], np.flatnonzero(answers))
-    codes, ends = signals.token_codes(found.ordinals[nearest])
+    codes, ends = signals.token_codes(ordinals[nearest])
     filled = np.diff(ends, prepend=0) > 0
     return Observation(
         name,

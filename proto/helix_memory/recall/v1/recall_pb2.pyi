@@ -1568,6 +1568,7 @@ class Explanation(_message.Message):
     THRESHOLD_ON_RELEVANCE_FIELD_NUMBER: _builtins.int
     WITHHELD_FIELD_NUMBER: _builtins.int
     GRAPH_METHOD_FIELD_NUMBER: _builtins.int
+    QUERY_ADAPTER_FIELD_NUMBER: _builtins.int
     dense_share: _builtins.float
     """Weight of the dense list as share of dense and lexical, 0 to 1; absent: one of them is missing."""
     threshold: _builtins.float
@@ -1582,6 +1583,10 @@ class Explanation(_message.Message):
     """How the graph was searched: pagerank or walk (at most two hops); empty: not at all. It is walk in place of
     the profile's pagerank if the graph was too dense.
     """
+    query_adapter: _builtins.str
+    """The query adapter that moved the question: package, or learned and its number (learned 3), which was fitted to
+    the feedback of the tenant; empty: none. Cosines are of the moved question.
+    """
     @_builtins.property
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Candidate]:
         """All candidates, best score first; those below the threshold at the end."""
@@ -1595,10 +1600,11 @@ class Explanation(_message.Message):
         threshold_on_relevance: _builtins.bool = ...,
         withheld: _builtins.int = ...,
         graph_method: _builtins.str = ...,
+        query_adapter: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "dense_share", b"dense_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "graph_method", b"graph_method", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "graph_method", b"graph_method", "query_adapter", b"query_adapter", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dense_share: _TypeAlias = _typing.Literal["dense_share"]  # noqa: Y015
     _WhichOneofArgType__dense_share: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share"]  # noqa: Y015
@@ -2348,6 +2354,7 @@ class GetStatusResponse(_message.Message):
     ACCESSES_FIELD_NUMBER: _builtins.int
     DECAYED_FIELD_NUMBER: _builtins.int
     CROSS_ENCODERS_FIELD_NUMBER: _builtins.int
+    LEARNED_ADAPTERS_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     """Loaded generation; 0 while there is none."""
     applied_sequence: _builtins.int
@@ -2384,6 +2391,10 @@ class GetStatusResponse(_message.Message):
     def cross_encoders(self) -> _containers.RepeatedCompositeFieldContainer[Global___LoadedCrossEncoder]:
         """Cross-encoders that ranking profiles name; empty: none is on."""
 
+    @_builtins.property
+    def learned_adapters(self) -> Global___LearnedAdapterStatus:
+        """Query adapters that were fitted to the feedback of single tenants; absent: there are none."""
+
     def __init__(
         self,
         *,
@@ -2401,14 +2412,41 @@ class GetStatusResponse(_message.Message):
         accesses: Global___AccessStatus | None = ...,
         decayed: _builtins.int = ...,
         cross_encoders: _abc.Iterable[Global___LoadedCrossEncoder] | None = ...,
+        learned_adapters: Global___LearnedAdapterStatus | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "published_at", b"published_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "learned_adapters", b"learned_adapters", "published_at", b"published_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "cross_encoders", b"cross_encoders", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "cross_encoders", b"cross_encoders", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "learned_adapters", b"learned_adapters", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStatusResponse: _TypeAlias = GetStatusResponse  # noqa: Y015
+
+@_typing.final
+class LearnedAdapterStatus(_message.Message):
+    """Query adapters of single tenants in the data folder."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FITTING_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
+    fitting: _builtins.int
+    """Number of those that fit the model of the generation, 0 and up."""
+    refused: _builtins.int
+    """Number of those that are not used: of another model, or damaged, 0 and up."""
+    def __init__(
+        self,
+        *,
+        fitting: _builtins.int = ...,
+        refused: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fitting", b"fitting", "refused", b"refused"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LearnedAdapterStatus: _TypeAlias = LearnedAdapterStatus  # noqa: Y015
 
 @_typing.final
 class LoadedCrossEncoder(_message.Message):

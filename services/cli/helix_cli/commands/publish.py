@@ -40,7 +40,7 @@ NEEDED: Final = {
     "erase": _SELECTED,
     "undo": "the memory whose relations are taken back: --set memory_id=ID",
     "correct": "the memory and its new text: --set memory_id=ID --text TEXT",
-    "feedback": "ids in helpful or unhelpful, e.g. --set 'helpful=[\"ID\"]'",
+    "feedback": "ids in helpful or unhelpful, e.g. --set 'helpful=[\"ID\"]' --set query=QUESTION",
     "session": "the session and its phase, started or ended: --session s1 --set phase=started",
 }
 """What an event about existing memories or a session cannot do without, by kind."""

@@ -74,6 +74,14 @@ class AccessStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class LearnedAdapterStatus:
+    """Query adapters of single tenants: those that fit the model, and those that are not used."""
+
+    fitting: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStatus:
     """Status of the query service; `problem` is empty when it answers."""
 
@@ -95,6 +103,8 @@ class QueryStatus:
     """None: they are not recorded."""
     cross_encoders: dict[str, list[str]] = field(default_factory=dict)
     """Ranking profiles by the loaded cross-encoder that they name; empty: none is on."""
+    learned_adapters: LearnedAdapterStatus | None = None
+    """None: there are none."""
 
 
 @app.command(help=help_text("status", HELP))
@@ -192,6 +202,9 @@ def query_status(server: Server, *, now: datetime) -> QueryStatus:
         if reply.HasField("accesses")
         else None,
         cross_encoders={one.model: list(one.ranking_profiles) for one in reply.cross_encoders},
+        learned_adapters=LearnedAdapterStatus(reply.learned_adapters.fitting, reply.learned_adapters.refused)
+        if reply.HasField("learned_adapters")
+        else None,
     )
 
 
@@ -255,8 +268,16 @@ def _served(service: QueryStatus) -> str:
     return (
         f"       generation {service.generation}{age}, applied to sequence {service.applied_sequence}\n"
         f"       {service.memories} memories{decayed}, {service.entities} entities, {service.edges} edges\n"
-        f"       model {service.model} ({service.model_checksum[:12]})"
+        f"       model {service.model} ({service.model_checksum[:12]}){_learned(service.learned_adapters)}"
     )
+
+
+def _learned(status: LearnedAdapterStatus | None) -> str:
+    """A line about learned adapters; empty if there are none."""
+    if status is None:
+        return ""
+    refused = f", {status.refused} not used: of another model, or damaged" if status.refused else ""
+    return f"\n       {status.fitting} learned query adapters{refused}"
 
 
 def _accesses(accesses: AccessStatus, behind: int | None) -> str:

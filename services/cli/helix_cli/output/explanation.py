@@ -86,6 +86,8 @@ def _scoring_line(explanation: recall_pb2.Explanation) -> Text:
     if first.method == "multiplicative":
         relevance += f", graph {first.graph_weight:g}, quality weight {first.quality_weight:g}"
     parts.append(relevance)
+    if explanation.query_adapter:
+        parts.append(f"question moved by the adapter {explanation.query_adapter}")
     if explanation.graph_method:
         parts.append(f"graph by {explanation.graph_method}")
     if explanation.threshold:

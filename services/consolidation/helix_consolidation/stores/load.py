@@ -23,6 +23,7 @@ from helix_consolidation.ledger.sequences import log_position
 from helix_consolidation.ledger.usage_facts import DECAY_COLUMNS, may_decay
 from helix_consolidation.stores.relation_state import restore_relations
 from helix_consolidation.stores.state_files import restore_state
+from helix_consolidation.usage.learned import remove_fitted_with_erased
 from helix_shared.artifacts.generation.cloning import clone
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.integrity import verify
@@ -117,6 +118,7 @@ def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
     live = Live.open(folder, form=form)
     ordinals = max(restore_state(state, folder), live.signals.count)
     state.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
+    remove_fitted_with_erased(root, state.tombstones)  # the process may have ended before it did
     _fill(state, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)
     restore_relations(state, folder)
     return Loaded(state, live, manifest)

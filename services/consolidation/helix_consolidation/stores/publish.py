@@ -7,11 +7,13 @@ publishes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from helix_consolidation.ledger.lifecycle.tombstone_log import Table
 from helix_consolidation.ledger.usage_facts import decayed_count
 from helix_consolidation.stores.relation_state import save_relations
 from helix_consolidation.stores.state_files import save_state
+from helix_consolidation.usage.learned import remove_fitted_with_erased
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
 from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.errors import PermanentError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
     from helix_shared.artifacts.generation.live_stores import Live
+
+_ERASURES: Final = (Table.ERASED, Table.ERASED_MEMORIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ def publish_generation(
     """Commit the lexicon, and publish the live stores with the state.
 
     `is_anew`: the stores were built beside those of `parent` and share nothing with them.
+    After an erasure, query adapters that were fitted with what it erased are removed.
 
     Raises:
         LostLeaseError: another writer may be active; nothing was published.
@@ -63,13 +68,17 @@ def publish_generation(
             f"lease of epoch {info.epoch} is older than generation {parent.generation} of epoch "
             f"{parent.epoch}: another writer took over; restart to stand by"
         )
+    erases = any(record.table in _ERASURES for record in state.tombstones.changes)
     live.lexicon.commit()
     manifest = _manifest(state, state.model, parent, info)
     if is_anew:
         manifest = manifest.model_copy(update={"parent": 0, "origin": manifest.generation})
     ensure_lease()
     extras = save_state(state, live.folder) | save_relations(state, live.folder)
-    return publish(root, live, manifest, extras=extras)
+    published = publish(root, live, manifest, extras=extras)
+    if erases:
+        remove_fitted_with_erased(root, state.tombstones)
+    return published
 
 
 def _manifest(

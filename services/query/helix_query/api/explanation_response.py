@@ -34,6 +34,7 @@ def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
         threshold_on_relevance=explanation.threshold_on == "relevance",
         withheld=len(explanation.trace.candidates) - len(explanation.shown),
         graph_method=explanation.trace.candidates.walked or "",
+        query_adapter=explanation.query_adapter,
     )
 
 

@@ -154,6 +154,14 @@ def describe_cross_encoders(
     )
 
 
+def describe_learned_adapters(reply: recall_pb2.GetStatusResponse, snapshot: Snapshot) -> None:
+    """Add the number of learned query adapters to a status, if there are any."""
+    if snapshot.learned_adapters is not None:
+        fitting, refused = snapshot.learned_adapters.counts(snapshot.encoder)
+        if fitting or refused:
+            reply.learned_adapters.fitting, reply.learned_adapters.refused = fitting, refused
+
+
 def _timestamp(moment: datetime) -> dict[str, int]:
     """Fields of a Timestamp; protobuf's own conversion takes much longer."""
     since = moment - _EPOCH

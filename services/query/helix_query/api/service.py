@@ -33,6 +33,7 @@ from helix_query.api.requests import (
 from helix_query.api.responses import (
     batch_response,
     describe_cross_encoders,
+    describe_learned_adapters,
     recall_response,
     status_response,
 )
@@ -224,6 +225,7 @@ class RecallHandlers:
         try:
             with self._current.lease() as snapshot:
                 reply = status_response(snapshot, uptime_seconds=uptime, instance=self._settings.instance)
+                describe_learned_adapters(reply, snapshot)
         except TemporaryError:
             reply = status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
         used = profiles_by_cross_encoder(self._profiles)

@@ -73,6 +73,7 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
         k=profile.fuse.k,
         method=profile.fuse.method,
         nearest=nearest_words(context, candidates),
+        query_adapter=context.adapter.value.name,
     )
 
 

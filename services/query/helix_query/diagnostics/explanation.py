@@ -94,6 +94,8 @@ class Explanation:
     """Of the fusion."""
     nearest: Mapping[int, tuple[str, ...]]
     """By position of a compared candidate: its word that is nearest to each word of the query."""
+    query_adapter: str = ""
+    """Name of the adapter that moved the query."""
 
     @property
     def dense_share(self) -> float | None:

@@ -45,8 +45,8 @@ class Replays:
     deadline: float = math.inf
     """Of the call, of the same clock: no wait of a replay goes past it."""
     runs: int = field(default=0, init=False)
-    _embedded: dict[tuple[str, bool, bool], EmbeddedQuery] = field(default_factory=dict, init=False)
-    """By text of the query, and whether its tokens are compared: embedded once for all replays."""
+    _embedded: dict[tuple[str, bool, str], EmbeddedQuery] = field(default_factory=dict, init=False)
+    """By text, whether its tokens are compared, and adapter: embedded once for all replays."""
 
     @property
     def exhausted(self) -> bool:
@@ -72,7 +72,7 @@ class Replays:
         profile = with_constants(self.profiles[query.profile], constants)
         self.runs += 1
         context = RecallContext.of(query, self.snapshot, profile, deadline=self.deadline)
-        key = query.text, profile.rerank.candidates > 0, profile.embed.adapted
+        key = query.text, profile.rerank.candidates > 0, context.adapter.value.name
         if key not in self._embedded:
             self._embedded[key] = embed(context)
         result, explanation = explained(self.recall(context, embedded=self._embedded[key]), context)

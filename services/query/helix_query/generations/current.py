@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from helix_query.generations.installed_model import installed_encoder
+from helix_query.generations.learned_adapters import LearnedAdapters
 from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
 from helix_query.scheduling.progress import Progress
@@ -86,6 +87,7 @@ class CurrentGeneration:
         self._poll_seconds = poll_seconds
         self.progress = Progress()
         self.cross_encoders = cross_encoders
+        self._learned_adapters = LearnedAdapters(root)
         self._on_first: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._leased: _Leased | None = None
@@ -202,6 +204,7 @@ class CurrentGeneration:
                 at_start=previous is None or previous.encoder is not encoder,
                 previous_order=None if kin is None else kin.session_order,
                 cross_encoders=self.cross_encoders,
+                learned_adapters=self._learned_adapters,
             )
         except BaseException:
             generation.close()

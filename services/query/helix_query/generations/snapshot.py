@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_query.generations.learned_adapters import LearnedAdapters
     from helix_query.recall.routing.centroids import Centroids
     from helix_query.recall.visibility import Visibility
     from helix_query.scheduling.progress import Progress
@@ -62,6 +63,8 @@ class Snapshot:
     """Estimates by selection and hour; cleared when full."""
     cross_encoders: Mapping[str, CrossEncoder] = field(default_factory=dict)
     """By name; empty where no ranking profile names one."""
+    learned_adapters: LearnedAdapters | None = None
+    """Query adapters of single tenants; None: they are not read, as in the lab."""
 
     def __post_init__(self, previous_order: SessionOrder | None) -> None:
         signals = self.generation.signals

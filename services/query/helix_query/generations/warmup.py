@@ -25,6 +25,7 @@ from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
+    from helix_query.generations.learned_adapters import LearnedAdapters
     from helix_query.generations.session_order import SessionOrder
     from helix_query.profile.profile import RankingProfile
     from helix_shared.artifacts.generation.reader import Generation
@@ -50,17 +51,24 @@ def warm(
     at_start: bool = True,
     previous_order: SessionOrder | None = None,
     cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
+    learned_adapters: LearnedAdapters | None = None,
 ) -> Snapshot:
     """The snapshot of a generation, warmed.
 
     Later swaps than the first one of an encoder (`at_start`) warm less, because queries run beside them.
-    `previous_order` is the session order of the generation before, `cross_encoders` those of the profiles.
+    `previous_order` is the session order of the generation before, `cross_encoders` those of the profiles,
+    `learned_adapters` those of the data folder.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
     """
     snapshot = Snapshot(
-        generation, encoder, centroids_of(encoder), previous_order, cross_encoders=cross_encoders
+        generation,
+        encoder,
+        centroids_of(encoder),
+        previous_order,
+        cross_encoders=cross_encoders,
+        learned_adapters=learned_adapters,
     )
     generation.vectors.warm(with_index=at_start)
     generation.lexicon.warm()

@@ -1,4 +1,7 @@
-"""The query adapter of the package, fitted for the default model; other models have none."""
+"""The query adapter of the package, fitted for the default model; other models have none.
+
+Those of single tenants are in the data folder: `generations.learned_adapters`.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from helix_query.profile.past import Past
+from helix_query.recall.query_adapter import AppliedAdapter, adapter_of
 from helix_query.recall.query_words import QueryWords
 from helix_query.recall.routing.rules import intents_by_rule
 from helix_query.recall.visibility import Visibility
@@ -40,6 +41,8 @@ class RecallContext:
     """Intents that the words of the query show; two stages ask for them."""
     query_words: Lazy[QueryWords]
     """Words of the query, to look for in single memories; two stages ask for them."""
+    adapter: Lazy[AppliedAdapter]
+    """What moves the query: one for the whole recall, also if another is published meanwhile."""
     deadline: float = math.inf
     """A moment of the monotonic clock; no wait goes past it."""
 
@@ -48,6 +51,7 @@ class RecallContext:
         cls, query: Query, snapshot: Snapshot, profile: RankingProfile, *, deadline: float = math.inf
     ) -> Self:
         """The context of one recall."""
+        moving = query.selection, snapshot.encoder, snapshot.learned_adapters, profile.embed
         # No field refers to the context: a reference cycle would keep the generation open after its swap.
         return cls(
             query,
@@ -57,6 +61,7 @@ class RecallContext:
             Lazy(partial(snapshot.ordinals_of, query.already_served), until=deadline),
             Lazy(partial(intents_by_rule, query.text), until=deadline),
             Lazy(partial(QueryWords.of, query.text, query.selection, snapshot.generation), until=deadline),
+            Lazy(partial(adapter_of, *moving), until=deadline),
             deadline,
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from helix_lab.query_adapter.fit import SHARPNESS, fit, states_slope, vector_slope
+from helix_lab.query_adapter.fit import SHARPNESS, fit, states_slope, vectors_slope
 from helix_lab.query_adapter.observations import Observation
 from helix_shared.encoders.token_codes import CODE_BITS
 from helix_shared.errors import InvalidInputError
@@ -70,12 +70,17 @@ def loss_of_states(one: Observation, matrix: NDArray[np.float32]) -> float:
     return lost(np.array(scores), one.compared_relevant)
 
 
+def one_vector_slope(one: Observation, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The slope over cosines of one question."""
+    return vectors_slope([one], matrix)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_slopes_are_derivatives(seed: int) -> None:
     """Both against differences of the loss in a random direction."""
     one = observation(seed)
     for slope, loss, size in (
-        (vector_slope, loss_of_vector, DIMENSIONS),
+        (one_vector_slope, loss_of_vector, DIMENSIONS),
         (states_slope, loss_of_states, CODE_BITS),
     ):
         at = 0.05 * units(size, size, seed=seed + 7)
@@ -107,6 +112,25 @@ def test_a_question_whose_words_cannot_be_compared_has_no_slope() -> None:
         one.codes, one.ends, np.ones(MEMORIES, np.bool_),
     )  # fmt: skip
     assert not states_slope(alike, np.zeros((CODE_BITS, CODE_BITS), np.float32)).any()
+
+
+def test_a_fit_that_begins_with_an_adapter_stays_near_it() -> None:
+    """No step leaves it as it was; smaller steps stay nearer; the adapter itself does not change."""
+    start = fit("0" * 64, PROJECTION, [observation(seed) for seed in range(64)])
+    seen = [observation(seed) for seed in range(100, 164)]
+    before = start.of_vector.copy()
+    same = fit("0" * 64, PROJECTION, seen, start=start, steps=0)
+    near, far = (fit("0" * 64, PROJECTION, seen, start=start, steps=20, size=one) for one in (1e-4, 1e-3))
+    assert np.array_equal(same.of_vector, before)
+    assert np.array_equal(same.of_states, start.of_states)
+    assert np.array_equal(start.of_vector, before)
+    moved = [float(np.abs(one.of_vector - before).max()) for one in (near, far)]
+    assert 0 < moved[0] < moved[1] < 20 * 1e-3
+    alone = fit("0" * 64, PROJECTION, seen, start=start, steps=20, size=1e-3, with_states=False)
+    assert np.array_equal(alone.of_vector, far.of_vector)
+    assert np.array_equal(alone.of_states, start.of_states)
+    losses = [np.mean([loss_of_vector(one, its.of_vector) for one in seen]) for its in (start, far)]
+    assert losses[1] < losses[0]
 
 
 def test_too_few_questions_are_refused() -> None:

@@ -27,6 +27,10 @@ class Embed(Section):
     adapted: bool = Field(
         default=False, description="the query adapter of the package moves the query, where it fits the model"
     )
+    learned: bool = Field(
+        default=False,
+        description="the adapter fitted to the tenant's own feedback takes its place, where there is one",
+    )
 
 
 class Routing(Section):

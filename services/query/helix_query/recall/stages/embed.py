@@ -1,15 +1,14 @@
 """Stage 1: the query as a vector, and as the states of its tokens where the profile compares them.
 
-One run of the model gives both. Where the profile has it, the query adapter then moves them towards what
-answers such questions; routing compares questions with questions, so it keeps the vector of the model.
+One run of the model gives both. Where the profile has it, a query adapter (`recall.query_adapter`) then moves
+them towards what answers such questions; routing compares questions with questions, so it keeps the vector of
+the model.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from helix_query.profile.adapter import adapter_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +33,7 @@ class EmbeddedQuery:
 def embed(context: RecallContext) -> EmbeddedQuery:
     """The query of `context` by the model of the generation."""
     encoder, text, profile = context.snapshot.encoder, context.query.text, context.profile
-    adapter = adapter_for(encoder) if profile.embed.adapted else None
+    adapter = context.adapter.value.adapter
     if not profile.rerank.candidates:
         plain = encoder.embed_query(text)
         return EmbeddedQuery(plain if adapter is None else adapter.vector(plain), plain)

@@ -1,0 +1,68 @@
+"""Removes query adapters of tenants that were fitted with what is erased (ops/decisions/0063).
+
+`helix-lab adapter --from-feedback` writes them beside the generations. This is called when the generation
+that holds an erasure is published, and at the start. An adapter that is written later is checked against that
+generation by the command itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_consolidation.ledger.event_reach import value_code
+from helix_shared.artifacts.learned_adapters import (
+    memories_of,
+    read_learned_card,
+    remove_learned,
+    tenants_with_cards,
+)
+from helix_shared.errors import CorruptArtifactError, NotFoundError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from helix_consolidation.ledger.event_reach import ValueKind
+    from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
+    from helix_shared.artifacts.learned_adapters import LearnedCard
+
+_log = logger(__name__)
+
+
+def remove_fitted_with_erased(root: Path, tombstones: Tombstones) -> list[str]:
+    """Remove the adapters in a data folder that were fitted with something erased; return their tenants."""
+    found = [one for one in tenants_with_cards(root) if is_fitted_with_erased(root, one, tombstones)]
+    for tenant_id in found:
+        remove_learned(root, tenant_id)
+        _log.info("learned_adapter_removed", tenant=tenant_id)
+    return found
+
+
+def is_fitted_with_erased(root: Path, tenant_id: str, tombstones: Tombstones) -> bool:
+    """Whether a memory, user or session that an adapter was fitted with was erased.
+
+    A card or list that cannot be read counts as erased: nobody could tell any more, and it is not served.
+    """
+    try:
+        card = read_learned_card(root, tenant_id)
+        memories = memories_of(root, card)
+    except NotFoundError:
+        return False
+    except CorruptArtifactError as error:
+        _log.warning("learned_adapter_unreadable", tenant=tenant_id, reason=str(error))
+        return True
+    return (
+        _is_erased(card, "user", card.askers, tombstones)
+        or _is_erased(card, "session", card.sessions, tombstones)
+        or any(value_code(tenant_id, "memory", one) in tombstones.erased_memories for one in memories)
+    )
+
+
+def _is_erased(card: LearnedCard, kind: ValueKind, asked: Mapping[str, int], tombstones: Tombstones) -> bool:
+    """Whether an erasure after their first question selects one of the users or sessions that asked."""
+    return any(
+        sequence > first
+        for name, first in asked.items()
+        for sequence in tombstones.erased.get(value_code(card.tenant_id, kind, name), {}).values()
+    )

@@ -1,0 +1,92 @@
+"""Query adapters of single tenants are served as the data folder holds them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from helix_query.generations.learned_adapters import LearnedAdapters
+from helix_query.profile.adapter import adapter_for
+from helix_shared.artifacts.learned_adapters import LearnedCard, publish_learned, remove_learned
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.store import default_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def encoder(models_dir: Path) -> Iterator[Encoder]:
+    """The default model."""
+    with Encoder.load(default_model(models_dir)) as loaded:
+        yield loaded
+
+
+def publish(root: Path, encoder: Encoder, tenant: str, *, model: str = "") -> int:
+    """Publish the adapter of the package as that of a tenant; return its number."""
+    package = adapter_for(encoder)
+    assert package is not None
+    card = LearnedCard(
+        tenant_id=tenant,
+        number=1,
+        encoder=model or package.encoder,
+        adapter="0" * 64,
+        memories="0" * 64,
+        fitted_at=datetime(2026, 3, 4, tzinfo=UTC),
+        generation=1,
+        questions=80,
+        held_out={},
+    )
+    return publish_learned(root, package.save, card, []).number
+
+
+def test_what_is_published_is_served_at_once_and_what_is_removed_is_not(
+    tmp_path: Path, encoder: Encoder
+) -> None:
+    """For its tenant alone, in the numbers of the model's projection, without a new reader."""
+    reader = LearnedAdapters(tmp_path)
+    assert reader.of("acme", encoder) is None
+    publish(tmp_path, encoder, "acme")
+    first = reader.of("acme", encoder)
+    assert first is not None
+    assert first.number == 1
+    assert np.array_equal(first.adapter.projection, encoder.required_projection().matrix)
+    assert reader.of("acme", encoder) is first
+    assert reader.of("other", encoder) is None
+    publish(tmp_path, encoder, "acme")
+    second = reader.of("acme", encoder)
+    assert second is not None
+    assert second.number == 2
+    remove_learned(tmp_path, "acme")
+    assert reader.of("acme", encoder) is None
+    assert reader.counts(encoder) == (0, 0)
+
+
+def test_an_adapter_of_another_model_or_a_damaged_one_is_refused(tmp_path: Path, encoder: Encoder) -> None:
+    """The tenant is served with that of the package; the status counts them."""
+    reader = LearnedAdapters(tmp_path)
+    publish(tmp_path, encoder, "acme", model="f" * 64)
+    publish(tmp_path, encoder, "fits")
+    publish(tmp_path, encoder, "cut")
+    path = tmp_path / "adapters" / "cut" / "000001.npz"
+    path.write_bytes(path.read_bytes()[:-10])
+    assert reader.of("acme", encoder) is None
+    assert reader.of("cut", encoder) is None
+    assert reader.of("fits", encoder) is not None
+    assert reader.counts(encoder) == (2, 1)
+
+
+def test_only_the_latest_stay_in_memory(tmp_path: Path, encoder: Encoder) -> None:
+    """One that was dropped is read again."""
+    reader = LearnedAdapters(tmp_path, capacity=2)
+    for tenant in ("a", "b", "c"):
+        publish(tmp_path, encoder, tenant)
+    first, last = reader.of("a", encoder), reader.of("b", encoder)
+    assert reader.of("a", encoder) is first
+    assert reader.of("c", encoder) is not None
+    assert reader.of("a", encoder) is first
+    assert reader.of("b", encoder) is not last
