@@ -62,3 +62,6 @@ BATCH_RECALLS: Final = 16
 """Requests in one batch of recalls."""
 FILTER_VALUES: Final = 64
 """Values in one recall filter (types, projects, sessions, principals)."""
+PAGE_SIZE: Final = 200
+"""Entries of one page of a list."""
+PAGE_TOKEN_CHARACTERS: Final = 128

@@ -1,11 +1,14 @@
 """The client with everything that `helix up` runs."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from helix_cli.__main__ import app
 from helix_cli.stack.stack import Stack
 from helix_memory.client import AsyncHelix, Helix, InvalidInputError, NotFoundError
 
@@ -107,3 +110,35 @@ async def test_asyncio(ports: dict[str, int]) -> None:
         found = await helix.recall("which database did we pick?", after=said)
         assert not found.stale
         assert "Postgres" in found.context
+
+
+def test_what_was_written_is_listed_by_the_client_and_by_commands(ports: dict[str, int]) -> None:
+    """A page at a time, in the order in which it happened, for its user alone."""
+    with Helix(tenant="lists", user="ana", **ports) as helix, Helix(tenant="lists", **ports) as nobody:
+        with helix.session("monday") as monday:
+            said = [monday.message(f"Step {n} of the migration is done.") for n in range(5)]
+        page = helix.list(page_size=2, after=said)
+        rest = helix.list(page_size=200, page_token=page.next_page_token)
+        listed = [one.text for one in (*page.memories, *rest.memories)]
+        assert listed == [f"Step {n} of the migration is done." for n in (4, 3, 2, 1, 0)]
+        around = helix.timeline(around=said[2], page_size=3).memories
+        assert [one.text for one in around] == listed[::-1][1:4]
+        assert [one.text for one in helix.timeline(session="monday").memories] == listed[::-1]
+        [session] = helix.sessions().sessions
+        assert (session.session_id, session.memories) == ("monday", 5)
+        assert not nobody.list().memories
+        assert not nobody.sessions().sessions
+    address = ["--query", f"127.0.0.1:{ports['query_port']}", "--tenant", "lists", "--user", "ana"]
+    runner = CliRunner(env={"COLUMNS": "120"})
+    table = runner.invoke(app, ["memory", "ls", "--limit", "2", *address])
+    assert "Step 4" in table.stdout
+    assert "Step 2" not in table.stdout
+    assert "--page " in table.stderr
+    listed_ids = json.loads(runner.invoke(app, ["memory", "ls", "--json", *address]).stdout)["memories"]
+    shown = runner.invoke(app, ["memory", "show", listed_ids[0]["memory_id"][:8], *address])
+    assert "Step 4 of the migration is done." in shown.stdout
+    assert "monday" in shown.stdout
+    assert "monday" in runner.invoke(app, ["session", "ls", *address]).stdout
+    said_there = runner.invoke(app, ["session", "show", "monday", "--json", *address])
+    assert len(json.loads(said_there.stdout)["memories"]) == 5
+    assert runner.invoke(app, ["session", "show", "tuesday", *address]).exit_code == 1

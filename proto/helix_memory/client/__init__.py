@@ -11,7 +11,17 @@ from __future__ import annotations
 
 from helix_memory.client.async_helix import AsyncHelix, AsyncSession
 from helix_memory.client.helix import Helix
-from helix_memory.client.results import Memory, Profile, ProfileLine, Recalled, RecalledMemory, Written
+from helix_memory.client.results import (
+    Memory,
+    MemoryPage,
+    Profile,
+    ProfileLine,
+    Recalled,
+    RecalledMemory,
+    SessionEntry,
+    SessionPage,
+    Written,
+)
 from helix_memory.client.session import Session
 from helix_memory.errors import (
     HelixError,
@@ -31,6 +41,7 @@ __all__ = [
     "HelixError",
     "InvalidInputError",
     "Memory",
+    "MemoryPage",
     "NotFoundError",
     "OtherInstanceError",
     "OverdueError",
@@ -41,6 +52,8 @@ __all__ = [
     "Recalled",
     "RecalledMemory",
     "Session",
+    "SessionEntry",
+    "SessionPage",
     "TemporaryError",
     "Written",
 ]

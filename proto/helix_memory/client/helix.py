@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from helix_memory import limits
 from helix_memory.client import messages
 from helix_memory.client.event_writer import EventWriter
+from helix_memory.client.listing import Listing
 from helix_memory.client.options import (
     CorrectOptions,
     MemoryRef,
@@ -33,13 +34,13 @@ from helix_memory.transport.recall_client import RecallClient
 NATS_PORT: Final = 4222
 QUERY_PORT: Final = 7461
 """Ports of `helix up` where they are free."""
-ATTEMPTS: Final = 4
+ATTEMPTS: Final = 5
 """Of a call to the query service that is too busy or does not answer, within the deadline."""
 _NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
 """Kinds of events that make no memory of their own."""
 
 
-class Helix(Remembering):
+class Helix(Remembering, Listing):
     """Remembers and recalls for one caller: a tenant, and a user of it.
 
         with Helix("127.0.0.1", tenant="acme", user="ana") as helix:
@@ -55,7 +56,7 @@ class Helix(Remembering):
         InvalidInputError: an argument breaks a limit, or with `wait` a service refused it; names the field.
         OverloadedError: Helix is full or too busy; try again after `delay_seconds`.
         OverdueError: the deadline passed. A write may be stored; repeat it with the event id of the error.
-        TemporaryError: nothing answers.
+        TemporaryError: nothing answers, or a fresh Helix has no memory yet.
         PermanentError: anything else that is refused.
     """
 

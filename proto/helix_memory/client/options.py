@@ -101,6 +101,38 @@ class FilterOptions(TypedDict, total=False):
     exclude_flags: Sequence[Literal["instruction", "secret", "invisible"]]
 
 
+class PageOptions(TypedDict, total=False):
+    """Which page of a list."""
+
+    page_size: int
+    """Entries of the page at most, 1 to 200; by default 50."""
+    page_token: str
+    """`next_page_token` of the page before; by default the first page."""
+    after: Written | Iterable[Written]
+    """As in `recall`."""
+
+
+class ListOptions(FilterOptions, PageOptions, total=False):
+    """What `list` takes."""
+
+    order: Literal["newest", "oldest"]
+    """"newest" by default: what happened last comes first."""
+    as_of: datetime
+    """The list from what Helix knew then."""
+    valid_at: datetime
+    """The list of what had happened and held then."""
+
+
+class TimelineOptions(PageOptions, total=False):
+    """What `timeline` takes: a memory, or a session, a span or both."""
+
+    around: MemoryRef
+    """The memory in the middle."""
+    session: str
+    since: datetime
+    until: datetime
+
+
 class RecallOptions(FilterOptions, total=False):
     """What `recall`, `why` and `why_not` take."""
 

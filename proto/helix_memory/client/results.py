@@ -145,6 +145,58 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryPage:
+    """One page of a list. It may have fewer memories than asked for, also none, before the last one."""
+
+    memories: tuple[Memory, ...]
+    next_page_token: str
+    """For the next page; empty: this is the last one."""
+    stale: bool
+    """What `after` asked for is not in yet."""
+
+    @classmethod
+    def of(cls, reply: recall_pb2.ListMemoriesResponse | recall_pb2.TimelineResponse) -> Self:
+        """The page of a reply."""
+        memories = tuple(map(Memory.of, reply.memories))
+        return cls(memories=memories, next_page_token=reply.next_page_token, stale=reply.stale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEntry:
+    """A session as the caller could recall it."""
+
+    session_id: str
+    memories: int
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """One page of sessions, the one with the newest memory first."""
+
+    sessions: tuple[SessionEntry, ...]
+    next_page_token: str
+    """For the next page; empty: this is the last one."""
+    stale: bool
+    """What `after` asked for is not in yet."""
+
+    @classmethod
+    def of(cls, reply: recall_pb2.ListSessionsResponse) -> Self:
+        """The page of a reply."""
+        sessions = tuple(
+            SessionEntry(
+                session_id=one.session_id,
+                memories=one.memories,
+                first_at=moment_of(one, "first_at"),
+                last_at=moment_of(one, "last_at"),
+            )
+            for one in reply.sessions
+        )
+        return cls(sessions=sessions, next_page_token=reply.next_page_token, stale=reply.stale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileLine:
     """One statement of a profile."""
 

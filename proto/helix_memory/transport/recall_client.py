@@ -150,6 +150,34 @@ class RecallClient:
         reply: recall_pb2.GetProfileResponse = self._call(self._stub.GetProfile, request)
         return reply
 
+    def memories(self, request: recall_pb2.ListMemoriesRequest) -> recall_pb2.ListMemoriesResponse:
+        """A page of memories.
+
+        Raises:
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.ListMemoriesResponse = self._call(self._stub.ListMemories, request)
+        return reply
+
+    def timeline(self, request: recall_pb2.TimelineRequest) -> recall_pb2.TimelineResponse:
+        """A page of what happened.
+
+        Raises:
+            NotFoundError: the memory in the middle does not exist, or the caller may not see it.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.TimelineResponse = self._call(self._stub.Timeline, request)
+        return reply
+
+    def sessions(self, request: recall_pb2.ListSessionsRequest) -> recall_pb2.ListSessionsResponse:
+        """A page of sessions.
+
+        Raises:
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.ListSessionsResponse = self._call(self._stub.ListSessions, request)
+        return reply
+
     def status(self) -> recall_pb2.GetStatusResponse:
         """Status of the service.
 
@@ -226,12 +254,15 @@ class RecallClient:
 
 
 def _retrying(attempts: int) -> dict[str, Any]:
-    """The service config of gRPC that repeats calls; all of them only read."""
+    """The service config of gRPC that repeats calls, which only read: five attempts take about 2 s.
+
+    That is longer than a fresh Helix needs from its first event to its first generation.
+    """
     policy = {
         "maxAttempts": attempts,
-        "initialBackoff": "0.05s",
+        "initialBackoff": "0.1s",
         "maxBackoff": "1s",
-        "backoffMultiplier": 2,
+        "backoffMultiplier": 3,
         "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"],
     }
     service = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name

@@ -57,11 +57,11 @@ def test_a_recall_is_tried_again_while_the_service_is_full(service: BusyService)
 
 
 def test_a_service_that_stays_full_is_an_error(service: BusyService) -> None:
-    """Four attempts."""
+    """Five attempts."""
     service.refusals = 100
     with Helix(query_port=service.port) as helix, pytest.raises(OverloadedError, match="no place"):
         helix.recall("which?")
-    assert service.calls == 4
+    assert service.calls == 5
 
 
 def test_a_recall_ends_at_its_deadline(service: BusyService) -> None:

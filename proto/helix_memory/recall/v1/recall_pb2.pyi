@@ -187,6 +187,30 @@ PROFILE_PART_DYNAMIC: ProfilePart.ValueType  # 2
 """What is going on: projects, plans, tasks."""
 Global___ProfilePart: _TypeAlias = ProfilePart  # noqa: Y015
 
+class _Order:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OrderEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Order.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ORDER_UNSPECIFIED: _Order.ValueType  # 0
+    """ORDER_NEWEST."""
+    ORDER_NEWEST: _Order.ValueType  # 1
+    """What happened last comes first."""
+    ORDER_OLDEST: _Order.ValueType  # 2
+    """What happened first comes first."""
+
+class Order(_Order, metaclass=_OrderEnumTypeWrapper):
+    """Order of a list. Equal times are ordered by the log."""
+
+ORDER_UNSPECIFIED: Order.ValueType  # 0
+"""ORDER_NEWEST."""
+ORDER_NEWEST: Order.ValueType  # 1
+"""What happened last comes first."""
+ORDER_OLDEST: Order.ValueType  # 2
+"""What happened first comes first."""
+Global___Order: _TypeAlias = Order  # noqa: Y015
+
 @_typing.final
 class Scope(_message.Message):
     """The caller. A memory of a user is visible to that user alone unless it is shared. A memory with an access
@@ -2092,6 +2116,308 @@ class PackResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PackResponse: _TypeAlias = PackResponse  # noqa: Y015
+
+@_typing.final
+class ListMemoriesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    FILTER_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    AS_OF_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    MIN_SEQ_FIELD_NUMBER: _builtins.int
+    order: Global___Order.ValueType
+    """Order of the list."""
+    page_size: _builtins.int
+    """Memories of a page at most, 1 to 200; absent: 50. A page may have fewer, also none, before the end."""
+    page_token: _builtins.str
+    """next_page_token of the page before, with the same scope, filter, order and times; empty: the first page."""
+    min_seq: _builtins.int
+    """As in RecallRequest."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    @_builtins.property
+    def filter(self) -> Global___Filter:
+        """Restricts the memories."""
+
+    @_builtins.property
+    def as_of(self) -> _timestamp_pb2.Timestamp:
+        """The list as of this moment, as in RecallRequest; absent: now."""
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """What had happened and held at this moment, as in RecallRequest; absent: now."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        filter: Global___Filter | None = ...,
+        order: Global___Order.ValueType = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+        as_of: _timestamp_pb2.Timestamp | None = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
+        min_seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "page_size", b"page_size", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "min_seq", b"min_seq", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListMemoriesRequest: _TypeAlias = ListMemoriesRequest  # noqa: Y015
+
+@_typing.final
+class ListMemoriesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty: this is the last one."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up. A later page may come from a later one."""
+    stale: _builtins.bool
+    """Whether the generation lacks events up to the min_seq of the request."""
+    @_builtins.property
+    def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___Memory]:
+        """The memories in order."""
+
+    def __init__(
+        self,
+        *,
+        memories: _abc.Iterable[Global___Memory] | None = ...,
+        next_page_token: _builtins.str = ...,
+        generation: _builtins.int = ...,
+        stale: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "memories", b"memories", "next_page_token", b"next_page_token", "stale", b"stale"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMemoriesResponse: _TypeAlias = ListMemoriesResponse  # noqa: Y015
+
+@_typing.final
+class TimelineRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    AS_OF_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    MIN_SEQ_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    """The memory in the middle, 32 hexadecimal digits; then session_id, after, before and page_token are empty."""
+    session_id: _builtins.str
+    """Only this session."""
+    page_size: _builtins.int
+    """Memories of a page at most, 1 to 200; absent: 50. Around a memory half of them are earlier."""
+    page_token: _builtins.str
+    """As in ListMemoriesRequest."""
+    min_seq: _builtins.int
+    """As in RecallRequest."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    @_builtins.property
+    def after(self) -> _timestamp_pb2.Timestamp:
+        """What happened at or after this moment."""
+
+    @_builtins.property
+    def before(self) -> _timestamp_pb2.Timestamp:
+        """What happened before this moment."""
+
+    @_builtins.property
+    def as_of(self) -> _timestamp_pb2.Timestamp:
+        """As in RecallRequest."""
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """As in RecallRequest."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        memory_id: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        after: _timestamp_pb2.Timestamp | None = ...,
+        before: _timestamp_pb2.Timestamp | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+        as_of: _timestamp_pb2.Timestamp | None = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
+        min_seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "after", b"after", "as_of", b"as_of", "before", b"before", "page_size", b"page_size", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "after", b"after", "as_of", b"as_of", "before", b"before", "memory_id", b"memory_id", "min_seq", b"min_seq", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "session_id", b"session_id", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___TimelineRequest: _TypeAlias = TimelineRequest  # noqa: Y015
+
+@_typing.final
+class TimelineResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """As in ListMemoriesResponse; empty around a memory."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    stale: _builtins.bool
+    """As in ListMemoriesResponse."""
+    @_builtins.property
+    def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___Memory]:
+        """The memories, what happened first comes first."""
+
+    def __init__(
+        self,
+        *,
+        memories: _abc.Iterable[Global___Memory] | None = ...,
+        next_page_token: _builtins.str = ...,
+        generation: _builtins.int = ...,
+        stale: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "memories", b"memories", "next_page_token", b"next_page_token", "stale", b"stale"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimelineResponse: _TypeAlias = TimelineResponse  # noqa: Y015
+
+@_typing.final
+class ListSessionsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    MIN_SEQ_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Sessions of a page at most, 1 to 200; absent: 50. A page may have fewer, also none, before the end."""
+    page_token: _builtins.str
+    """As in ListMemoriesRequest."""
+    min_seq: _builtins.int
+    """As in RecallRequest."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+        min_seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "min_seq", b"min_seq", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListSessionsRequest: _TypeAlias = ListSessionsRequest  # noqa: Y015
+
+@_typing.final
+class SessionSummary(_message.Message):
+    """A session as the caller could recall it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    FIRST_AT_FIELD_NUMBER: _builtins.int
+    LAST_AT_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """Its name."""
+    memories: _builtins.int
+    """Memories of it, 1 and up."""
+    @_builtins.property
+    def first_at(self) -> _timestamp_pb2.Timestamp:
+        """When the first of them happened."""
+
+    @_builtins.property
+    def last_at(self) -> _timestamp_pb2.Timestamp:
+        """When the last of them happened."""
+
+    def __init__(
+        self,
+        *,
+        session_id: _builtins.str = ...,
+        memories: _builtins.int = ...,
+        first_at: _timestamp_pb2.Timestamp | None = ...,
+        last_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first_at", b"first_at", "last_at", b"last_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_at", b"first_at", "last_at", b"last_at", "memories", b"memories", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionSummary: _TypeAlias = SessionSummary  # noqa: Y015
+
+@_typing.final
+class ListSessionsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """As in ListMemoriesResponse."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    stale: _builtins.bool
+    """As in ListMemoriesResponse."""
+    @_builtins.property
+    def sessions(self) -> _containers.RepeatedCompositeFieldContainer[Global___SessionSummary]:
+        """The sessions, the one with the newest memory first."""
+
+    def __init__(
+        self,
+        *,
+        sessions: _abc.Iterable[Global___SessionSummary] | None = ...,
+        next_page_token: _builtins.str = ...,
+        generation: _builtins.int = ...,
+        stale: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "next_page_token", b"next_page_token", "sessions", b"sessions", "stale", b"stale"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSessionsResponse: _TypeAlias = ListSessionsResponse  # noqa: Y015
 
 @_typing.final
 class GetHistoryRequest(_message.Message):

@@ -79,6 +79,21 @@ class RecallServiceStub:
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackRequest.SerializeToString,
                 response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackResponse.FromString,
                 _registered_method=True)
+        self.ListMemories = channel.unary_unary(
+                '/helix.recall.v1.RecallService/ListMemories',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListMemoriesRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListMemoriesResponse.FromString,
+                _registered_method=True)
+        self.Timeline = channel.unary_unary(
+                '/helix.recall.v1.RecallService/Timeline',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.TimelineRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.TimelineResponse.FromString,
+                _registered_method=True)
+        self.ListSessions = channel.unary_unary(
+                '/helix.recall.v1.RecallService/ListSessions',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -152,6 +167,27 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListMemories(self, request, context):
+        """The memories that a recall of the caller could return, in an order, a page at a time.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Timeline(self, request, context):
+        """What happened: the memories of a span of time, of a session, or around a memory, in the order of time.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSessions(self, request, context):
+        """The sessions with memories that the caller could recall, the one with the newest memory first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RecallServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -199,6 +235,21 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.Pack,
                     request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackRequest.FromString,
                     response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackResponse.SerializeToString,
+            ),
+            'ListMemories': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMemories,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListMemoriesRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListMemoriesResponse.SerializeToString,
+            ),
+            'Timeline': grpc.unary_unary_rpc_method_handler(
+                    servicer.Timeline,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.TimelineRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.TimelineResponse.SerializeToString,
+            ),
+            'ListSessions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSessions,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -444,6 +495,87 @@ class RecallService:
             '/helix.recall.v1.RecallService/Pack',
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackRequest.SerializeToString,
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMemories(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/ListMemories',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListMemoriesRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListMemoriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Timeline(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/Timeline',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.TimelineRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.TimelineResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSessions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/ListSessions',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

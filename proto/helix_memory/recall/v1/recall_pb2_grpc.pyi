@@ -62,6 +62,12 @@ class RecallServiceStub:
     """The profile of one user: what the user's own statements say about them, each line with its memories."""
     Pack: _grpc.UnaryUnaryMultiCallable[_recall_pb2.PackRequest, _recall_pb2.PackResponse]
     """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served."""
+    ListMemories: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListMemoriesRequest, _recall_pb2.ListMemoriesResponse]
+    """The memories that a recall of the caller could return, in an order, a page at a time."""
+    Timeline: _grpc.UnaryUnaryMultiCallable[_recall_pb2.TimelineRequest, _recall_pb2.TimelineResponse]
+    """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
+    ListSessions: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListSessionsRequest, _recall_pb2.ListSessionsResponse]
+    """The sessions with memories that the caller could recall, the one with the newest memory first."""
 
 @_typing.type_check_only
 class RecallServiceAsyncStub(RecallServiceStub):
@@ -93,6 +99,12 @@ class RecallServiceAsyncStub(RecallServiceStub):
     """The profile of one user: what the user's own statements say about them, each line with its memories."""
     Pack: _aio.UnaryUnaryMultiCallable[_recall_pb2.PackRequest, _recall_pb2.PackResponse]  # type: ignore[assignment]
     """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served."""
+    ListMemories: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListMemoriesRequest, _recall_pb2.ListMemoriesResponse]  # type: ignore[assignment]
+    """The memories that a recall of the caller could return, in an order, a page at a time."""
+    Timeline: _aio.UnaryUnaryMultiCallable[_recall_pb2.TimelineRequest, _recall_pb2.TimelineResponse]  # type: ignore[assignment]
+    """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
+    ListSessions: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListSessionsRequest, _recall_pb2.ListSessionsResponse]  # type: ignore[assignment]
+    """The sessions with memories that the caller could recall, the one with the newest memory first."""
 
 class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -175,6 +187,30 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.PackResponse, _abc.Awaitable[_recall_pb2.PackResponse]]:
         """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served."""
+
+    @_abc_1.abstractmethod
+    def ListMemories(
+        self,
+        request: _recall_pb2.ListMemoriesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.ListMemoriesResponse, _abc.Awaitable[_recall_pb2.ListMemoriesResponse]]:
+        """The memories that a recall of the caller could return, in an order, a page at a time."""
+
+    @_abc_1.abstractmethod
+    def Timeline(
+        self,
+        request: _recall_pb2.TimelineRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.TimelineResponse, _abc.Awaitable[_recall_pb2.TimelineResponse]]:
+        """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
+
+    @_abc_1.abstractmethod
+    def ListSessions(
+        self,
+        request: _recall_pb2.ListSessionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.ListSessionsResponse, _abc.Awaitable[_recall_pb2.ListSessionsResponse]]:
+        """The sessions with memories that the caller could recall, the one with the newest memory first."""
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

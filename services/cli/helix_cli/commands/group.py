@@ -36,8 +36,9 @@ COMMANDS: Final = {
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
     "profile": Entry("profile", "Show what a user's own statements say about them."),
     "memory": Entry(
-        "memory.app", "Show a memory's history; correct, forget, restore or pin it; undo its relations."
+        "memory.app", "List and show memories and their history; correct, forget, restore or pin them."
     ),
+    "session": Entry("session", "List sessions, and show what is remembered of one."),
     "status": Entry("status", "Show streams, consumers, the served generation, and its lag."),
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),

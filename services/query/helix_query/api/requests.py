@@ -67,7 +67,7 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
         raise InvalidInputError("now", "must be a time of the years 2 to 9998 beside a time_zone")
     return Query(
         text=request.query,
-        selection=_selection(request),
+        selection=selection_of(request),
         profile=profile,
         mode=MODES[request.mode],
         now=now,
@@ -107,6 +107,8 @@ def scope_of(
     moments: recall_pb2.RecallRequest
     | recall_pb2.GetMemoryRequest
     | recall_pb2.GetProfileRequest
+    | recall_pb2.ListMemoriesRequest
+    | recall_pb2.TimelineRequest
     | None = None,
 ) -> Selection:
     """What a caller may see, without a filter, at the past moments that the request `moments` names.
@@ -171,7 +173,12 @@ def _query_or_error(
         return error
 
 
-def _selection(request: recall_pb2.RecallRequest) -> Selection:
+def selection_of(request: recall_pb2.RecallRequest | recall_pb2.ListMemoriesRequest) -> Selection:
+    """What a caller may see and asks for.
+
+    Raises:
+        InvalidInputError: a field breaks its limit.
+    """
     scope = scope_of(request.scope, request)
     filters = (kind.requested(_FilterMessage(request.filter)) for kind in FILTERS)
     return replace(scope, filters=tuple(one for one in filters if one is not None))

@@ -20,6 +20,7 @@ from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
+from helix_query.api.listing_calls import LISTINGS
 from helix_query.api.memory_replies import history_reply, ids_reply, memory_reply
 from helix_query.api.pack_call import pack_reply
 from helix_query.api.profile_call import profile_reply
@@ -115,6 +116,7 @@ class RecallHandlers:
             "GetProfile": (self.get_profile, recall_pb2.GetProfileRequest),
             "Pack": (self.pack, recall_pb2.PackRequest),
         }
+        calls |= {name: (partial(self._listed, name), request) for name, (request, _, _) in LISTINGS.items()}
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
                 guarded(call),
@@ -232,6 +234,14 @@ class RecallHandlers:
         describe_cross_encoders(reply, self._current.cross_encoders, used)
         self._accesses.describe(reply)
         return reply
+
+    async def _listed(self, rpc: str, request: Any, context: Any) -> Any:
+        """A page of a list."""
+        until = self._until(context)
+        _, listing_of, reply = LISTINGS[rpc]
+        listing = listing_of(request)
+        work, tenant = partial(reply, listing, until=until), listing.selection.tenant_id
+        return await self._calls.one(rpc, tenant, work, until, wanted=request.min_seq)
 
     async def _answers(
         self, rpc: str, queries: Sequence[Query], until: float

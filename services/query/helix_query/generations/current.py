@@ -203,6 +203,7 @@ class CurrentGeneration:
                 now=datetime.now(UTC),
                 at_start=previous is None or previous.encoder is not encoder,
                 previous_order=None if kin is None else kin.session_order,
+                previous_times=None if kin is None else kin.time_order.made,
                 cross_encoders=self.cross_encoders,
                 learned_adapters=self._learned_adapters,
             )

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from helix_query.generations.run import Run, group_of
 from helix_shared.artifacts.graph.base import flat
+from helix_shared.artifacts.signals.columns import code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.signals.reader import Signals
     from helix_shared.artifacts.signals.segments import Segment
-
-_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 divided by the golden ratio: an odd factor that spreads neighbouring codes (Knuth, TAOCP 6.4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +137,18 @@ class SessionOrder:
             max(len(earlier), len(later)) <= reach,
         )
 
+    def runs(self, signals: Signals, tenant_id: str, session_id: str) -> list[Run]:
+        """The memories of a session by event sequence; none without a session."""
+        if not session_id:
+            return []
+        [group] = group_of(np.array([code(tenant_id)], np.int64), np.array([code(session_id)], np.int64))
+        found = []
+        for start, one in zip(signals.starts.tolist(), self.segments, strict=False):
+            first, last = one.session(group)
+            if first < last:
+                found.append(Run(one.sequences[first:last], one.rows[first:last], one.segment, start))
+        return found
+
     def answers_to(self, codes: NDArray[np.int64], signals: Signals) -> NDArray[np.int64]:
         """Memories, ascending, that answer a question of one of these codes (`Signals.source_code`).
 
@@ -179,8 +190,7 @@ def _groups(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.uint64]:
     """A hash of tenant and session of each row of `_COLUMNS`."""
     tenant, session, sequence = (columns[name] for name in _COLUMNS)
     # Session codes are never negative, so ~sequence cannot meet one.
-    alone: NDArray[np.uint64] = np.where(session == 0, ~sequence, session).astype(np.uint64)
-    return alone ^ (tenant.astype(np.uint64) * _MIX)
+    return group_of(tenant, np.where(session == 0, ~sequence, session))
 
 
 def _in_order(parts: Sequence[NDArray[np.int64]], signals: Signals) -> NDArray[np.int64]:

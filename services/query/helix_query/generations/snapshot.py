@@ -16,6 +16,7 @@ import numpy as np
 from helix_query.generations.as_of_index import AsOfIndex
 from helix_query.generations.facet_index import FacetIndex
 from helix_query.generations.session_order import SessionOrder
+from helix_query.generations.time_order import TimeOrder
 from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.lexicon.reader import SELECTIONS
@@ -59,6 +60,10 @@ class Snapshot:
     """The session order of the generation before."""
     session_order: SessionOrder = field(init=False)
     """The order inside sessions; for packing neighbours."""
+    previous_times: InitVar[TimeOrder | None] = None
+    """The order by time of the generation before, if a list asked for it."""
+    time_order: Lazy[TimeOrder] = field(init=False)
+    """The order by time; for lists. Made at the first list, then kept up to date by every swap."""
     visibility_estimates: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
     """Estimates by selection and hour; cleared when full."""
     cross_encoders: Mapping[str, CrossEncoder] = field(default_factory=dict)
@@ -66,7 +71,7 @@ class Snapshot:
     learned_adapters: LearnedAdapters | None = None
     """Query adapters of single tenants; None: they are not read, as in the lab."""
 
-    def __post_init__(self, previous_order: SessionOrder | None) -> None:
+    def __post_init__(self, previous_order: SessionOrder | None, previous_times: TimeOrder | None) -> None:
         signals = self.generation.signals
         as_of_index, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
         object.__setattr__(self, "as_of_index", as_of_index)
@@ -75,6 +80,12 @@ class Snapshot:
         object.__setattr__(self, "_as_of_reads", Lazy(lambda: _read(as_of_index.value, vectors.versions)))
         order = SessionOrder.of(signals, previous=previous_order)
         object.__setattr__(self, "session_order", order)
+        times = Lazy(lambda: TimeOrder.of(signals))
+        if previous_times is not None:
+            continued = TimeOrder.of(signals, previous=previous_times)
+            times = Lazy(lambda: continued)
+            _ = times.value
+        object.__setattr__(self, "time_order", times)
 
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The loaded cross-encoder; NotFoundError if it was not loaded at the start."""

@@ -27,6 +27,7 @@ from helix_shared.errors import CorruptArtifactError
 if TYPE_CHECKING:
     from helix_query.generations.learned_adapters import LearnedAdapters
     from helix_query.generations.session_order import SessionOrder
+    from helix_query.generations.time_order import TimeOrder
     from helix_query.profile.profile import RankingProfile
     from helix_shared.artifacts.generation.reader import Generation
     from helix_shared.encoders.cross_encoder import CrossEncoder
@@ -50,14 +51,15 @@ def warm(
     now: datetime,
     at_start: bool = True,
     previous_order: SessionOrder | None = None,
+    previous_times: TimeOrder | None = None,
     cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
     learned_adapters: LearnedAdapters | None = None,
 ) -> Snapshot:
     """The snapshot of a generation, warmed.
 
     Later swaps than the first one of an encoder (`at_start`) warm less, because queries run beside them.
-    `previous_order` is the session order of the generation before, `cross_encoders` those of the profiles,
-    `learned_adapters` those of the data folder.
+    `previous_order` and `previous_times` are the orders of the generation before, `cross_encoders` those of
+    the profiles, `learned_adapters` those of the data folder.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
@@ -67,6 +69,7 @@ def warm(
         encoder,
         centroids_of(encoder),
         previous_order,
+        previous_times,
         cross_encoders=cross_encoders,
         learned_adapters=learned_adapters,
     )

@@ -24,6 +24,11 @@ class Lazy(Generic[T]):
         self._made: tuple[T] | None = None
 
     @property
+    def made(self) -> T | None:
+        """The value; None if nobody has asked for it yet."""
+        return None if self._made is None else self._made[0]
+
+    @property
     def value(self) -> T:
         """The value; the first reader makes it, others wait.
 

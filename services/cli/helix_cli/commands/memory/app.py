@@ -12,6 +12,7 @@ from helix_cli.commands.memory import state
 from helix_cli.commands.memory.arguments import MemoryId, MemoryIds
 from helix_cli.commands.memory.change import Changes, with_change_options
 from helix_cli.commands.memory.history import history_command
+from helix_cli.commands.memory.listing import ls_command, show_command
 from helix_cli.output.exit_codes import EXIT_CODES
 
 _ENDS: Final = f"""
@@ -23,6 +24,8 @@ What stays as it was is named on standard error with the reason.
 
 app = typer.Typer(help=COMMANDS["memory"].summary, no_args_is_help=True, add_completion=False)
 app.command("history")(history_command)
+app.command("ls", help=f"List memories, a page at a time.\n\n{EXIT_CODES}")(ls_command)
+app.command("show", help=f"Show one memory with where it came from.\n\n{EXIT_CODES}")(show_command)
 
 
 @app.command(

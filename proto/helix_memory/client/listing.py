@@ -1,0 +1,68 @@
+"""What can be listed without a question, a page at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Unpack
+
+from helix_memory import limits
+from helix_memory.client import messages
+from helix_memory.client.results import MemoryPage, SessionPage
+from helix_memory.errors import InvalidInputError
+from helix_memory.recall import checks
+from helix_memory.recall.v1 import recall_pb2
+
+if TYPE_CHECKING:
+    from helix_memory.client.options import ListOptions, PageOptions, TimelineOptions
+    from helix_memory.transport.recall_client import RecallClient
+
+_ORDERS: Final = {"newest": recall_pb2.ORDER_NEWEST, "oldest": recall_pb2.ORDER_OLDEST}
+
+
+class Listing:
+    """Lists what a recall of the caller could return."""
+
+    _scope: recall_pb2.Scope
+    _reader: RecallClient
+
+    def list(self, **options: Unpack[ListOptions]) -> MemoryPage:
+        """A page of memories, in the order in which they happened."""
+        order = options.get("order", "newest")
+        if order not in _ORDERS:
+            raise InvalidInputError("order", f"is unknown; known: {', '.join(_ORDERS)}")
+        request = recall_pb2.ListMemoriesRequest(
+            scope=self._scope,
+            filter=messages.filter_of(options),
+            order=_ORDERS[order],
+            as_of=messages.moment("as_of", options.get("as_of")),
+            valid_at=messages.moment("valid_at", options.get("valid_at")),
+            **_page(options),
+        )
+        return MemoryPage.of(self._reader.memories(request))
+
+    def timeline(self, **options: Unpack[TimelineOptions]) -> MemoryPage:
+        """A page of what happened: around a memory, in a session, or in a span of time, the first first."""
+        request = recall_pb2.TimelineRequest(
+            scope=self._scope,
+            memory_id=messages.id_of(options["around"]) if "around" in options else "",
+            session_id=checks.name("session_id", options.get("session", "")),
+            after=messages.moment("since", options.get("since")),
+            before=messages.moment("until", options.get("until")),
+            **_page(options),
+        )
+        return MemoryPage.of(self._reader.timeline(request))
+
+    def sessions(self, **options: Unpack[PageOptions]) -> SessionPage:
+        """A page of sessions, the one with the newest memory first."""
+        request = recall_pb2.ListSessionsRequest(scope=self._scope, **_page(options))
+        return SessionPage.of(self._reader.sessions(request))
+
+
+def _page(options: PageOptions) -> dict[str, Any]:
+    """The fields of a request that say which page."""
+    fields: dict[str, Any] = {
+        "page_token": options.get("page_token", ""),
+        "min_seq": messages.sequence_of(options.get("after")),
+    }
+    if "page_size" in options:
+        fields["page_size"] = checks.bounded("page_size", options["page_size"], limits.PAGE_SIZE)
+    return fields

@@ -1,0 +1,189 @@
+"""The calls that list: their requests, checked, and the work of each on one generation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_memory import limits
+from helix_memory.recall import checks
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.requests import scope_of, selection_of
+from helix_query.api.responses import memory_message
+from helix_query.listing import cursor as tokens
+from helix_query.listing import timeline
+from helix_query.listing.pages import Page, page_of
+from helix_query.listing.sessions import sessions_of
+from helix_query.listing.visible import Visible
+from helix_query.recall.packing.rows import moment_or_none
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_query.generations.snapshot import Snapshot
+    from helix_query.listing.cursor import Cursor
+    from helix_shared.artifacts.filter.selection import Selection
+
+DEFAULT_PAGE: Final = 50
+ORDERS: Final = {
+    recall_pb2.ORDER_UNSPECIFIED: True,
+    recall_pb2.ORDER_NEWEST: True,
+    recall_pb2.ORDER_OLDEST: False,
+}
+"""Whether the newest comes first."""
+
+
+ALWAYS: Final = timeline.Span(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One list as a caller asks for it."""
+
+    request: Any
+    selection: Selection
+    size: int
+    name: bytes
+    """Of the list, for its tokens."""
+    after: Cursor | None
+    newest_first: bool = True
+    span: timeline.Span = ALWAYS
+
+    @classmethod
+    def of(cls, request: Any, selection: Selection, **more: Any) -> Listing:
+        """The list of a request with a page size and a page token.
+
+        Raises:
+            InvalidInputError: one of these is invalid; names the field.
+        """
+        size = checks.optional_number(request, "page_size", limits.PAGE_SIZE) or DEFAULT_PAGE
+        name = tokens.name_of(request)
+        return cls(request, selection, size, name, tokens.cursor_of(request.page_token, name), **more)
+
+    def visible(self, snapshot: Snapshot, until: float) -> Visible:
+        """What the caller may see of a generation now."""
+        return Visible.of(snapshot, self.selection, datetime.now(UTC), until=until)
+
+    def about(self, snapshot: Snapshot, end: Cursor | None) -> dict[str, Any]:
+        """The fields that every reply has."""
+        return {
+            "next_page_token": tokens.token_of(end, self.name),
+            "generation": snapshot.number,
+            "stale": snapshot.generation.manifest.applied_sequence < self.request.min_seq,
+        }
+
+
+def memories_listing(request: recall_pb2.ListMemoriesRequest) -> Listing:
+    """The list that a ListMemories asks for.
+
+    Raises:
+        InvalidInputError: a field breaks its limit.
+    """
+    if request.order not in ORDERS:
+        raise InvalidInputError("order", "is unknown; known: 0 to 2")
+    return Listing.of(request, selection_of(request), newest_first=ORDERS[request.order])
+
+
+def timeline_listing(request: recall_pb2.TimelineRequest) -> Listing:
+    """The list that a Timeline asks for.
+
+    Raises:
+        InvalidInputError: a field breaks its limit, or a memory is named beside another field.
+    """
+    after, before = (checks.optional_moment(request, name) for name in ("after", "before"))
+    if after is not None and before is not None and after >= before:
+        raise InvalidInputError("after", "must be earlier than before")
+    if request.memory_id:
+        checks.memory_id(request.memory_id)
+        if after or before or request.session_id or request.page_token:
+            raise InvalidInputError("memory_id", "excludes session_id, after, before and page_token")
+    checks.name("session_id", request.session_id)
+    selection = scope_of(request.scope, request)
+    return Listing.of(request, selection, newest_first=False, span=timeline.Span(after, before))
+
+
+def sessions_listing(request: recall_pb2.ListSessionsRequest) -> Listing:
+    """The list that a ListSessions asks for.
+
+    Raises:
+        InvalidInputError: a field breaks its limit.
+    """
+    return Listing.of(request, scope_of(request.scope))
+
+
+def memories_reply(
+    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+) -> recall_pb2.ListMemoriesResponse:
+    """The reply to ListMemories.
+
+    Raises:
+        OverdueError: `until`, a moment of the monotonic clock, has passed.
+    """
+    visible = listing.visible(snapshot, until)
+    page = page_of(
+        visible.runs(), visible.signals, visible.among,
+        after=listing.after, newest_first=listing.newest_first, size=listing.size, until=until,
+    )  # fmt: skip
+    memories = _messages(visible, page.ordinals)
+    return recall_pb2.ListMemoriesResponse(memories=memories, **listing.about(snapshot, page.end))
+
+
+def timeline_reply(
+    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+) -> recall_pb2.TimelineResponse:
+    """The reply to Timeline.
+
+    Raises:
+        NotFoundError: there is no such memory, or the caller may not see it.
+        OverdueError: as `memories_reply`.
+    """
+    visible, request = listing.visible(snapshot, until), listing.request
+    span, size, after = listing.span, listing.size, listing.after
+    if request.memory_id:
+        page = Page(timeline.around(request.memory_id, visible, size=size, until=until), None)
+    elif request.session_id:
+        page = timeline.in_session(request.session_id, span, visible, after=after, size=size, until=until)
+    else:
+        page = timeline.in_span(span, visible, after=after, size=size, until=until)
+    memories = _messages(visible, page.ordinals)
+    return recall_pb2.TimelineResponse(memories=memories, **listing.about(snapshot, page.end))
+
+
+def sessions_reply(
+    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+) -> recall_pb2.ListSessionsResponse:
+    """The reply to ListSessions.
+
+    Raises:
+        OverdueError: as `memories_reply`.
+    """
+    visible = listing.visible(snapshot, until)
+    found, end = sessions_of(visible, after=listing.after, size=listing.size, until=until)
+    sessions = [
+        recall_pb2.SessionSummary(
+            session_id=one.session_id,
+            memories=one.memories,
+            first_at=moment_or_none(one.first_at),
+            last_at=moment_or_none(one.last_at),
+        )
+        for one in found
+    ]
+    return recall_pb2.ListSessionsResponse(sessions=sessions, **listing.about(snapshot, end))
+
+
+LISTINGS: Final[Mapping[str, tuple[Any, Callable[[Any], Listing], Callable[..., Any]]]] = {
+    "ListMemories": (recall_pb2.ListMemoriesRequest, memories_listing, memories_reply),
+    "Timeline": (recall_pb2.TimelineRequest, timeline_listing, timeline_reply),
+    "ListSessions": (recall_pb2.ListSessionsRequest, sessions_listing, sessions_reply),
+}
+"""Request, its reader and the work by the name of the call."""
+
+
+def _messages(visible: Visible, ordinals: NDArray[np.int64]) -> list[recall_pb2.Memory]:
+    return [memory_message(row, entities) for row, entities in visible.entries(ordinals)]

@@ -1,0 +1,155 @@
+"""Walks memories in order over the segments of a generation, until a page is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_query.listing.cursor import Cursor
+from helix_query.scheduling.deadline import check
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.generations.run import Run
+    from helix_query.recall.visibility import Mask
+    from helix_shared.artifacts.signals.reader import Signals
+
+MOST_SCANNED: Final = 16_384
+"""About how many memories one page reads at most; a page that found too few names where it stopped."""
+FIRST_CHUNK: Final = 256
+LARGEST_CHUNK: Final = 8_192
+LEAST_OF_A_RUN: Final = 128
+"""Rows of each run in a chunk: the newest segment is small and has the newest memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some memories one after another: keys [n] and ordinals [n] of those that are visible, and the end."""
+
+    keys: NDArray[np.int64]
+    ordinals: NDArray[np.int64]
+    end: Cursor
+    """The last memory read, visible or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Ordinals of a page in order, and where the next one begins; None: there is none."""
+
+    ordinals: NDArray[np.int64]
+    end: Cursor | None
+
+
+def page_of(
+    runs: Sequence[Run],
+    signals: Signals,
+    is_visible: Mask,
+    *,
+    after: Cursor | None,
+    newest_first: bool,
+    size: int,
+    until: float,
+) -> Page:
+    """The next `size` visible memories of `runs`, in order of key and ordinal, behind the cursor `after`.
+
+    Raises:
+        OverdueError: `until`, a moment of the monotonic clock, has passed.
+    """
+    keys, ordinals, end = [np.empty(0, np.int64)], [np.empty(0, np.int64)], None
+    found = 0
+    for chunk in chunks_of(
+        runs, signals, is_visible, after=after, newest_first=newest_first, first=size + 1, until=until
+    ):
+        keys.append(chunk.keys)
+        ordinals.append(chunk.ordinals)
+        found, end = found + len(chunk.keys), chunk.end
+        if found > size:
+            # the memory behind the page shows that there is a next one
+            listed = np.concatenate(ordinals)[:size]
+            return Page(listed, Cursor(int(np.concatenate(keys)[size - 1]), int(listed[-1])))
+    is_over = not _is_left(runs, end or after, newest_first=newest_first)
+    return Page(np.concatenate(ordinals), None if is_over else end)
+
+
+def chunks_of(
+    runs: Sequence[Run],
+    signals: Signals,
+    is_visible: Mask,
+    *,
+    after: Cursor | None,
+    newest_first: bool,
+    first: int,
+    until: float,
+) -> Iterator[Chunk]:
+    """The visible memories of `runs` in order, in chunks that grow from `first`, of `MOST_SCANNED` in all.
+
+    Raises:
+        OverdueError: as `page_of`.
+    """
+    spans = [_span(run, after, newest_first=newest_first) for run in runs]
+    scanned, size = 0, max(first, FIRST_CHUNK)
+    while scanned < MOST_SCANNED:
+        check(until)
+        parts = _next_parts(spans, min(size, MOST_SCANNED - scanned), newest_first=newest_first)
+        if not parts:
+            return
+        keys = np.concatenate([runs[number].keys[begin:end] for number, begin, end in parts])
+        ordinals = np.concatenate([runs[number].ordinals(begin, end) for number, begin, end in parts])
+        live = np.concatenate([runs[number].live(begin, end, signals) for number, begin, end in parts])
+        lengths = np.array([end - begin for _, begin, end in parts])
+        order = np.lexsort((ordinals, keys))
+        order = order[::-1] if newest_first else order
+        # what a run has not given yet comes behind its last row, so nothing behind that is next
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        lasts = np.cumsum(lengths) - (lengths if newest_first else 1)
+        unread = [
+            place[last]
+            for last, (number, begin, end) in zip(lasts.tolist(), parts, strict=True)
+            if (begin > spans[number][0] if newest_first else end < spans[number][1])
+        ]
+        count = int(min(unread)) + 1 if unread else len(order)
+        # a memory that was written again is there twice; a cursor passes both
+        while count < len(order) and ordinals[order[count]] == ordinals[order[count - 1]]:
+            count += 1
+        taken = order[:count]
+        owners = np.repeat([number for number, _, _ in parts], lengths)
+        for number, given in enumerate(np.bincount(owners[taken], minlength=len(spans)).tolist()):
+            begin, end = spans[number]
+            spans[number] = (begin, end - given) if newest_first else (begin + given, end)
+        last = Cursor(int(keys[taken[-1]]), int(ordinals[taken[-1]]))
+        scanned += len(taken)
+        taken = taken[live[taken]]
+        taken = taken[is_visible(ordinals[taken])] if len(taken) else taken
+        yield Chunk(keys[taken], ordinals[taken], last)
+        size = min(LARGEST_CHUNK, 2 * size)
+
+
+def _next_parts(
+    spans: Sequence[tuple[int, int]], size: int, *, newest_first: bool
+) -> list[tuple[int, int, int]]:
+    """About `size` next rows of all runs, of each by its share: number of the run, start and end."""
+    total = sum(end - begin for begin, end in spans)
+    parts = []
+    for number, (begin, end) in enumerate(spans):
+        count = min(end - begin, LEAST_OF_A_RUN + size * (end - begin) // max(total, 1))
+        if count:
+            parts.append((number, end - count, end) if newest_first else (number, begin, begin + count))
+    return parts
+
+
+def _span(run: Run, after: Cursor | None, *, newest_first: bool) -> tuple[int, int]:
+    """The part of a run that is still to be read."""
+    if after is None:
+        return 0, len(run.keys)
+    place = run.place(after.key, after.ordinal, after=not newest_first)
+    return (0, place) if newest_first else (place, len(run.keys))
+
+
+def _is_left(runs: Sequence[Run], after: Cursor | None, *, newest_first: bool) -> bool:
+    spans = (_span(run, after, newest_first=newest_first) for run in runs)
+    return any(begin < end for begin, end in spans)

@@ -1,0 +1,72 @@
+"""What a list shows of a caller's memories, and the rows of a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from helix_query.recall.packing.rows import stored_rows
+from helix_query.recall.visibility import Visibility
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from helix_query.generations.run import Run
+    from helix_query.generations.snapshot import Snapshot
+    from helix_shared.artifacts.filter.selection import Selection
+    from helix_shared.artifacts.signals.reader import Signals
+
+Entry = tuple["Mapping[str, Any]", tuple[str, ...]]
+"""The row of a memory and the names of its entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """The memories of one generation that a recall of one caller could return."""
+
+    snapshot: Snapshot
+    visibility: Visibility
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, selection: Selection, now: datetime, *, until: float) -> Self:
+        """Those of `selection` at `now`, or at its past moment.
+
+        Raises:
+            OverdueError: what a past moment needs was not loaded by `until` (monotonic clock).
+        """
+        if selection.past:
+            snapshot.prepare_as_of(until)
+        return cls(snapshot, Visibility.of(snapshot.generation, selection, now))
+
+    @property
+    def signals(self) -> Signals:
+        """The columns of the generation."""
+        return self.snapshot.generation.signals
+
+    @property
+    def selection(self) -> Selection:
+        """What the caller asked for."""
+        return self.visibility.selection
+
+    def among(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of `ordinals` [n] are listed."""
+        return self.visibility.is_visible(ordinals)
+
+    def runs(self) -> list[Run]:
+        """All memories of the caller's owners by time, listed or not."""
+        owners = self.selection.access.owners
+        return self.snapshot.time_order.value.runs(self.signals, self.selection.tenant_id, owners)
+
+    def entries(self, ordinals: NDArray[np.int64]) -> list[Entry]:
+        """Rows of listed memories with their entities, in order; checked again by their records."""
+        rows = [
+            row for row in stored_rows(self.snapshot, ordinals, self.visibility) if self.selection.admits(row)
+        ]
+        found = np.array([row["ordinal"] for row in rows], np.int64)
+        entities: Sequence[tuple[str, ...]] = self.snapshot.generation.graph.entities_of(found)
+        return list(zip(rows, entities, strict=True))
