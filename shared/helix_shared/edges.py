@@ -31,7 +31,7 @@ import pyarrow as pa
 from helix_memory.subjects import EDGES
 from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError
 
-EDGE_VERSION: Final = "6"
+EDGE_VERSION: Final = "7"
 LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
@@ -126,6 +126,8 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("corrects", pa.string()),
             # one of `helix_memory.speech_acts.SPEECH_ACTS`
             _required("speech_act", pa.string()),
+            # whom it is about, a word of `helix_shared.about`
+            _required("about", pa.string()),
             # ids of the question that this memory answers, and of the memory that answers this question
             _required("answers", pa.string()),
             _required("answered_by", pa.string()),

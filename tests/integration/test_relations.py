@@ -66,9 +66,9 @@ class Trip:
             if one.get("counts")
         }
 
-    def texts(self, query: str, **moments: datetime) -> list[str]:
+    def texts(self, query: str, *, user: str = "ann", **moments: datetime) -> list[str]:
         """Texts that a recall returns."""
-        scope = recall_pb2.Scope(tenant_id="acme", user_id="ann")
+        scope = recall_pb2.Scope(tenant_id="acme", user_id=user)
         request = recall_pb2.RecallRequest(scope=scope, query=query, never_skip=True, top_k=10)
         for name, moment in moments.items():
             getattr(request, name).FromDatetime(moment)
@@ -154,3 +154,41 @@ def test_a_joke_that_the_next_turn_takes_back_replaces_nothing(trip: Trip) -> No
     assert (kidding, "RELATES", june, True) in trip.relations(kidding)
     trip.run("memory", "forget", kidding, "--user", "ann")
     assert closing in trip.relations(june)
+
+
+def test_a_correction_right_after_a_slip_goes_first_until_it_is_undone(trip: Trip) -> None:
+    """It does not say what the value is of; the older statement stays, behind it."""
+    wrong, right = "The party is at Wolvenstraat 18", "No wait, it's Wolvenstraat 81"
+    for name, text in {"slip": wrong, "mended": right}.items():
+        said = ("--session", "party", "--user", "ann", "--set", f"event_id={name}")
+        trip.run("publish", *said, "--text", text, "--wait")
+    slip, mended = (memory_id("acme", name, 0) for name in ("slip", "mended"))
+    assert (mended, "UPDATES", slip, False) in trip.relations(mended)
+    found = trip.texts("what is the address of the party?")
+    assert found.index(right) < found.index(wrong)
+    trip.run("memory", "undo", mended, "--user", "ann", "--wait")
+    assert (mended, "UPDATES", slip, False) not in trip.relations(mended)
+    found = trip.texts("what is the address of the party?")
+    assert found.index(wrong) < found.index(right)
+
+
+def test_what_is_said_of_others_is_no_answer_about_the_asker(trip: Trip) -> None:
+    """Though it was said later, in words of the question."""
+    said = {
+        "Hi, I'm Kofi, I live in Ghent and work as a bike mechanic": "where do I live?",
+        "I'm 41 since March, feels old": "how old am I?",
+        "my phone number is 0470 11 22 33": "what's my phone number?",
+        "my brother lives with his boss": "",
+        "My wife Ama turned 38": "",
+        "my mum's new number is 0470 99 88 77": "what is my mum's number?",
+    }
+    for number, text in enumerate(said):
+        fields = {
+            "event_id": f"kofi-{number}",
+            "occurred_at": (BEGINNING + timedelta(days=number)).isoformat(),
+        }
+        given = [option for name, value in fields.items() for option in ("--set", f"{name}={value}")]
+        trip.run("publish", "--session", f"kofi-{number}", "--user", "kofi", "--text", text, "--wait", *given)
+    for text, question in said.items():
+        if question:
+            assert trip.texts(question, user="kofi")[0] == text

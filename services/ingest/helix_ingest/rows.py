@@ -12,9 +12,11 @@ from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import Draft
 from helix_ingest.extraction.flags import flags_of
+from helix_ingest.extraction.persons.about import about_whom
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
 from helix_ingest.facets.columns import facet_columns
-from helix_memory.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
+from helix_memory.events import CorrectEvent, DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
+from helix_shared.about import author
 from helix_shared.encoders.minhash import minhash
 from helix_shared.identity import content_hash, memory_id
 
@@ -74,6 +76,7 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "source_class": source_class(event),
         "corrects": event.memory_id if isinstance(event, CorrectEvent) else "",
         "speech_act": act,
+        "about": _about(event, draft),
         "answers": draft.answers,
         "answered_by": draft.answered_by,
         "derived_from": draft.derived_from,
@@ -85,6 +88,13 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
 
 def _salience(event: Event, spoken: str, act: SpeechAct) -> float:
     return salience(spoken, classify(event, spoken, act), act)
+
+
+def _about(event: Event, draft: Draft) -> str:
+    """Whom a user's text is about; nobody asks for what an agent says of itself."""
+    if isinstance(event, MessageEvent):
+        return about_whom(draft.text, author(event.speaker)) if event.role == "user" else ""
+    return about_whom(draft.text, author("")) if isinstance(event, MemoryEvent) else ""
 
 
 def _role(event: object) -> str:

@@ -34,6 +34,36 @@ PERSON_NOUNS: Final = {
 }
 """Nouns for persons (and pets); "m", "f", or empty where they tell no gender."""
 
+_OTHER_RELATIVES: Final = (
+    "partner spouse fianc\u00e9e fianc\u00e9 fiancee fiance ex son daughter twin niece nephew uncle cousin"
+    " grandson granddaughter friend colleague boss dog cat"
+)
+_RELATIVES: Final = {
+    **dict.fromkeys(("wife", "missus"), "wife"),
+    **dict.fromkeys(("husband", "hubby"), "husband"),
+    **dict.fromkeys(("girlfriend", "gf"), "girlfriend"),
+    **dict.fromkeys(("boyfriend", "bf"), "boyfriend"),
+    **dict.fromkeys(("mother", "mum", "mom", "mummy", "mommy"), "mother"),
+    **dict.fromkeys(("father", "dad", "daddy"), "father"),
+    **dict.fromkeys(("brother", "bro"), "brother"),
+    **dict.fromkeys(("sister", "sis"), "sister"),
+    **dict.fromkeys(("grandmother", "grandma", "granny", "nan"), "grandmother"),
+    **dict.fromkeys(("grandfather", "grandpa", "granddad"), "grandfather"),
+    **dict.fromkeys(("mother-in-law", "father-in-law", "brother-in-law", "sister-in-law"), "in-law"),
+    **dict.fromkeys(("kid", "child", "baby", "toddler"), "child"),
+    **dict.fromkeys(("aunt", "auntie"), "aunt"),
+    **dict.fromkeys(("flatmate", "housemate", "roommate"), "flatmate"),
+    **dict.fromkeys(("neighbor", "neighbour"), "neighbour"),
+    **{noun: noun for noun in _OTHER_RELATIVES.split()},
+}
+RELATIVE_PATTERN: Final = "|".join(sorted(map(re.escape, _RELATIVES), key=len, reverse=True))
+
+
+def relative_of(noun: str) -> str:
+    """One word for the nouns that mean the same relative, friend or pet; the noun itself for others."""
+    return _RELATIVES.get(noun.lower(), noun.lower())
+
+
 NOUN_PATTERN: Final = "|".join(sorted(PERSON_NOUNS, key=len, reverse=True))
 
 _NAME = r"(?P<name>[a-z][a-z\u00e0-\u024f'-]{1,29})(?![\w@./:-]\w)"

@@ -88,6 +88,7 @@ def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dic
         "priority": 1.0,
         "source_class": "user",
         "speech_act": "statement",
+        "about": "",
         "vector": [0.5, 0.5, 0.5, 0.5],
     }
 

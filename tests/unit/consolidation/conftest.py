@@ -75,6 +75,7 @@ def row(tenant: str, event: str, sequence: int, text: str, **fields: Any) -> dic
         "priority": 1.0,
         "source_class": "user",
         "speech_act": "statement",
+        "about": "",
         "vector": unit_vector(text, dimensions),
         "model": "model-a",
     }

@@ -150,6 +150,7 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
         session_code=np.zeros(3, np.int64),
         access_count=np.zeros(3, np.int64),
         token_count=np.full(3, 10),
+        about_code=np.zeros(3, np.int64),
         speech_act=np.zeros(3, np.uint8),
         source_code=np.arange(1, 4),
         is_derived=np.zeros(3, bool),

@@ -35,6 +35,8 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.future_penalty": 1.0,
     "rank.acts": {},
     "rank.outdated": {},
+    "rank.newer": {},
+    "rank.persons": {},
     # the latest statement and phrase matches lead only where they were looked up
     "retrieve.term_coverage_limit": 0,
     "retrieve.phrase_match_limit": 0,
@@ -119,4 +121,6 @@ def _signals(profile: RankingProfile) -> Iterator[Switch]:
         yield Switch(f"boost {boost}", "signal", {f"rank.boosts.{boost}": 0.0})
     yield Switch("statements first", "signal", {"rank.acts.statements_first": False})
     yield Switch("replacements", "signal", {"rank.outdated.enabled": False})
+    yield Switch("newer first", "signal", {"rank.newer": {}})
+    yield Switch("other person", "signal", {"rank.persons": {}})
     yield Switch("recipe factors", "signal", {"rank.recipe": {}})

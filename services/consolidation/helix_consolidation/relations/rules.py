@@ -8,6 +8,7 @@ from typing import Final
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, content_words
 from helix_consolidation.relations.statement import Candidate, Statement
 from helix_memory.source_classes import CONVERSATION
+from helix_shared.about import are_two
 
 _STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
@@ -44,7 +45,9 @@ def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
 
 
 def is_of_two_persons(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
-    """Whether two people speak of their own tastes, traits or opinions."""
+    """Whether two people speak of their own tastes, traits or opinions, or they are about two people."""
+    if are_two(new.about, old.about):
+        return True
     named = new.speaker and old.speaker and new.speaker != old.speaker
     return bool(named) and this.personal and other.personal
 

@@ -41,6 +41,8 @@ class Statement:
     occurred_at: int = 0
     event_start: int | None = None
     event_end: int | None = None
+    about: str = ""
+    """Whom it is about, a word of `helix_shared.about`; empty: it is not sure."""
     is_derived: bool = False
     """Resolved from a verbatim memory ("question answer" in one text)."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PAYLOAD: Final = (
     "text", "title", "context", "speaker", "role", "speech_act", "source_class", "type", "entities",
-    "session", "occurred_at", "event_start", "event_end", "is_derived",
+    "session", "occurred_at", "event_start", "event_end", "is_derived", "about",
 )  # fmt: skip
 """Fields of `Statement` that are kept as JSON."""
 MOST_WORDS: Final = 64

@@ -11,6 +11,7 @@ import numpy as np
 
 from helix_query.profile.past import Past
 from helix_query.profile.sections.section import CHANNEL_NAMES, GraphMethod
+from helix_shared.about import BY_NAME
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -47,6 +48,19 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedPerson:
+    """Kind (`helix_shared.about`) and code of the person; the code of the asker is 0."""
+
+    kind: int
+    code: int = 0
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is a person by name."""
+        return self.kind == BY_NAME
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """The result of stage 2: what a query asks for."""
 
@@ -57,6 +71,8 @@ class Route:
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
     past: Past = Past.NO
+    asked: AskedPerson | None = None
+    """The person whose value the query asks for."""
     asks_for_former: bool = False
     """Whether its words surely ask for a former thing; `past` also has guesses."""
     """How it speaks of what was."""
@@ -248,6 +264,8 @@ class CandidateSignals:
     session_code: NDArray[np.int64]
     access_count: NDArray[np.int64]
     token_count: NDArray[np.int64]
+    about_code: NDArray[np.int64]
+    """Whom it is about, `helix_shared.about`."""
     speech_act: NDArray[np.uint8]
     """Index in `helix_memory.speech_acts.SPEECH_ACTS`."""
     source_code: NDArray[np.int64]

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from helix_memory.facets import FACETS
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.speech_acts import FLAGS, SPEECH_ACTS
+from helix_shared.about import about_code
 from helix_shared.artifacts.signals.record_file import encoded_records
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.signals.salience import salience_moves
@@ -82,6 +83,8 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     AUDIENCE: np.int64,
     "stream_sequence": np.int64,
     "speech_act": np.uint8,
+    # `helix_shared.about.about_code`
+    "about_code": np.int64,
     # whether a memory answers this question
     "is_answered": np.bool_,
     # whether this statement was resolved from the verbatim memory of the same event
@@ -147,6 +150,7 @@ def facet_bits(names: Sequence[str]) -> int:
 _COMPUTED: Final[Mapping[str, tuple[str, Callable[[Any], int]]]] = {
     "type_code": ("type", type_code),
     "speech_act": ("speech_act", speech_act_code),
+    "about_code": ("about", about_code),
     "is_answered": ("answered_by", bool),
     "is_derived": ("derived_from", bool),
     "flags": ("flags", flag_bits),

@@ -62,6 +62,7 @@ class Signals:
     audience_code: NDArray[np.int64]
     stream_sequence: NDArray[np.int64]
     speech_act: NDArray[np.uint8]
+    about_code: NDArray[np.int64]
     is_answered: NDArray[np.bool_]
     is_derived: NDArray[np.bool_]
     flags: NDArray[np.uint8]

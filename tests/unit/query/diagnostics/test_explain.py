@@ -136,6 +136,7 @@ def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:
         session_code=np.zeros(count, np.int64),
         access_count=random.integers(0, 30, count),
         token_count=random.integers(1, 60, count),
+        about_code=random.integers(0, 4, count).astype(np.int64),
         speech_act=random.integers(0, len(SPEECH_ACTS), count).astype(np.uint8),
         source_code=random.integers(1, 1 + count, count),
         is_derived=random.random(count) < 0.3,

@@ -37,6 +37,13 @@ def factors(scores: list[float], raw: CandidateSignals) -> list[float]:
     return found
 
 
+def test_what_is_about_somebody_else_gains_nothing() -> None:
+    """Nor is it counted among the earlier ones."""
+    others = np.array([False, True, False])
+    found = newer_factors(np.array([0.9, 0.8, 0.7]), signals([1, 3, 2]), CONSTANTS, others)
+    assert found.tolist() == [1.0, 1.0, 2.0]
+
+
 def test_the_latest_gains_most_and_the_first_nothing() -> None:
     """By place in time among the first candidates, not by how long ago it was."""
     assert factors([0.9, 0.8, 0.7], signals([3, 900, 5])) == [1.0, 2.0, 1.5]

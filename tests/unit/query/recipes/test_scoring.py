@@ -45,6 +45,7 @@ def signals_of(count: int, **columns: Any) -> CandidateSignals:
         "session_code": np.zeros(count, np.int64),
         "access_count": np.zeros(count, np.int64),
         "token_count": np.full(count, 10),
+        "about_code": np.zeros(count, np.int64),
         "speech_act": np.zeros(count, np.uint8),
         "source_code": np.arange(1, count + 1),
         "is_derived": np.zeros(count, bool),

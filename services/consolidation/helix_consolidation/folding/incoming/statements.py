@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NEVER_RELATED: Final = ("question", "acknowledgement")
 """Speech acts that state nothing: they neither change what is known nor are changed."""
-_TEXTS: Final = ("text", "title", "context", "speaker", "role", "speech_act", "source_class", "type")
+_TEXTS: Final = ("text", "title", "context", "speaker", "role", "speech_act", "source_class", "type", "about")
 _TIMES: Final = ("occurred_at", "event_start", "event_end")
 _READ: Final = (
     *_TEXTS, *_TIMES, "tenant_id", "user_id", "shared", "acl", "session_id", "content_hash", "derived_from",

@@ -1,4 +1,4 @@
-"""Whom the first pronoun of a turn means: "he" or "she" (`pronouns`), "they" (`organisations`).
+"""Persons of a turn: whom its first pronoun means (`pronouns`, `organisations`), whom it is about (`about`).
 
 Start with `pronouns`; `mentions` finds the persons of a turn. The rules prefer no answer to a wrong one.
 """

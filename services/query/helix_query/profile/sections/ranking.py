@@ -104,6 +104,19 @@ class Newer(Section):
     )
 
 
+class Persons(Section):
+    """What it does that a candidate is surely about another person than the one a question asks about."""
+
+    compared: bool = Field(
+        default=False,
+        description="such a candidate gains nothing as the newest or latest statement; of two people neither"
+        " replaces the other",
+    )
+    factor: Share = Field(
+        default=1.0, description="factor on its score where the asker or a relative is asked about; 1: off"
+    )
+
+
 class Rank(Section):
     """Stage 6. All signals are normalised over the candidates.
 
@@ -131,6 +144,7 @@ class Rank(Section):
     acts: SpeechActs = SpeechActs()
     outdated: Outdated = Outdated()
     newer: Newer = Newer()
+    persons: Persons = Persons()
     recipe: Recipe = Recipe()
     current_min_coverage: Share = Field(
         default=0.8,

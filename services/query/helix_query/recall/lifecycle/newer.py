@@ -31,18 +31,23 @@ def asks_for_newest(route: Route) -> bool:
 
 
 def newer_factors(
-    scores: NDArray[np.float64], raw: CandidateSignals, constants: Newer
+    scores: NDArray[np.float64],
+    raw: CandidateSignals,
+    constants: Newer,
+    others: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
     """1 + `gain` x share of the first candidates that are earlier; 1 for all others.
 
     Candidates with less than the share `least` of the best score are about something else, often another
     person, and gain nothing. What was said in a session is compared, up to `longest` tokens. Documents hold
     whenever they came, and of all the things that a long text says its time tells little: these get
-    1 + `gain` / 2.
+    1 + `gain` / 2. `others` are about somebody else than the question: they gain nothing.
     """
     gain, factors = constants.gain, np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]
     first = first[scores[first] >= constants.least * scores.max(initial=0.0)]
+    if others is not None:
+        first = first[~others[first]]
     compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
     if len(compared) < FEWEST:
         return factors

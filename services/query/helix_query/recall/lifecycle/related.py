@@ -15,6 +15,7 @@ import numpy as np
 from helix_query.profile.past import Past
 from helix_query.recall.candidates import GRAPH, Candidates, Cosines, Related, bit_of
 from helix_query.recall.lifecycle.relations import NONE, Replacements, replaced_by, replacements_of
+from helix_shared.about import two_people
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +81,7 @@ def _with_replacements(
     best = np.argsort(-candidates.fused, kind="stable")[: constants.looked_up]
     looked_up = candidates.ordinals[best]
     for _ in range(1 + CHAIN):
-        fresh = replacements_of(context, looked_up, constants)
+        fresh = _of_one_person(context, replacements_of(context, looked_up, constants))
         if not len(fresh.newer):
             break
         pairs = pairs.joined(fresh)
@@ -89,6 +90,14 @@ def _with_replacements(
             break
         candidates, looked_up = added(candidates, newer, cosines=cosines), newer
     return candidates, pairs.to(_is_in(pairs.newer, candidates.ordinals))
+
+
+def _of_one_person(context: RecallContext, pairs: Replacements) -> Replacements:
+    """The pairs without those about two people: what a sister moved to replaces no home of the asker."""
+    if not context.profile.rank.persons.compared:
+        return pairs
+    codes = context.generation.signals.about_code
+    return pairs.to(~two_people(codes[pairs.newer], codes[pairs.older]))
 
 
 def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosines) -> Candidates:

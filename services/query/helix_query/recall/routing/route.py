@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_query.recall.candidates import Route, Window
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
+from helix_query.recall.routing.asked_person import asked_person
 from helix_query.recall.routing.history import asks_for_former, past_of
 from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
@@ -70,6 +71,7 @@ def route(
         as_of_moment=_latest(bounds, now),
         reason=_reason(by_rule, by_example, window_reason, past),
         past=past,
+        asked=asked_person(query),
         asks_for_former=past.wants_replaced and asks_for_former(query),
     )
 

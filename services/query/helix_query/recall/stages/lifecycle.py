@@ -23,6 +23,7 @@ from helix_query.recall.lifecycle.outdated import (
     replacing,
     turned,
 )
+from helix_query.recall.lifecycle.persons import about_others
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains
 from helix_query.recall.stages.latest_statement import latest_statement
 from helix_shared.moments import microseconds
@@ -55,6 +56,9 @@ def lifecycle_steps(
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
         builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
+    others = about_others(raw.about_code, route.asked) & constants.persons.compared
+    if constants.persons.factor != 1.0 and others.any() and route.asked and not route.asked.is_named:
+        builder.times("other_person", np.where(others, constants.persons.factor, 1.0))
     related = candidates.related
     if related is not None and len(related.answers):
         builder.plus("answer", answer_gains(builder.scores, related))
@@ -65,7 +69,7 @@ def lifecycle_steps(
     if related is not None and len(related.newer):
         holding = replacing(related, raw.occurred_at, route, constants.outdated)
     if route.past not in OF_CHANGED:
-        _current_steps(builder, candidates, raw, route, constants, holding)
+        _current_steps(builder, candidates, raw, route, constants, holding, others)
     elif holding is not None:
         _changed_steps(builder, likely(holding), route, constants.outdated)
     if constants.acts.statements_first:
@@ -81,9 +85,10 @@ def _current_steps(
     route: Route,
     constants: Rank,
     holding: Related | None,
+    others: NDArray[np.bool_],
 ) -> None:
     """Replacements, and the latest statement of a value that the question asks for."""
-    latest = _latest_gains(candidates, raw, route, constants, holding)
+    latest = _latest_gains(candidates, raw, route, constants, holding, others)
     # Memories that state the value in the words of the question need no other evidence.
     stated = latest is not None and bool(latest(builder.scores).any())
     if holding is not None:
@@ -91,7 +96,7 @@ def _current_steps(
             builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
     if constants.newer.gain and not stated and asks_for_newest(route):
-        builder.times("newer", newer_factors(builder.scores, raw, constants.newer))
+        builder.times("newer", newer_factors(builder.scores, raw, constants.newer, others))
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))
 
@@ -108,15 +113,20 @@ def _changed_steps(builder: ScoreBuilder, holding: Related, route: Route, consta
 
 
 def _latest_gains(
-    candidates: Candidates, raw: CandidateSignals, route: Route, constants: Rank, holding: Related | None
+    candidates: Candidates,
+    raw: CandidateSignals,
+    route: Route,
+    constants: Rank,
+    holding: Related | None,
+    others: NDArray[np.bool_],
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
     """The gains by the scores so far of the memories that state the value asked for; None: none is.
 
-    What another candidate has probably replaced states it no longer.
+    What another candidate has probably replaced states it no longer, and what `others` say is not asked for.
     """
     if Intent.CURRENT_VALUE not in route.intents or candidates.coverage is None:
         return None
-    coverage = candidates.coverage.copy()
+    coverage = np.where(others, 0.0, candidates.coverage)
     if holding is not None:
         coverage[holding.older[holding.probability >= REPLACED]] = 0.0
     return partial(

@@ -101,6 +101,7 @@ def candidate_signals(
         session_code=signals.session_code[ordinals],
         access_count=counts.astype(np.int64),
         token_count=signals.token_count[ordinals].astype(np.int64),
+        about_code=signals.about_code[ordinals],
         speech_act=signals.speech_act[ordinals],
         source_code=signals.source_code[ordinals],
         is_derived=signals.is_derived[ordinals],
