@@ -10,6 +10,9 @@ import pytest
 
 from helix_query.generations.learned_adapters import LearnedAdapters
 from helix_query.profile.adapter import adapter_for
+from helix_query.profile.sections.search import Embed
+from helix_query.recall.query_adapter import adapter_of
+from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.learned_adapters import LearnedCard, publish_learned, remove_learned
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
@@ -90,3 +93,26 @@ def test_only_the_latest_stay_in_memory(tmp_path: Path, encoder: Encoder) -> Non
     assert reader.of("c", encoder) is not None
     assert reader.of("a", encoder) is first
     assert reader.of("b", encoder) is not last
+
+
+@pytest.mark.parametrize(
+    ("constants", "as_of", "name"),
+    [
+        (Embed(adapted=True, learned=True), None, "learned 1"),
+        (Embed(adapted=True, learned=False), None, "package"),
+        (Embed(adapted=False, learned=True), None, ""),
+        (Embed(adapted=True, learned=True), datetime(2026, 3, 5, tzinfo=UTC), "package"),
+    ],
+)
+def test_the_profile_decides_and_the_past_knows_nothing_of_it(
+    tmp_path: Path, encoder: Encoder, constants: Embed, as_of: datetime | None, name: str
+) -> None:
+    """One switch, and no adapter at all without `adapted`; another tenant has that of the package."""
+    publish(tmp_path, encoder, "acme")
+    reader = LearnedAdapters(tmp_path)
+    found = adapter_of(Selection("acme", as_of=as_of), encoder, reader, constants)
+    assert found.name == name
+    assert (found.adapter is None) == (name == "")
+    other = adapter_of(Selection("other"), encoder, reader, constants)
+    assert other.name == ("package" if constants.adapted else "")
+    assert adapter_of(Selection("acme"), encoder, None, constants).name == other.name
