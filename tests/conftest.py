@@ -94,9 +94,10 @@ def reranker_folder(models_dir: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def encoder_folder() -> Callable[..., Path]:
-    """Writes a sentence-transformers folder: MiniLM's tokenizer, one layer of a BERT with random weights.
+    """Writes a sentence-transformers folder: one layer of a BERT with random weights.
 
-    `outlier` enlarges the scale of the word embeddings, which int8 cannot keep.
+    `outlier` enlarges the scale of the word embeddings, which int8 cannot keep. The tokenizer is that of
+    MiniLM if none is given.
     """
 
     def write(
@@ -106,23 +107,30 @@ def encoder_folder() -> Callable[..., Path]:
         graph: str = "onnx/model.onnx",
         outlier: float = 0.0,
         hidden: int = 64,
+        tokenizer: Tokenizer | None = None,
     ) -> Path:
         (folder / graph).parent.mkdir(parents=True)
         positions = description.max_tokens + 16
-        save_file(_random_bert(hidden, positions, outlier), folder / "model.safetensors")
+        minilm = weights_folder()[0] / "tokenizer.json"
+        used = tokenizer or Tokenizer.from_file(str(minilm))
+        weights = _random_bert(hidden, used.get_vocab_size(), positions, outlier)
+        save_file(weights, folder / "model.safetensors")
         shape = BertShape(hidden=hidden, heads=4, layers=1, epsilon=1e-12)
         onnx.save(bert_graph(folder / "model.safetensors", shape), folder / graph)
         config = {"max_position_embeddings": positions}
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        shutil.copyfile(weights_folder()[0] / "tokenizer.json", folder / "tokenizer.json")
+        if tokenizer is None:
+            shutil.copyfile(minilm, folder / "tokenizer.json")
+        else:
+            tokenizer.save(str(folder / "tokenizer.json"))
         write_description(folder, description)
         return folder
 
     return write
 
 
-def _random_bert(hidden: int, positions: int, outlier: float) -> dict[str, np.ndarray]:
-    random, words = np.random.default_rng(7), 30_522
+def _random_bert(hidden: int, words: int, positions: int, outlier: float) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(7)
     layer, wide = "encoder.layer.0", 4 * hidden
     shapes = {
         f"{layer}.attention.self.query": (hidden, hidden),
