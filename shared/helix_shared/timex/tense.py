@@ -43,7 +43,9 @@ _PREPOSITIONS = frozenset([
 _UNTIL = frozenset(["until", "till", "by", "through"])
 _OPENERS = frozenset(["from", "starting", "beginning"])
 _NOUNS: Final = 8
-_NO_STRETCH = ("auxiliary", "helper", "noun", "ambiguous")
+_NO_VERB = ("noun", "ambiguous")
+_NO_STRETCH = ("auxiliary", "helper", *_NO_VERB)
+_WEEKDAY_ONLY = re.compile(WEEKDAY)
 _ABOUT = (["how", "about"], ["what", "about"])
 _UNKNOWN = Evidence("unknown", sure=False, kind="ambiguous")
 
@@ -83,8 +85,13 @@ def implied(passage: Passage, span: tuple[int, int]) -> Implied:
         return Implied("past", "open")
     found = _evidence(around)
     if around.cue == "from" and not around.opens and found.kind in _NO_STRETCH:
+        certainty: Certainty = "stated" if found.sure else "guessed"
+        is_weekday = _WEEKDAY_ONLY.fullmatch(passage.folded, *span)
+        if found.tense == "future" or (found.kind in _NO_VERB and not is_weekday and not passage.asks):
+            # "they are cutting hours from February", "day clinic from 1 June", "the photo from 1 June"
+            return Implied("near", certainty)
         # "the photo is from Friday": where it comes from
-        return Implied("past", "stated" if found.sure else "guessed")
+        return Implied("past", certainty)
     return _concluded(found, around, asks=passage.asks)
 
 
@@ -203,6 +210,9 @@ def _evidence(around: _Surroundings) -> Evidence:
     if found and found.tense == "past" and around.cue in _UNTIL:
         # "the cinema failed its inspection, shut until March"
         return Evidence("future", sure=False)
+    if found and found.tense == "past" and around.cue == "from":
+        # "the rota changed, Fridays too from October"
+        return _UNKNOWN
     return found or _announced(body, behind)
 
 

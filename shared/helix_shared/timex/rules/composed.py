@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_shared.timex.reading import Passage, Reading, Rule
 from helix_shared.timex.rules.relative import unit_window
@@ -59,6 +59,9 @@ def _read_distance(passage: Passage, match: re.Match[str]) -> Reading | None:
     if match["side"] == "from" and anchor.cycle == "week":
         anchor = _coming(passage.frame, anchor)
     unit, low, high = measure(match["count"], match["unit"])
+    if match["side"] == "from" and anchor.grain in _LONGER.get(unit, ()):
+        # "cut to 10 hours from February", "three days from October": an amount that begins then
+        return None
     if _is_before(match["side"]):
         edge, near, far = anchor.window[0], 1 - low, -high
     else:
@@ -164,6 +167,12 @@ def _read_weekday_of_date(passage: Passage, match: re.Match[str]) -> Reading | N
     return replace(anchor, span=(match.start(), anchor.span[1]))
 
 
+_MONTHS_AND_LONGER: Final = ("month", "season", "quarter", "year")
+_LONGER: Final[dict[str, tuple[Grain, ...]]] = (
+    dict.fromkeys(("second", "minute", "hour"), ("day", "week", *_MONTHS_AND_LONGER))
+    | dict.fromkeys(("day", "week"), _MONTHS_AND_LONGER)
+)
+"""Grains of a date that are longer than a unit."""
 _UNIT_NAMES = frozenset(["day", "week", "weekend", "month", "quarter", "year"])
 _DISTANCE = Rule(
     re.compile(
