@@ -44,6 +44,17 @@ def test_a_better_replacement_takes_no_more_than_the_link_gives() -> None:
     assert ranked([0.4, 0.9], links((1, 0, 0.5))) == pytest.approx([0.2, 0.9])
 
 
+def test_a_replaced_memory_stands_behind_its_replacement_and_not_behind_others() -> None:
+    """Three weak links to one memory that answers the question by far best, and one that answers nothing."""
+    scores, weak = np.array([1.0, 0.3, 0.3, 0.3, 0.2]), links((1, 0, 0.9), (2, 0, 0.9), (3, 0, 0.9))
+    kept = CONSTANTS.model_copy(update={"stands_behind": 0.7})
+    scores = scores + inherited_gains(scores, weak, kept)
+    assert scores[0] * outdated_factors(scores, weak, CONSTANTS)[0] < scores[4]
+    found = scores * outdated_factors(scores, weak, kept)
+    assert found[0] == pytest.approx(0.7 * found[1])
+    assert found[1] > found[0] > found[4]
+
+
 def test_the_last_of_a_chain_holds() -> None:
     """C replaces B, B replaces A: C is first whichever of them the question resembles."""
     chain = links((1, 0, 0.9), (2, 1, 0.9))

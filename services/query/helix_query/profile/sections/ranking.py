@@ -85,6 +85,10 @@ class Outdated(Section):
         default=1.0,
         description="a replaced memory loses min(1, this x probability) x min(1, new / old score) of it",
     )
+    stands_behind: Share = Field(
+        default=0.0,
+        description="least share of its replacement's score that a replaced memory keeps; 0: it may lose all",
+    )
     former: Share = Field(
         default=0.4,
         description="share of that loss which a replacement has where a question asks for the former value",

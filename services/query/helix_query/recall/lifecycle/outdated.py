@@ -76,13 +76,19 @@ def inherited_gains(
 def outdated_factors(
     scores: NDArray[np.float64], related: Related, constants: Outdated
 ) -> NDArray[np.float64]:
-    """Product over the replacements of each of 1 - min(1, `gives_way` x probability) x min(1, new / old)."""
+    """Product over the replacements of each of 1 - min(1, `gives_way` x probability) x min(1, new / old).
+
+    It is at least `stands_behind` x min(1, new / old) of the best replacement: a replaced memory that answers
+    the question gives way to what replaces it, not to memories that do not answer it.
+    """
     factors = np.ones(len(scores))
     old, new = scores[related.older], scores[related.newer]
-    ratio = np.divide(new, old, out=np.zeros_like(old), where=old > 0)
-    loss = np.minimum(1.0, constants.gives_way * related.probability) * np.minimum(1.0, ratio)
+    ratio = np.minimum(1.0, np.divide(new, old, out=np.zeros_like(old), where=old > 0))
+    loss = np.minimum(1.0, constants.gives_way * related.probability) * ratio
     np.multiply.at(factors, related.older, 1.0 - loss)
-    return factors
+    behind = np.zeros(len(scores))
+    np.maximum.at(behind, related.older, constants.stands_behind * ratio)
+    return np.maximum(factors, behind)
 
 
 def likely(holding: Related) -> Related:
