@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from helix_lab.calibration.observations import Observation
 
-ANSWERABLE: Final = 0.7
+ANSWERABLE: Final = 0.5
 """Share of an agent's questions that memory can answer: assumed, not measured."""
 SHARES: Final = (0.35, 0.3, 0.2, 0.15)
 """Of the questions without an answer: own, for an attribute, of the nearest donor, of the others."""

@@ -209,7 +209,7 @@ def test_auroc_by_hand() -> None:
 
 
 def test_easy_strangers_never_count_most() -> None:
-    """Answerable .7, the rest .2 to .15 near and far, however many there are; a small set counts less."""
+    """Answerable .5, the rest .2 to .15 near and far, however many there are; a small set counts less."""
     mixture = [
         *[observed("s", "answerable", 0.9, relevant=True)] * 100,
         *[observed("s", "stranger", 0.5, donor="near")] * 10,
@@ -218,22 +218,22 @@ def test_easy_strangers_never_count_most() -> None:
         *[observed("small", "stranger", 0.5, donor="s")] * 10,
     ]
     weighed = weights(mixture)
-    assert weighed[:100].sum() == pytest.approx(0.7)
-    assert weighed[100:110].sum() == pytest.approx(0.3 * 0.2 / 0.35)
-    assert weighed[110:1110].sum() == pytest.approx(0.3 * 0.15 / 0.35)
+    assert weighed[:100].sum() == pytest.approx(0.5)
+    assert weighed[100:110].sum() == pytest.approx(0.5 * 0.2 / 0.35)
+    assert weighed[110:1110].sum() == pytest.approx(0.5 * 0.15 / 0.35)
     assert weighed[1110:].sum() == pytest.approx(0.5)
     assert nearest_donors(mixture) == {"s": "near", "small": "s"}
 
 
 def test_real_questions_without_an_answer_count_most() -> None:
-    """Own .35, attributes .3, near strangers .2, far ones .15, of the .3 without an answer."""
+    """Own .35, attributes .3, near strangers .2, far ones .15, of the .5 without an answer."""
     kinds = ["answerable"] * 100 + ["unanswerable"] * 2 + ["attribute"] * 30
     mixture = [observed("s", kind, 0.5) for kind in cast("list[Kind]", kinds)]
     mixture += [observed("s", "stranger", 0.5, donor="near")] * 10
     mixture += [observed("s", "stranger", 0.1, donor="far")] * 10
     weighed = weights(mixture)
     parts = [weighed[a:b].sum() for a, b in ((0, 100), (100, 102), (102, 132), (132, 142), (142, 152))]
-    assert parts == pytest.approx([0.7, 0.105, 0.09, 0.06, 0.045])
+    assert parts == pytest.approx([0.5, 0.175, 0.15, 0.1, 0.075])
 
 
 def test_a_tenant_is_judged_by_models_of_the_others() -> None:
