@@ -168,10 +168,9 @@ def _read_weekday_of_date(passage: Passage, match: re.Match[str]) -> Reading | N
 
 
 _MONTHS_AND_LONGER: Final = ("month", "season", "quarter", "year")
-_LONGER: Final[dict[str, tuple[Grain, ...]]] = (
-    dict.fromkeys(("second", "minute", "hour"), ("day", "week", *_MONTHS_AND_LONGER))
-    | dict.fromkeys(("day", "week"), _MONTHS_AND_LONGER)
-)
+_LONGER: Final[dict[str, tuple[Grain, ...]]] = dict.fromkeys(
+    ("second", "minute", "hour"), ("day", "week", *_MONTHS_AND_LONGER)
+) | dict.fromkeys(("day", "week"), _MONTHS_AND_LONGER)
 """Grains of a date that are longer than a unit."""
 _UNIT_NAMES = frozenset(["day", "week", "weekend", "month", "quarter", "year"])
 _DISTANCE = Rule(
