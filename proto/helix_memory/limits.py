@@ -65,3 +65,6 @@ FILTER_VALUES: Final = 64
 PAGE_SIZE: Final = 200
 """Entries of one page of a list."""
 PAGE_TOKEN_CHARACTERS: Final = 128
+GRAPH_NODES: Final = 150
+"""Nodes of a part of the graph."""
+GRAPH_HOPS: Final = 2

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app
 from helix_cli.stack.stack import Stack
 from helix_memory.client import AsyncHelix, Helix, InvalidInputError, NotFoundError
+from helix_memory.transport.polling import poll
 
 pytestmark = pytest.mark.integration
 
@@ -142,3 +143,21 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(ports: dict[st
     said_there = runner.invoke(app, ["session", "show", "monday", "--json", *address])
     assert len(json.loads(said_there.stdout)["memories"]) == 5
     assert runner.invoke(app, ["session", "show", "tuesday", *address]).exit_code == 1
+
+
+def test_entities_and_the_graph_around_them(ports: dict[str, int]) -> None:
+    """They come a moment after the memory, when its links are extracted."""
+    with Helix(tenant="graph", user="ana", **ports) as helix, Helix(tenant="graph", **ports) as nobody:
+        note = helix.remember("Priya Nair moved the ledger to Postgres.", wait=True)
+        for _ in poll(30.0):
+            if found := helix.entities().entities:
+                break
+        assert {one.memories for one in found} == {1}
+        near = helix.neighbours(around=note)
+        assert {one.entity for one in near.nodes[1:]} == {one.name for one in found}
+        assert len(helix.neighbours(entity=found[0].name, hops=2).nodes) == len(near.nodes)
+        assert not nobody.entities().entities
+        with pytest.raises(NotFoundError):
+            nobody.neighbours(entity=found[0].name)
+        with pytest.raises(InvalidInputError):
+            helix.neighbours()

@@ -12,6 +12,8 @@ from __future__ import annotations
 from helix_memory.client.async_helix import AsyncHelix, AsyncSession
 from helix_memory.client.helix import Helix
 from helix_memory.client.results import (
+    EntityEntry,
+    EntityPage,
     Memory,
     MemoryPage,
     Profile,
@@ -37,6 +39,8 @@ from helix_memory.errors import (
 __all__ = [
     "AsyncHelix",
     "AsyncSession",
+    "EntityEntry",
+    "EntityPage",
     "Helix",
     "HelixError",
     "InvalidInputError",

@@ -110,6 +110,8 @@ class AsyncHelix(_OnThreads):
     list = _of_helix(Helix.list)
     timeline = _of_helix(Helix.timeline)
     sessions = _of_helix(Helix.sessions)
+    entities = _of_helix(Helix.entities)
+    neighbours = _of_helix(Helix.neighbours)
     profile = _of_helix(Helix.profile)
     why = _of_helix(Helix.why)
     why_not = _of_helix(Helix.why_not)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from helix_memory import limits
 from helix_memory.client import messages
-from helix_memory.client.results import MemoryPage, SessionPage
+from helix_memory.client.results import EntityPage, MemoryPage, SessionPage
 from helix_memory.errors import InvalidInputError
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 
 if TYPE_CHECKING:
-    from helix_memory.client.options import ListOptions, PageOptions, TimelineOptions
+    from helix_memory.client.options import ListOptions, MemoryRef, PageOptions, TimelineOptions
     from helix_memory.transport.recall_client import RecallClient
 
 _ORDERS: Final = {"newest": recall_pb2.ORDER_NEWEST, "oldest": recall_pb2.ORDER_OLDEST}
@@ -55,6 +55,35 @@ class Listing:
         """A page of sessions, the one with the newest memory first."""
         request = recall_pb2.ListSessionsRequest(scope=self._scope, **_page(options))
         return SessionPage.of(self._reader.sessions(request))
+
+    def entities(self, **options: Unpack[PageOptions]) -> EntityPage:
+        """A page of entities, the one with the newest memory first."""
+        request = recall_pb2.ListEntitiesRequest(scope=self._scope, **_page(options))
+        return EntityPage.of(self._reader.entities(request))
+
+    def neighbours(
+        self,
+        *,
+        around: MemoryRef | None = None,
+        entity: str = "",
+        hops: int = 1,
+        nodes: int = limits.GRAPH_NODES,
+    ) -> recall_pb2.NeighboursResponse:
+        """The graph around a memory or an entity, at most 2 hops and 150 nodes, as `recall.proto` describes.
+
+        Raises:
+            NotFoundError: there is no such memory or entity, or the caller may not see it.
+        """
+        if (around is None) == (not entity):
+            raise InvalidInputError("around", "exactly one of around and entity must be given")
+        request = recall_pb2.NeighboursRequest(
+            scope=self._scope,
+            memory_id="" if around is None else messages.id_of(around),
+            entity=checks.name("entity", entity),
+            hops=checks.bounded("hops", hops, limits.GRAPH_HOPS),
+            nodes=checks.bounded("nodes", nodes, limits.GRAPH_NODES),
+        )
+        return self._reader.neighbours(request)
 
 
 def _page(options: PageOptions) -> dict[str, Any]:

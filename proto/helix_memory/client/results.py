@@ -197,6 +197,42 @@ class SessionPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EntityEntry:
+    """An entity as far as the caller could recall it."""
+
+    name: str
+    memories: int
+    """That mention it, at most 16,384."""
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityPage:
+    """One page of entities, the one with the newest memory first."""
+
+    entities: tuple[EntityEntry, ...]
+    next_page_token: str
+    """For the next page; empty: this is the last one."""
+    stale: bool
+    """What `after` asked for is not in yet."""
+
+    @classmethod
+    def of(cls, reply: recall_pb2.ListEntitiesResponse) -> Self:
+        """The page of a reply."""
+        entities = tuple(
+            EntityEntry(
+                name=one.name,
+                memories=one.memories,
+                first_at=moment_of(one, "first_at"),
+                last_at=moment_of(one, "last_at"),
+            )
+            for one in reply.entities
+        )
+        return cls(entities=entities, next_page_token=reply.next_page_token, stale=reply.stale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileLine:
     """One statement of a profile."""
 

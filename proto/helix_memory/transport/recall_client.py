@@ -178,6 +178,25 @@ class RecallClient:
         reply: recall_pb2.ListSessionsResponse = self._call(self._stub.ListSessions, request)
         return reply
 
+    def entities(self, request: recall_pb2.ListEntitiesRequest) -> recall_pb2.ListEntitiesResponse:
+        """A page of entities.
+
+        Raises:
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.ListEntitiesResponse = self._call(self._stub.ListEntities, request)
+        return reply
+
+    def neighbours(self, request: recall_pb2.NeighboursRequest) -> recall_pb2.NeighboursResponse:
+        """The graph around a memory or an entity.
+
+        Raises:
+            NotFoundError: there is no such memory or entity, or the caller may not see it.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.NeighboursResponse = self._call(self._stub.Neighbours, request)
+        return reply
+
     def status(self) -> recall_pb2.GetStatusResponse:
         """Status of the service.
 

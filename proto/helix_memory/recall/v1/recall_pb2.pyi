@@ -2360,7 +2360,7 @@ class SessionSummary(_message.Message):
     session_id: _builtins.str
     """Its name."""
     memories: _builtins.int
-    """Memories of it, 1 and up."""
+    """Memories of it, 1 to 16,384; of more the latest count."""
     @_builtins.property
     def first_at(self) -> _timestamp_pb2.Timestamp:
         """When the first of them happened."""
@@ -2418,6 +2418,271 @@ class ListSessionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListSessionsResponse: _TypeAlias = ListSessionsResponse  # noqa: Y015
+
+@_typing.final
+class ListEntitiesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    MIN_SEQ_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Entities of a page, 1 to 200; absent: 50. A page may have fewer, also none, before the end, and a few more:
+    those of one memory stay together.
+    """
+    page_token: _builtins.str
+    """As in ListMemoriesRequest."""
+    min_seq: _builtins.int
+    """As in RecallRequest."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+        min_seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "min_seq", b"min_seq", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListEntitiesRequest: _TypeAlias = ListEntitiesRequest  # noqa: Y015
+
+@_typing.final
+class EntitySummary(_message.Message):
+    """An entity as far as the caller could recall it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    FIRST_AT_FIELD_NUMBER: _builtins.int
+    LAST_AT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its canonical name."""
+    memories: _builtins.int
+    """Memories that mention it, 1 to 16,384; of more the latest count."""
+    @_builtins.property
+    def first_at(self) -> _timestamp_pb2.Timestamp:
+        """When the first of them happened."""
+
+    @_builtins.property
+    def last_at(self) -> _timestamp_pb2.Timestamp:
+        """When the last of them happened."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        memories: _builtins.int = ...,
+        first_at: _timestamp_pb2.Timestamp | None = ...,
+        last_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first_at", b"first_at", "last_at", b"last_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_at", b"first_at", "last_at", b"last_at", "memories", b"memories", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EntitySummary: _TypeAlias = EntitySummary  # noqa: Y015
+
+@_typing.final
+class ListEntitiesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """As in ListMemoriesResponse."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    stale: _builtins.bool
+    """As in ListMemoriesResponse."""
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___EntitySummary]:
+        """The entities, the one with the newest memory first."""
+
+    def __init__(
+        self,
+        *,
+        entities: _abc.Iterable[Global___EntitySummary] | None = ...,
+        next_page_token: _builtins.str = ...,
+        generation: _builtins.int = ...,
+        stale: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entities", b"entities", "generation", b"generation", "next_page_token", b"next_page_token", "stale", b"stale"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEntitiesResponse: _TypeAlias = ListEntitiesResponse  # noqa: Y015
+
+@_typing.final
+class NeighboursRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    ENTITY_FIELD_NUMBER: _builtins.int
+    HOPS_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    MIN_SEQ_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    """The memory in the middle, 32 hexadecimal digits; exactly one of memory_id and entity is given."""
+    entity: _builtins.str
+    """Name of the entity in the middle, 1 to 256 characters, as ListEntities gives it."""
+    hops: _builtins.int
+    """Greatest distance from the middle, 1 or 2; absent: 1."""
+    nodes: _builtins.int
+    """Nodes at most, the middle included, 1 to 150; absent: 150."""
+    min_seq: _builtins.int
+    """As in RecallRequest."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        memory_id: _builtins.str = ...,
+        entity: _builtins.str = ...,
+        hops: _builtins.int | None = ...,
+        nodes: _builtins.int | None = ...,
+        min_seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_hops", b"_hops", "_nodes", b"_nodes", "hops", b"hops", "nodes", b"nodes", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_hops", b"_hops", "_nodes", b"_nodes", "entity", b"entity", "hops", b"hops", "memory_id", b"memory_id", "min_seq", b"min_seq", "nodes", b"nodes", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__hops: _TypeAlias = _typing.Literal["hops"]  # noqa: Y015
+    _WhichOneofArgType__hops: _TypeAlias = _typing.Literal["_hops", b"_hops"]  # noqa: Y015
+    _WhichOneofReturnType__nodes: _TypeAlias = _typing.Literal["nodes"]  # noqa: Y015
+    _WhichOneofArgType__nodes: _TypeAlias = _typing.Literal["_nodes", b"_nodes"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hops) -> _WhichOneofReturnType__hops | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__nodes) -> _WhichOneofReturnType__nodes | None: ...
+
+Global___NeighboursRequest: _TypeAlias = NeighboursRequest  # noqa: Y015
+
+@_typing.final
+class GraphNode(_message.Message):
+    """A node of the graph: either a memory or an entity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: _builtins.int
+    ENTITY_FIELD_NUMBER: _builtins.int
+    HOPS_FIELD_NUMBER: _builtins.int
+    entity: _builtins.str
+    """Name of the entity; empty for a memory."""
+    hops: _builtins.int
+    """Distance from the middle, 0 to 2."""
+    @_builtins.property
+    def memory(self) -> Global___Memory:
+        """The memory; absent for an entity."""
+
+    def __init__(
+        self,
+        *,
+        memory: Global___Memory | None = ...,
+        entity: _builtins.str = ...,
+        hops: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity", "hops", b"hops", "memory", b"memory"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GraphNode: _TypeAlias = GraphNode  # noqa: Y015
+
+@_typing.final
+class GraphEdge(_message.Message):
+    """An edge, in the direction in which it was stated."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCE_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    source: _builtins.int
+    """Place of its first node in NeighboursResponse.nodes."""
+    target: _builtins.int
+    """Place of its second node."""
+    kind: _builtins.str
+    """MENTIONS, UPDATES, EXTENDS, DERIVES, RELATES, ..."""
+    weight: _builtins.float
+    """Strength, above 0."""
+    def __init__(
+        self,
+        *,
+        source: _builtins.int = ...,
+        target: _builtins.int = ...,
+        kind: _builtins.str = ...,
+        weight: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "source", b"source", "target", b"target", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GraphEdge: _TypeAlias = GraphEdge  # noqa: Y015
+
+@_typing.final
+class NeighboursResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    EDGES_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
+    truncated: _builtins.bool
+    """Whether there are more nodes within the distance."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    stale: _builtins.bool
+    """As in ListMemoriesResponse."""
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___GraphNode]:
+        """The middle first, then the nearest; inside a distance the strongest edge first."""
+
+    @_builtins.property
+    def edges(self) -> _containers.RepeatedCompositeFieldContainer[Global___GraphEdge]:
+        """Edges between these nodes. Edges between two entities are left out."""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___GraphNode] | None = ...,
+        edges: _abc.Iterable[Global___GraphEdge] | None = ...,
+        truncated: _builtins.bool = ...,
+        generation: _builtins.int = ...,
+        stale: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["edges", b"edges", "generation", b"generation", "nodes", b"nodes", "stale", b"stale", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeighboursResponse: _TypeAlias = NeighboursResponse  # noqa: Y015
 
 @_typing.final
 class GetHistoryRequest(_message.Message):

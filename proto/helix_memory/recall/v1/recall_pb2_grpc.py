@@ -94,6 +94,16 @@ class RecallServiceStub:
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsRequest.SerializeToString,
                 response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsResponse.FromString,
                 _registered_method=True)
+        self.ListEntities = channel.unary_unary(
+                '/helix.recall.v1.RecallService/ListEntities',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListEntitiesRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListEntitiesResponse.FromString,
+                _registered_method=True)
+        self.Neighbours = channel.unary_unary(
+                '/helix.recall.v1.RecallService/Neighbours',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -188,6 +198,20 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListEntities(self, request, context):
+        """The entities that memories mention which the caller could recall, the one with the newest memory first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Neighbours(self, request, context):
+        """The graph around a memory or an entity, as far as the caller could recall its memories.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RecallServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -250,6 +274,16 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.ListSessions,
                     request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsRequest.FromString,
                     response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsResponse.SerializeToString,
+            ),
+            'ListEntities': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEntities,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListEntitiesRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListEntitiesResponse.SerializeToString,
+            ),
+            'Neighbours': grpc.unary_unary_rpc_method_handler(
+                    servicer.Neighbours,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -576,6 +610,60 @@ class RecallService:
             '/helix.recall.v1.RecallService/ListSessions',
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsRequest.SerializeToString,
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListSessionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEntities(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/ListEntities',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListEntitiesRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.ListEntitiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Neighbours(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/Neighbours',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursResponse.FromString,
             options,
             channel_credentials,
             insecure,

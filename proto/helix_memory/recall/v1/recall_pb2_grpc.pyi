@@ -68,6 +68,10 @@ class RecallServiceStub:
     """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
     ListSessions: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListSessionsRequest, _recall_pb2.ListSessionsResponse]
     """The sessions with memories that the caller could recall, the one with the newest memory first."""
+    ListEntities: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListEntitiesRequest, _recall_pb2.ListEntitiesResponse]
+    """The entities that memories mention which the caller could recall, the one with the newest memory first."""
+    Neighbours: _grpc.UnaryUnaryMultiCallable[_recall_pb2.NeighboursRequest, _recall_pb2.NeighboursResponse]
+    """The graph around a memory or an entity, as far as the caller could recall its memories."""
 
 @_typing.type_check_only
 class RecallServiceAsyncStub(RecallServiceStub):
@@ -105,6 +109,10 @@ class RecallServiceAsyncStub(RecallServiceStub):
     """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
     ListSessions: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListSessionsRequest, _recall_pb2.ListSessionsResponse]  # type: ignore[assignment]
     """The sessions with memories that the caller could recall, the one with the newest memory first."""
+    ListEntities: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListEntitiesRequest, _recall_pb2.ListEntitiesResponse]  # type: ignore[assignment]
+    """The entities that memories mention which the caller could recall, the one with the newest memory first."""
+    Neighbours: _aio.UnaryUnaryMultiCallable[_recall_pb2.NeighboursRequest, _recall_pb2.NeighboursResponse]  # type: ignore[assignment]
+    """The graph around a memory or an entity, as far as the caller could recall its memories."""
 
 class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -211,6 +219,22 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.ListSessionsResponse, _abc.Awaitable[_recall_pb2.ListSessionsResponse]]:
         """The sessions with memories that the caller could recall, the one with the newest memory first."""
+
+    @_abc_1.abstractmethod
+    def ListEntities(
+        self,
+        request: _recall_pb2.ListEntitiesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.ListEntitiesResponse, _abc.Awaitable[_recall_pb2.ListEntitiesResponse]]:
+        """The entities that memories mention which the caller could recall, the one with the newest memory first."""
+
+    @_abc_1.abstractmethod
+    def Neighbours(
+        self,
+        request: _recall_pb2.NeighboursRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.NeighboursResponse, _abc.Awaitable[_recall_pb2.NeighboursResponse]]:
+        """The graph around a memory or an entity, as far as the caller could recall its memories."""
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

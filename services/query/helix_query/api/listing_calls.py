@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_memory import limits
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.neighbours_call import neighbours_query, neighbours_reply
 from helix_query.api.requests import scope_of, selection_of
 from helix_query.api.responses import memory_message
 from helix_query.listing import cursor as tokens
 from helix_query.listing import timeline
+from helix_query.listing.entities import ByEntity
+from helix_query.listing.groups import Group, groups_page
 from helix_query.listing.pages import Page, page_of
-from helix_query.listing.sessions import sessions_of
+from helix_query.listing.sessions import BySession
 from helix_query.listing.visible import Visible
 from helix_query.recall.packing.rows import moment_or_none
 from helix_shared.errors import InvalidInputError
@@ -108,8 +111,8 @@ def timeline_listing(request: recall_pb2.TimelineRequest) -> Listing:
     return Listing.of(request, selection, newest_first=False, span=timeline.Span(after, before))
 
 
-def sessions_listing(request: recall_pb2.ListSessionsRequest) -> Listing:
-    """The list that a ListSessions asks for.
+def groups_listing(request: recall_pb2.ListSessionsRequest | recall_pb2.ListEntitiesRequest) -> Listing:
+    """The list that a ListSessions or a ListEntities asks for.
 
     Raises:
         InvalidInputError: a field breaks its limit.
@@ -164,26 +167,48 @@ def sessions_reply(
         OverdueError: as `memories_reply`.
     """
     visible = listing.visible(snapshot, until)
-    found, end = sessions_of(visible, after=listing.after, size=listing.size, until=until)
+    by_session = BySession(visible)
+    found, end = groups_page(visible, by_session, after=listing.after, size=listing.size, until=until)
     sessions = [
-        recall_pb2.SessionSummary(
-            session_id=one.session_id,
-            memories=one.memories,
-            first_at=moment_or_none(one.first_at),
-            last_at=moment_or_none(one.last_at),
-        )
-        for one in found
+        recall_pb2.SessionSummary(session_id=by_session.name(one.newest), **_counts(one)) for one in found
     ]
     return recall_pb2.ListSessionsResponse(sessions=sessions, **listing.about(snapshot, end))
 
 
-LISTINGS: Final[Mapping[str, tuple[Any, Callable[[Any], Listing], Callable[..., Any]]]] = {
+def entities_reply(
+    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+) -> recall_pb2.ListEntitiesResponse:
+    """The reply to ListEntities.
+
+    Raises:
+        OverdueError: as `memories_reply`.
+    """
+    visible = listing.visible(snapshot, until)
+    found, end = groups_page(visible, ByEntity(visible), after=listing.after, size=listing.size, until=until)
+    names = snapshot.generation.graph.entity_names([one.group for one in found])
+    entities = [
+        recall_pb2.EntitySummary(name=name, **_counts(one)) for name, one in zip(names, found, strict=True)
+    ]
+    return recall_pb2.ListEntitiesResponse(entities=entities, **listing.about(snapshot, end))
+
+
+LISTINGS: Final[Mapping[str, tuple[Any, Callable[[Any], Any], Callable[..., Any]]]] = {
     "ListMemories": (recall_pb2.ListMemoriesRequest, memories_listing, memories_reply),
     "Timeline": (recall_pb2.TimelineRequest, timeline_listing, timeline_reply),
-    "ListSessions": (recall_pb2.ListSessionsRequest, sessions_listing, sessions_reply),
+    "ListSessions": (recall_pb2.ListSessionsRequest, groups_listing, sessions_reply),
+    "ListEntities": (recall_pb2.ListEntitiesRequest, groups_listing, entities_reply),
+    "Neighbours": (recall_pb2.NeighboursRequest, neighbours_query, neighbours_reply),
 }
 """Request, its reader and the work by the name of the call."""
 
 
 def _messages(visible: Visible, ordinals: NDArray[np.int64]) -> list[recall_pb2.Memory]:
     return [memory_message(row, entities) for row, entities in visible.entries(ordinals)]
+
+
+def _counts(group: Group) -> dict[str, Any]:
+    return {
+        "memories": group.memories,
+        "first_at": moment_or_none(group.first_at),
+        "last_at": moment_or_none(group.last_at),
+    }
