@@ -1,4 +1,4 @@
-"""Query adapters that were fitted to the feedback of one tenant, in the data folder (ops/decisions/0063).
+"""Query adapters that were fitted to the feedback of one tenant, in the data folder (ops/decisions/0064).
 
     <root>/adapters/<tenant>/card.json         the adapter that counts; replaced by rename
     <root>/adapters/<tenant>/000003.npz        the adapter of that card; never changed

@@ -3,7 +3,7 @@
 For every question two losses of the kind -log(probability of the relevant), one over cosines and one over
 late interactions, both times `SHARPNESS`. Matrices begin with zeros and few rounds are made: on questions
 that were left out, further rounds bring nothing (ops/decisions/0053). A fit to the feedback of a tenant
-begins with the adapter of the package instead (0063).
+begins with the adapter of the package instead (0064).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fits the adapter of one tenant to its feedback; refuses what is not shown to help (ops/decisions/0063)."""
+"""Fits the adapter of one tenant to its feedback; refuses what is not shown to help (ops/decisions/0064)."""
 
 from __future__ import annotations
 

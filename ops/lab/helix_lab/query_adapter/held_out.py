@@ -1,4 +1,4 @@
-"""What a fit to the feedback of a tenant brings for questions that it has not seen (ops/decisions/0063).
+"""What a fit to the feedback of a tenant brings for questions that it has not seen (ops/decisions/0064).
 
 Nested: for each of `FOLDS` parts the size of the steps is chosen on questions of the other parts, the adapter
 is fitted to those, and whole recalls of the part are compared with those by the adapter of the package.

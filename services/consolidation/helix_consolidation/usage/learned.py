@@ -1,4 +1,4 @@
-"""Removes query adapters of tenants that were fitted with what is erased (ops/decisions/0063).
+"""Removes query adapters of tenants that were fitted with what is erased (ops/decisions/0064).
 
 `helix-lab adapter --from-feedback` writes them beside the generations. This is called when the generation
 that holds an erasure is published, and at the start. An adapter that is written later is checked against that

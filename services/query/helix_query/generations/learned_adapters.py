@@ -1,4 +1,4 @@
-"""The query adapters of single tenants, as the data folder holds them now (ops/decisions/0063).
+"""The query adapters of single tenants, as the data folder holds them now (ops/decisions/0064).
 
 A recall asks for the adapter of its tenant. That costs one look at the card, so a new adapter is served
 without a restart, and a removed one is not. The latest `CAPACITY` that were asked for stay in memory. One of
