@@ -96,12 +96,13 @@ def _memories(home: Path) -> dict[str, Any]:
     number = current_number(home / "data")
     assert number is not None
     signals = Signals.open(folder_of(home / "data", number) / SIGNALS)
-    ordinals = signals.latest(len(signals))
-    rows = signals.records(ordinals)
-    counts, hidden = signals.access_count[ordinals].tolist(), signals.hidden[ordinals].tolist()
     return {
-        row["memory_id"]: (row["text"], is_hidden, count)
-        for row, is_hidden, count in zip(rows, hidden, counts, strict=True)
+        row["memory_id"]: (
+            row["text"],
+            bool(signals.hidden[row["ordinal"]]),
+            int(signals.access_count[row["ordinal"]]),
+        )
+        for row in signals.records(signals.latest(len(signals)))
     }
 
 
@@ -186,13 +187,24 @@ def test_the_model_changes_beside_what_is_served(stack: Stack) -> None:
     assert "relevance" not in asked["memories"][0]
 
 
-def test_what_is_made_again_is_what_the_workers_had_made(stack: Stack) -> None:
+def test_what_is_made_again_is_what_the_workers_had_made(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With --again and the same model: the same memories, links and relations, and no access is forgotten."""
     home = stack.home.root
     name = default_model(stack.models).name
     _publish(home, range(60, 84))
     assert run(home, "memory", "correct", next(iter(_memories(home))), "The key hangs in the hall.")[0] == 0
+    vault = "The vault opens with xyzzyplugh42."
+    assert run(home, "publish", "--session", "v", "--text", vault, "--wait")[0] == 0
+    erased = next(one for one, row in _memories(home).items() if row[0] == vault)
+    erase = {"kind": "erase", "event_id": "gone", "tenant_id": "acme", "memory_ids": [erased]}
+    (home / "erase.jsonl").write_text(json.dumps(erase))
+    assert run(home, "publish", str(home / "erase.jsonl"), "--wait")[0] == 0
     before, made = _manifest(home), _memories(home)
+    assert erased not in made
+    # everything is applied while the workers are held, after the stores were maintained
+    monkeypatch.setattr("helix_cli.reembedding.reembed.CLOSE_ENOUGH", 1_000_000)
     assert "in use already" in run(home, "models", "use", name)[1]
     assert _manifest(home).origin == before.origin
     code, out, err = run(home, "models", "use", name, "--again")
@@ -200,6 +212,8 @@ def test_what_is_made_again_is_what_the_workers_had_made(stack: Stack) -> None:
     after = _manifest(home)
     assert (after.model, after.digest, after.counts) == (before.model, before.digest, before.counts)
     assert (after.parent, after.origin) == (0, after.generation)
+    files = [path for path in folder_of(home / "data", after.generation).rglob("*") if path.is_file()]
+    assert not [path for path in files if b"xyzzyplugh42" in path.read_bytes()]
     again = _memories(home)
     assert {one: row[:2] for one, row in again.items()} == {one: row[:2] for one, row in made.items()}
     # the forwarder may have brought more meanwhile

@@ -36,11 +36,12 @@ def take_over_accesses(shard: Shard, generation: Path, *, now: int) -> int:
     counts, times = signals.access_count, signals.last_accessed_at
     counted = np.flatnonzero(counts > 0)
     by_tenant: defaultdict[str, list[AccessedMemory]] = defaultdict(list)
-    for row, record in zip(counted.tolist(), signals.records(counted), strict=True):
-        if record:
-            last_at = min(max(int(times[row]), 0), LAST_MOMENT)
-            one = AccessedMemory(record["memory_id"], min(int(counts[row]), MOST_ACCESSES), last_at)
-            by_tenant[record["tenant_id"]].append(one)
+    # erased memories have no record
+    for record in signals.records(counted):
+        row = record["ordinal"]
+        last_at = min(max(int(times[row]), 0), LAST_MOMENT)
+        one = AccessedMemory(record["memory_id"], min(int(counts[row]), MOST_ACCESSES), last_at)
+        by_tenant[record["tenant_id"]].append(one)
     parts = [
         (tenant, memories[start : start + limits.ACCESSED_MEMORIES])
         for tenant, memories in by_tenant.items()

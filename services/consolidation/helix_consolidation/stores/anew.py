@@ -53,6 +53,8 @@ def publish_anew(
     """
     if shard.live is None:
         raise PermanentError("there is nothing to publish before the first memories message")
+    if shard.holds_erased:
+        maintain_now(shard)
     number = current_number(root)
     before = None if number is None else Manifest.read(folder_of(root, number))
     shard.state.erasure_generation = 1 + (number or 0)

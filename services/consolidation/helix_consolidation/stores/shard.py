@@ -112,6 +112,11 @@ class Shard:
         return self._live
 
     @property
+    def holds_erased(self) -> bool:
+        """Whether the live files may still hold bytes of what was erased since the last publication."""
+        return self._erased
+
+    @property
     def can_publish(self) -> bool:
         """Whether there are stores; the first memories message, which names the model, creates them."""
         return self._live is not None
