@@ -5,7 +5,7 @@ import time
 import pytest
 
 from helix_query.profile.past import Past
-from helix_query.recall.routing.history import asks_for_former, past_of
+from helix_query.recall.routing.past.history import asks_for_former, past_of
 
 
 @pytest.mark.parametrize(

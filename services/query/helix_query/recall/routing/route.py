@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from helix_query.recall.candidates import Route, Window
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
 from helix_query.recall.routing.asked_person import asked_person
-from helix_query.recall.routing.history import asks_for_former, past_of
+from helix_query.recall.routing.past.history import asks_for_former, past_of
 from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
 from helix_query.recall.routing.strip_times import asks_for_time_alone

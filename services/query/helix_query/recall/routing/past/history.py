@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from helix_query.profile.past import Past
 from helix_query.recall.query_text import read_query
-from helix_query.recall.routing import past_words as words
+from helix_query.recall.routing.past import words
 from helix_query.recall.routing.rules import is_question
 from helix_shared.timex import verbs
 

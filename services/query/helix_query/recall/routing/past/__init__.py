@@ -1,0 +1,1 @@
+"""Whether a question is about earlier times, and which."""
