@@ -29,6 +29,7 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import InvalidInputError
+from helix_shared.moments import microseconds
 from helix_shared.pairs.verdicts import EDGE as VERDICTS_EDGE
 from helix_shared.telemetry import configure_logging, logger
 
@@ -102,14 +103,18 @@ def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: s
     )
 
     async def read(stop: asyncio.Event) -> None:
-        bucket = await broker.connection.jetstream().key_value(streams.LEDGER)
+        jetstream = broker.connection.jetstream()
+        bucket = await jetstream.key_value(streams.LEDGER)
+        # a consumer that was made again reads the log from the first turn on
+        consumer = await jetstream.consumer_info(subjects.EVENTS_STREAM, streams.EXTRACT)
+        builder = StatementsBuilder(encoder, reading=str(microseconds(consumer.created)))
         ledger = Ledger(bucket, daily_tokens=settings.daily_tokens)
         sessions = SessionLog(settings.limits)
         async with Endpoint.of(settings, key) as endpoint:
             asking = Asking(settings, endpoint, ledger, sessions.pause)
             made[:] = [
                 (
-                    Extract(settings, sessions, asking, StatementsBuilder(encoder)),
+                    Extract(settings, sessions, asking, builder),
                     Judge(settings, asking),
                 )
             ]

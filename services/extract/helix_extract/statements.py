@@ -57,6 +57,8 @@ class StatementsBuilder:
     """Builds messages with the vectors of one encoder."""
 
     encoder: Encoder
+    reading: str = ""
+    """Which reading of the log it is; part of the de-duplication id alone, so another one publishes again."""
 
     def build(self, window: Window, answer: CheckedAnswer, key: str) -> DerivedMessage:
         """The message of a window; `key` is that of the recorded answer. Runs in a lane."""
@@ -84,7 +86,7 @@ class StatementsBuilder:
         schema = edges.statements_schema(self.encoder.card.dimensions)
         # the columns that a statement does not set are empty
         rows = [edges.empty_row(schema) | row for row in rows]
-        version = f"{VERSION}:{key}:{self.encoder.card.checksum[:12]}"
+        version = f"{VERSION}:{key}:{self.encoder.card.checksum[:12]}:{self.reading}"
         return DerivedMessage.of(origin, rows, schema, version=version)
 
     def _row(

@@ -15,8 +15,11 @@ from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
+from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.broker import streams
 from helix_shared.broker.worker.rederive import request_derivation
+from helix_shared.encoders.store import default_model
+from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
 
 from .endpoint_server import EndpointServer
@@ -165,4 +168,32 @@ def test_statements_are_derived_again_from_the_recorded_answer(helix: Helix) -> 
 
     origin, rows = edges.decode(helix.on_nats(derive))
     assert (origin.edge, origin.event_sequence, rows.num_rows) == ("statements", 3, 2)
+    assert len(helix.server.requests) == asked
+
+
+def test_statements_outlive_a_reembedding_that_is_ended_just_after_its_step(
+    helix: Helix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same model within the duplicate window: they are published again, and nothing is asked."""
+    home, asked = helix.stack.home, len(helix.server.requests)
+    wanted = "Mara says that The wheel squeaks since Tuesday."
+    assert wanted in helix.texts("Mara wheel squeaks")
+    name = default_model(helix.stack.models).name
+    home.models.symlink_to(helix.stack.models)
+    published = current_number(home.data)
+
+    def end(*_: object) -> None:
+        raise TemporaryError("NATS is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("helix_cli.reembedding.reembed.choose_model", end)
+        runner = CliRunner(env={"HELIX_HOME": str(home.root)})
+        assert "NATS is gone" in runner.invoke(app, ["models", "use", name, "--again"]).output
+    assert current_number(home.data) != published
+    assert "in use already" in helix.run("models", "use", name)
+    assert {path.name for path in (home.data / "reembedding").iterdir()} == {"live.lock"}
+    made = current_number(home.data) or 0
+    helix.until(lambda: helix.client.status().generation >= made, "it is not served")
+    helix.until(lambda: helix.texts("Mara wheel squeaks").count(wanted) == 1, "the statements are lost")
+    helix.until_idle()
     assert len(helix.server.requests) == asked

@@ -42,7 +42,9 @@ def test_statements_are_whole_rows_that_consolidation_accepts(models_dir: Path) 
     checked = check(ANSWER, asked)
     assert not checked.dropped
     with Encoder.load(default_model(models_dir), lanes=1) as encoder:
-        message = StatementsBuilder(encoder).build(asked, checked, "0" * 32)
+        message = StatementsBuilder(encoder, reading="1").build(asked, checked, "0" * 32)
+        again = StatementsBuilder(encoder, reading="2").build(asked, checked, "0" * 32)
+        assert (again.body, again.message_id != message.message_id) == (message.body, True)
         origin, batch = edges.decode(message.body)
         check_statements(origin, batch)
         moved, likes = batch.to_pylist()

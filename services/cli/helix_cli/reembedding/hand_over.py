@@ -91,7 +91,8 @@ async def _published(jetstream: JetStreamContext, lease: Lease, shard: Shard, da
 async def draw_statements_again(jetstream: JetStreamContext) -> bool:
     """Let the worker `extract` read the log from the first turn on; returns whether it is provisioned.
 
-    It publishes the statements of recorded answers with the new model, and asks nothing twice.
+    It is stopped meanwhile. It publishes the statements of recorded answers with the model that it finds when
+    it starts, and asks nothing twice. Where this ends midway, `helix up` provisions before it starts it.
     """
     try:
         await jetstream.delete_consumer(subjects.EVENTS_STREAM, streams.EXTRACT)

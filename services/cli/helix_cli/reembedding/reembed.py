@@ -70,7 +70,8 @@ async def reembed(
     None: the log holds no memory yet.
 
     May be ended at any time: it continues from its last checkpoint when it is called again with the same
-    model.
+    model. Once the generation is published there is nothing to continue: `helix up` makes its model the
+    default, and `discard` removes the folder.
 
     Raises:
         TemporaryError: NATS does not answer, or no `helix up` runs on the home.
@@ -104,13 +105,14 @@ async def reembed(
             with held(home):
                 end = await last_event_sequence(jetstream)
                 await replay.run(end, advance=progress.reached)
-                manifest = await hand_over(client, shard, home.data) if shard.can_publish else None
-                choose_model(models, folder.name)
+                # before the step, because a command that is ended after it cannot be repeated
                 if await draw_statements_again(jetstream):
                     say(
                         "extract draws its statements again from recorded answers; "
                         "verdicts about unsure pairs are not taken over"
                     )
+                manifest = await hand_over(client, shard, home.data) if shard.can_publish else None
+                choose_model(models, folder.name)
             shard.close()
         clear_workspace(workspace)
     return manifest

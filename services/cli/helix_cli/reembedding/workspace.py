@@ -43,6 +43,18 @@ def owned(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+def discard(folder: Path) -> None:
+    """Remove what is in the folder, if it exists and nobody works there."""
+    if not folder.is_dir():
+        return
+    lock = FolderLock(folder)
+    if lock.acquire():
+        try:
+            clear_workspace(folder)
+        finally:
+            lock.release()
+
+
 def open_shard(folder: Path, key: dict[str, str], settings: ConsolidationSettings) -> tuple[Shard, bool]:
     """The stores as of the last checkpoint, and whether there was one; those of another `key` are removed.
 

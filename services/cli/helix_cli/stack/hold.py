@@ -18,7 +18,7 @@ from helix_cli.stack.home import HomeFolder, read_record, running_record, start_
 from helix_cli.stack.services import CONSOLIDATION, EXTRACT, INGEST
 from helix_cli.stack.supervisor import Say, Supervisor
 from helix_memory.transport.polling import poll
-from helix_shared.errors import TemporaryError
+from helix_shared.errors import HelixError, TemporaryError
 
 HELD_SERVICES: Final = (INGEST, EXTRACT, CONSOLIDATION)
 """They make vectors, or write stores."""
@@ -102,7 +102,11 @@ class Holding:
             self._supervisor.hold(children)
             self._say(f"{', '.join(child.name for child in children)} stopped for `helix models use`")
         else:
-            self._before_start()
+            try:
+                self._before_start()
+            except (HelixError, OSError) as error:
+                # what is wrong, a process that starts says again
+                self._say(f"before the held processes start again: {error}")
             self._supervisor.resume()
         self.is_on = wanted
         self._changed()

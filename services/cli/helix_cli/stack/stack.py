@@ -96,7 +96,7 @@ class Stack:
             self.home,
             self._supervisor,
             children=lambda: [child for child in self._children if _role(child) in HELD_SERVICES],
-            before_start=self._ready_model,
+            before_start=self._ready_again,
             changed=self._write_record,
             say=say,
         )
@@ -251,6 +251,13 @@ class Stack:
             self._say("there is no model yet: building one")
         card = read_card(ensure_default_model(self.models))
         self.model = f"{card.name} ({card.dimensions} dimensions, {card.checksum[:12]})"
+
+    def _ready_again(self) -> None:
+        try:
+            self._ready_model()
+        finally:
+            # the command may have ended between the removal of a consumer and its creation
+            provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]))
 
     def _end_leftovers(self) -> None:
         record = read_record(self.home)

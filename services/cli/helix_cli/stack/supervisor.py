@@ -51,10 +51,14 @@ class Supervisor:
         hurry: threading.Event | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> None:
-        """`look` is called at every check, in the supervisor's thread; `hurry` ends the waits of `hold`."""
+        """`look` is called at every check, in the supervisor's thread; `hurry` ends the waits of `hold`.
+
+        After a HelixError or an OSError of `look` it is called again at the next check.
+        """
         self.refusal = ""
         self._hurry = hurry or threading.Event()
         self._look = look
+        self._trouble = ""
         self._say = say
         self._changed = changed
         self._watched: list[_Watched] = []
@@ -91,7 +95,18 @@ class Supervisor:
             for watched in self._watched:
                 if not watched.is_held:
                     self._check(watched)
+            self._look_once()
+
+    def _look_once(self) -> None:
+        """Call `look`; an error is said once, and does not end the supervision."""
+        try:
             self._look()
+        except (HelixError, OSError) as error:
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                self._say(f"tried again: {error}")
+        else:
+            self._trouble = ""
 
     def _check(self, watched: _Watched) -> None:
         now = time.monotonic()

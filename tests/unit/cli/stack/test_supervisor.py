@@ -1,5 +1,6 @@
 """Supervision of real processes that run modules written by the tests."""
 
+import json
 import os
 import threading
 import time
@@ -11,8 +12,11 @@ import pytest
 from helix_cli.commands.common.options import TENANT_VARIABLE
 from helix_cli.stack.addresses import NATS_VARIABLE, QUERY_VARIABLE
 from helix_cli.stack.children import ServiceChild, child_environment, last_line
+from helix_cli.stack.hold import Holding
+from helix_cli.stack.home import HomeFolder, start_time
 from helix_cli.stack.stack import SERVICES
 from helix_cli.stack.supervisor import Supervisor, drain, restart_delay
+from helix_shared.errors import CorruptArtifactError
 
 SLEEPS = "import time\nprint('up', flush=True)\ntime.sleep(60)\n"
 STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SLEEPS
@@ -104,6 +108,54 @@ def test_after_release_nothing_is_started_any_more(make: Make) -> None:
     child.kill()
     time.sleep(0.8)
     assert child.pid == pid
+
+
+def test_an_error_of_a_look_does_not_end_the_supervision(make: Make) -> None:
+    """It is said once; what ends is started again all the same."""
+    said: list[str] = []
+
+    def look() -> None:
+        raise CorruptArtifactError("CURRENT is damaged")
+
+    child = make(SLEEPS)
+    supervisor = Supervisor(say=said.append, changed=lambda: None, look=look)
+    child.start()
+    supervisor.watch([child])
+    until(lambda: said)
+    first = child.pid
+    child.kill()
+    until(lambda: child.pid != first and child.ended() is None)
+    supervisor.release()
+    assert [line for line in said if "CURRENT" in line] == ["tried again: CURRENT is damaged"]
+
+
+def test_held_processes_start_again_though_what_comes_before_fails(make: Make, tmp_path: Path) -> None:
+    """A model that cannot be read is said; ingest and consolidation are not left stopped."""
+    home, said = HomeFolder.at(tmp_path / "home"), list[str]()
+    home.run.mkdir(parents=True)
+    child = make(SLEEPS)
+
+    def fail() -> None:
+        raise CorruptArtifactError("the card is damaged")
+
+    def look() -> None:
+        holding.look()
+
+    supervisor = Supervisor(say=said.append, changed=lambda: None, look=look)
+    holding = Holding(
+        home, supervisor, children=lambda: [child], before_start=fail, changed=lambda: None, say=said.append
+    )
+    request = home.run / "hold.json"
+    request.write_text(json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid())}))
+    child.start()
+    supervisor.watch([child])
+    until(lambda: holding.is_on)
+    assert child.ended() is not None
+    request.unlink()
+    until(lambda: not holding.is_on)
+    assert child.ended() is None
+    supervisor.release()
+    assert sum("the card is damaged" in line for line in said) == 1
 
 
 def test_draining_asks_first(make: Make) -> None:

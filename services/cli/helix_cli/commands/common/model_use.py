@@ -10,6 +10,7 @@ import typer
 from helix_cli.clients.broker import run_async
 from helix_cli.output.terminal import note
 from helix_cli.reembedding.reembed import reembed
+from helix_cli.reembedding.workspace import discard, workspace_of
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.home import running_record
 from helix_cli.stack.model_in_use import model_of
@@ -52,6 +53,8 @@ def use_model(
         return
     if used is not None and used.checksum == card.checksum and not again:
         choose_model(home.models, name)
+        # an earlier call may have been ended just after its generation was published
+        discard(workspace_of(home.data))
         typer.echo(f"{name} is in use already; --again makes all memories again")
         return
     os.nice(IngestSettings.load().niceness)
