@@ -16,6 +16,7 @@ import pytest
 
 from helix_cli.model_build.description import Description
 from helix_cli.model_build.importing import Origin, import_folder
+from helix_cli.reembedding import reembed
 from helix_cli.stack.home import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.recall.v1.recall_pb2 import RecallRequest, Scope
@@ -110,6 +111,17 @@ def _manifest(home: Path) -> Manifest:
     number = current_number(home / "data")
     assert number is not None
     return Manifest.read(folder_of(home / "data", number))
+
+
+def _noted(name: str, call: Callable[..., Any], steps: list[str]) -> Callable[..., Any]:
+    """`call`, which notes its name, and whether it runs beside the event loop."""
+
+    def noting(*args: Any) -> Any:
+        is_main = threading.current_thread() is threading.main_thread()
+        steps.append(name if is_main else f"{name} in a thread")
+        return call(*args)
+
+    return noting
 
 
 class Asking(threading.Thread):
@@ -207,8 +219,19 @@ def test_what_is_made_again_is_what_the_workers_had_made(
     monkeypatch.setattr("helix_cli.reembedding.reembed.CLOSE_ENOUGH", 1_000_000)
     assert "in use already" in run(home, "models", "use", name)[1]
     assert _manifest(home).origin == before.origin
+    steps: list[str] = []
+    for step in ("last_event_sequence", "maintain_now", "held"):
+        monkeypatch.setattr(reembed, step, _noted(step, getattr(reembed, step), steps))
     code, out, err = run(home, "models", "use", name, "--again")
     assert code == 0, out + err
+    # what arrives during the maintenance, which is beside the event loop, is not left for the hold
+    assert steps == [
+        "last_event_sequence",
+        "maintain_now in a thread",
+        "last_event_sequence",
+        "held",
+        "last_event_sequence",
+    ]
     after = _manifest(home)
     assert (after.model, after.digest, after.counts) == (before.model, before.digest, before.counts)
     assert (after.parent, after.origin) == (0, after.generation)

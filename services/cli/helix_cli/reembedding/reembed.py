@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import time
@@ -19,7 +20,7 @@ from helix_cli.stack.hold import held
 from helix_consolidation.delivery.abandoned import clear_workspace
 from helix_consolidation.delivery.stream_state import created_at
 from helix_consolidation.settings import ConsolidationSettings
-from helix_consolidation.stores.anew import maintain_now
+from helix_consolidation.stores.anew import maintain_now, package_digest
 from helix_ingest.settings import IngestSettings
 from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.encoders.encoder import Encoder
@@ -88,6 +89,7 @@ async def reembed(
             key = {
                 "model": encoder.card.id,
                 "rules": workers.version,
+                "consolidation": package_digest(),
                 "log": await created_at(jetstream, EVENTS_STREAM),
                 "vectors": repr(settings.vector_form),
             }
@@ -97,12 +99,19 @@ async def reembed(
             if continues:
                 say(f"continues after event {replay.sequence:,}, where it was ended")
             progress.begin(replay.sequence)
-            while (end := await last_event_sequence(jetstream)) - replay.sequence > CLOSE_ENOUGH:
-                await replay.run(end, advance=progress.reached)
+
+            async def catch_up() -> None:
+                while (end := await last_event_sequence(jetstream)) - replay.sequence > CLOSE_ENOUGH:
+                    await replay.run(end, advance=progress.reached)
+
+            await catch_up()
             await replay.checkpoint()
-            maintain_now(shard)
+            await asyncio.to_thread(maintain_now, shard)
+            # both took long if there is much
+            await catch_up()
             say(f"embedded {replay.sequence:,} events; ingest and consolidation stop for the rest")
-            with held(home):
+            with contextlib.ExitStack() as hold:
+                await asyncio.to_thread(hold.enter_context, held(home))
                 end = await last_event_sequence(jetstream)
                 await replay.run(end, advance=progress.reached)
                 # before the step, because a command that is ended after it cannot be repeated

@@ -23,9 +23,12 @@ _log = logger(__name__)
 
 
 def mark_erasure(data: Path) -> None:
-    """Note that something was erased, in the folder of a re-embedding if there is one."""
+    """Note that something is erased, in the folder of a re-embedding if it holds more than its lock.
+
+    Called before the erasure is published, because nothing repeats it afterwards.
+    """
     folder = data / WORKSPACE
-    if folder.is_dir():
+    if folder.is_dir() and any(path.suffix != ".lock" for path in folder.iterdir()):
         (folder / MARK).touch()
 
 

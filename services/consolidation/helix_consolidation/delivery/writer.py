@@ -214,6 +214,8 @@ class Writer:
         # the server is asked, not the clock: a writer that has just lost the lease must not publish
         await self._lease.renew()
         self._publishing.last = time.monotonic()
+        if self._shard.holds_erased:
+            mark_erasure(self._settings.data_dir)
         try:
             await store_unreached(self._client, self._shard.unreached, self._publisher)
             await self._pairs.store(self._shard)
@@ -225,8 +227,6 @@ class Writer:
             return
         self._is_dirty = self._is_urgent = False
         self._publishing.last = time.monotonic()
-        if self._shard.state.erasure_generation == manifest.generation:
-            mark_erasure(self._settings.data_dir)
         GENERATION.labels(SERVICE).set(manifest.generation)
         _log.info(
             "published",

@@ -6,6 +6,8 @@ In the end it holds the lease of that writer, and publishes them as the next gen
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.stores.publish import PublicationInfo, publish_generation
@@ -15,11 +17,10 @@ from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from helix_consolidation.stores.shard import Shard
 
-
+PACKAGE: Final = Path(__file__).parents[1]
 WORKSPACE: Final = "reembedding"
 """Folder below the data folder in which stores are built anew."""
 
@@ -29,6 +30,20 @@ def maintain_now(shard: Shard) -> None:
     if shard.live is not None:
         shard.live.vectors.maintain(force=True)
         shard.live.fold_graph_now()
+
+
+def package_digest(folder: Path = PACKAGE) -> str:
+    """SHA-256 over names and contents of the files of consolidation, in hexadecimal.
+
+    Stores that were begun with other rules are not continued: one half of them would follow from each.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode())
+            digest.update(content)
+    return digest.hexdigest()
 
 
 def continue_streams(shard: Shard, *, derived_stream: str, derived_end: int) -> None:

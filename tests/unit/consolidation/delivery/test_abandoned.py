@@ -26,4 +26,7 @@ def test_after_an_erasure_a_reembedding_that_nobody_continues_goes(tmp_path: Pat
     at_work.release()
     assert discard_abandoned(tmp_path)
     assert {path.name for path in folder.iterdir()} == {"live.lock"}
+    # a later erasure finds nothing there
+    mark_erasure(tmp_path)
+    assert {path.name for path in folder.iterdir()} == {"live.lock"}
     assert not discard_abandoned(tmp_path)
