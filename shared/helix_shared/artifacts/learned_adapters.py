@@ -3,6 +3,7 @@
     <root>/adapters/<tenant>/card.json         the adapter that counts; replaced by rename
     <root>/adapters/<tenant>/000003.npz        the adapter of that card; never changed
     <root>/adapters/<tenant>/000003.memories   ids of the memories that it was fitted with, one a line
+    <root>/adapters-withheld/<tenant>          consolidation could not remove the adapter: it is not served
 
 `helix-lab adapter --from-feedback` writes them, the query service reads them, and consolidation removes one
 when a memory that it was fitted with is erased, or a user or a session that asked.
@@ -19,13 +20,15 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from helix_memory import limits
 from helix_shared.artifacts.files.durability import sha256_of, sync, write_synced
-from helix_shared.errors import CorruptArtifactError, NotFoundError
+from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from pathlib import Path
 
 ADAPTERS: Final = "adapters"
+WITHHELD: Final = "adapters-withheld"
+"""Beside the adapters, whose folder may belong to another user of the system."""
 CARD: Final = "card.json"
 _TENANT: Final = re.compile(limits.TOKEN_PATTERN)
 
@@ -83,12 +86,17 @@ class CardState:
 
 
 def state_of(root: Path, tenant_id: str) -> CardState | None:
-    """The state of a tenant's card; None: the tenant has no learned adapter. One call of the file system."""
+    """The state of a tenant's card; None: the tenant has no learned adapter, or it is withheld.
+
+    One call of the file system, two for a tenant with a card.
+    """
     if not _TENANT.fullmatch(tenant_id):
         return None
     try:
         status = (root / ADAPTERS / tenant_id / CARD).stat()
     except OSError:
+        return None
+    if (root / WITHHELD / tenant_id).exists():
         return None
     return CardState(status.st_ino, status.st_mtime_ns)
 
@@ -97,6 +105,35 @@ def tenants_with_cards(root: Path) -> list[str]:
     """Tenants that have a learned adapter, sorted."""
     folder = root / ADAPTERS
     return sorted(path.parent.name for path in folder.glob(f"*/{CARD}")) if folder.is_dir() else []
+
+
+def tenants_with_files(root: Path) -> list[str]:
+    """Tenants of which there is a file: an adapter, what is left of one, or the mark of one withheld; sorted.
+
+    Raises:
+        OSError: a folder cannot be read.
+    """
+    folders = [folder for folder in (root / ADAPTERS, root / WITHHELD) if folder.is_dir()]
+    return sorted({path.name for folder in folders for path in folder.iterdir() if _is_tenant(path)})
+
+
+def has_withheld(root: Path) -> bool:
+    """Whether an adapter is withheld."""
+    folder = root / WITHHELD
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def withhold(root: Path, tenant_id: str) -> None:
+    """Let no adapter of a tenant be served until `release`."""
+    folder = root / WITHHELD
+    folder.mkdir(exist_ok=True)
+    (folder / tenant_id).touch()
+    sync(folder)
+
+
+def release(root: Path, tenant_id: str) -> None:
+    """Undo `withhold`."""
+    (root / WITHHELD / tenant_id).unlink(missing_ok=True)
 
 
 def read_learned_card(root: Path, tenant_id: str) -> LearnedCard:
@@ -147,9 +184,23 @@ def publish_learned(
 
     `save` is `QueryAdapter.save`. Older files are removed: whoever reads one holds it open, or reads the
     new card.
+
+    Raises:
+        TemporaryError: consolidation removed its files meanwhile, as it does after an erasure.
     """
     folder = root / ADAPTERS / card.tenant_id
     folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return _publish(folder, save, card, memories)
+    except FileNotFoundError as error:
+        raise TemporaryError(
+            f"files of the adapter of {card.tenant_id} were removed meanwhile; fit again"
+        ) from error
+
+
+def _publish(
+    folder: Path, save: Callable[[Path], None], card: LearnedCard, memories: Collection[str]
+) -> LearnedCard:
     numbers = [int(path.stem) for path in folder.iterdir() if path.stem.isdigit()]
     card = card.model_copy(update={"number": 1 + max(numbers, default=0)})
     listed, saved = folder / card.memories_file, folder / card.adapter_file
@@ -161,23 +212,50 @@ def publish_learned(
     write_synced(fresh, card.model_dump_json(indent=1).encode())
     fresh.replace(folder / CARD)
     sync(folder)
-    for path in folder.iterdir():
-        if path.name not in (CARD, card.memories_file, card.adapter_file):
-            path.unlink()
+    _remove_others(folder, card)
     return card
 
 
 def remove_learned(root: Path, tenant_id: str) -> bool:
-    """Remove a tenant's adapter, the card first; return whether there was one."""
+    """Remove a tenant's adapter, the card first: without it nothing is served. Return whether there was one.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
     folder = root / ADAPTERS / tenant_id
     if not (_TENANT.fullmatch(tenant_id) and folder.is_dir()):
         return False
     (folder / CARD).unlink(missing_ok=True)
     for path in folder.iterdir():
-        path.unlink()
+        path.unlink(missing_ok=True)
     folder.rmdir()
     sync(folder.parent)
     return True
+
+
+def remove_unfinished(root: Path, tenant_id: str) -> None:
+    """Remove the files of a tenant that its card does not name: what a process that was ended left.
+
+    Raises:
+        CorruptArtifactError: the card cannot be read.
+        OSError: a file cannot be removed.
+    """
+    try:
+        card = read_learned_card(root, tenant_id)
+    except NotFoundError:
+        remove_learned(root, tenant_id)
+    else:
+        _remove_others(root / ADAPTERS / tenant_id, card)
+
+
+def _remove_others(folder: Path, card: LearnedCard) -> None:
+    for path in folder.iterdir():
+        if path.name not in (CARD, card.memories_file, card.adapter_file):
+            path.unlink(missing_ok=True)
+
+
+def _is_tenant(path: Path) -> bool:
+    return _TENANT.fullmatch(path.name) is not None
 
 
 def _check(path: Path, digest: str) -> None:

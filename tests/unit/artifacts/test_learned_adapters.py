@@ -14,13 +14,17 @@ from helix_shared.artifacts.learned_adapters import (
     memories_of,
     publish_learned,
     read_learned_card,
+    release,
     remove_learned,
+    remove_unfinished,
     state_of,
     tenants_with_cards,
+    tenants_with_files,
+    withhold,
 )
 from helix_shared.encoders.query_adapter import QueryAdapter
 from helix_shared.encoders.token_codes import CODE_BITS
-from helix_shared.errors import CorruptArtifactError, NotFoundError
+from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,3 +105,42 @@ def test_only_the_name_of_a_tenant_is_looked_up(tmp_path: Path, tenant: str) -> 
     assert state_of(tmp_path / "adapters", tenant) is None
     assert not remove_learned(tmp_path, tenant)
     assert tenants_with_cards(tmp_path) == ["acme"]
+
+
+def test_files_that_no_card_names_are_found_and_removed(tmp_path: Path) -> None:
+    """A process may end between two files; those of a whole adapter stay."""
+    for tenant in ("acme", "cut", "zeta"):
+        publish_learned(tmp_path, adapter(0.25).save, CARD.model_copy(update={"tenant_id": tenant}), [])
+    adapters = tmp_path / "adapters"
+    (adapters / "cut" / "card.json").unlink()
+    (adapters / "zeta" / "000002.npz").write_bytes(b"of a fit that was not finished")
+    assert tenants_with_files(tmp_path) == ["acme", "cut", "zeta"]
+    for tenant in tenants_with_files(tmp_path):
+        remove_unfinished(tmp_path, tenant)
+    left = sorted(str(path.relative_to(adapters)) for path in adapters.glob("*/*"))
+    whole = ("000001.memories", "000001.npz", "card.json")
+    assert left == [f"{tenant}/{name}" for tenant in ("acme", "zeta") for name in whole]
+    assert tenants_with_files(tmp_path) == ["acme", "zeta"]
+
+
+def test_a_fit_whose_files_are_removed_meanwhile_is_not_published(tmp_path: Path) -> None:
+    """Consolidation may remove what no card names yet."""
+
+    def save(path: Path) -> None:
+        adapter(0.25).save(path)
+        remove_unfinished(tmp_path, "acme")
+
+    with pytest.raises(TemporaryError, match="fit again"):
+        publish_learned(tmp_path, save, CARD, [])
+    assert state_of(tmp_path, "acme") is None
+
+
+def test_a_withheld_adapter_has_no_state(tmp_path: Path) -> None:
+    """A mark beside the adapters, whose folder may not be writable."""
+    publish_learned(tmp_path, adapter(0.25).save, CARD, [])
+    withhold(tmp_path, "acme")
+    assert state_of(tmp_path, "acme") is None
+    publish_learned(tmp_path, adapter(0.5).save, CARD, [])
+    assert state_of(tmp_path, "acme") is None
+    release(tmp_path, "acme")
+    assert state_of(tmp_path, "acme") is not None

@@ -23,7 +23,7 @@ from helix_cli.commands.common import options
 from helix_cli.stack.addresses import Server, nats_server
 from helix_cli.stack.home import HomeFolder
 from helix_lab.evaluate import Evaluation, opened, progress_bar
-from helix_lab.query_adapter.feedback import read_feedback
+from helix_lab.query_adapter.feedback import read_erased, read_feedback
 from helix_lab.query_adapter.fit import AT_ONCE, fit
 from helix_lab.query_adapter.from_feedback import MOST, learn
 from helix_lab.query_adapter.observations import Observation, observations
@@ -120,8 +120,9 @@ def _learn(
         learned = learn(corpus, run_async(read_feedback(server, tenant, most=MOST)), console)
     card = publish_learned(data, learned.adapter.save, learned.card, learned.memories)
     with open_tenant(data, models, tenant, asking) as corpus:
-        later = run_async(read_feedback(server, tenant))
-        if not corpus.holds(learned.memories) or not learned.is_asked_by(later):
+        # not the names of those who ask now: one who was erased may have asked again
+        erased = run_async(read_erased(server, tenant))
+        if not corpus.holds(learned.memories) or learned.is_asked_by_erased(erased):
             remove_learned(data, tenant)
             raise TemporaryError("something that it was fitted with was erased meanwhile; fit again")
     console.print(f"{tenant}: adapter {card.number} of {card.questions} questions is served", markup=False)

@@ -53,6 +53,25 @@ class AskedQuestion:
         return cls(text, "", (), frozenset(helpful), frozenset(), (), 0, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Sequences of the last erasure of each user, and of each session."""
+
+    users: dict[str, int]
+    sessions: dict[str, int]
+
+    @classmethod
+    def by(cls, erasures: Iterable[Logged]) -> Self:
+        """What erase events in the order of the log select by."""
+        users: dict[str, int] = {}
+        sessions: dict[str, int] = {}
+        for sequence, event in erasures:
+            if isinstance(event, EraseEvent):
+                users |= {event.of_user: sequence} if event.of_user else {}
+                sessions |= {event.of_session: sequence} if event.of_session else {}
+        return cls(users, sessions)
+
+
 async def read_feedback(server: Server, tenant_id: str, *, most: int = sys.maxsize) -> list[AskedQuestion]:
     """The newest `most` questions of a tenant with a helpful memory, oldest first.
 
@@ -67,14 +86,24 @@ async def read_feedback(server: Server, tenant_id: str, *, most: int = sys.maxsi
     return questions_of(feedback, erasures)[-most:]
 
 
+async def read_erased(server: Server, tenant_id: str) -> Erased:
+    """Which users and sessions of a tenant were erased up to now.
+
+    Raises: as `read_feedback`.
+    """
+    async with connected(server.address, instance=server.instance) as jetstream:
+        await require_events_stream(jetstream)
+        return Erased.by(await _read(jetstream, tenant_id, "erase"))
+
+
 def questions_of(feedback: Iterable[Logged], erasures: Iterable[Logged]) -> list[AskedQuestion]:
     """The questions of feedback events in the order of the log, by their last feedback."""
     found: dict[tuple[str, tuple[str, ...], str], list[tuple[int, FeedbackEvent]]] = {}
-    users, sessions = _last_erasures(erasures)
+    erased = Erased.by(erasures)
     for sequence, event in feedback:
         if not isinstance(event, FeedbackEvent) or not event.query.strip():
             continue
-        if sequence > max(users.get(event.user_id, 0), sessions.get(event.session_id, 0)):
+        if sequence > max(erased.users.get(event.user_id, 0), erased.sessions.get(event.session_id, 0)):
             asker = (event.user_id, tuple(sorted(event.acl)), " ".join(event.query.split()).casefold())
             found.setdefault(asker, []).append((sequence, event))
     asked = (_asked(said) for said in found.values())
@@ -99,17 +128,6 @@ def _asked(said: Sequence[tuple[int, FeedbackEvent]]) -> AskedQuestion:
         first,
         last,
     )
-
-
-def _last_erasures(erasures: Iterable[Logged]) -> tuple[dict[str, int], dict[str, int]]:
-    """Sequence of the last erasure of each user, and of each session."""
-    users: dict[str, int] = {}
-    sessions: dict[str, int] = {}
-    for sequence, event in erasures:
-        if isinstance(event, EraseEvent):
-            users |= {event.of_user: sequence} if event.of_user else {}
-            sessions |= {event.of_session: sequence} if event.of_session else {}
-    return users, sessions
 
 
 async def _read(jetstream: JetStreamContext, tenant_id: str, kind: str) -> list[Logged]:

@@ -10,7 +10,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from helix_lab.query_adapter.feedback import AskedQuestion
+from helix_lab.query_adapter.feedback import AskedQuestion, Erased
 from helix_lab.query_adapter.fit import fit
 from helix_lab.query_adapter.held_out import JUDGED, SHOWN, Comparison, chosen_size, compared, held_out
 from helix_lab.query_adapter.observations import Observation
@@ -41,11 +41,12 @@ class Learned:
     memories: frozenset[str]
     """Ids of the memories that it was fitted with."""
 
-    def is_asked_by(self, asked: Sequence[AskedQuestion]) -> bool:
-        """Whether all its users and sessions are among those of the questions: none was erased since."""
-        users = {one.user_id for one in asked}
-        sessions = {session for one in asked for session, _ in one.sessions}
-        return self.card.askers.keys() <= users and self.card.sessions.keys() <= sessions
+    def is_asked_by_erased(self, erased: Erased) -> bool:
+        """Whether one of its users or sessions was erased after the first question of theirs."""
+        users, sessions = self.card.askers.items(), self.card.sessions.items()
+        return any(erased.users.get(name, 0) > first for name, first in users) or any(
+            erased.sessions.get(name, 0) > first for name, first in sessions
+        )
 
 
 def learn(corpus: TenantCorpus, asked: Sequence[AskedQuestion], console: Console) -> Learned:

@@ -16,6 +16,7 @@ from helix_consolidation.stores.state_files import save_state
 from helix_consolidation.usage.learned import remove_fitted_with_erased
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
 from helix_shared.artifacts.generation.publishing import publish
+from helix_shared.artifacts.learned_adapters import has_withheld
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def publish_generation(
     ensure_lease()
     extras = save_state(state, live.folder) | save_relations(state, live.folder)
     published = publish(root, live, manifest, extras=extras)
-    if erases:
+    if erases or has_withheld(root):
         remove_fitted_with_erased(root, state.tombstones)
     return published
 

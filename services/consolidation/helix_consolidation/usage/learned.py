@@ -1,8 +1,8 @@
 """Removes query adapters of tenants that were fitted with what is erased (ops/decisions/0064).
 
 `helix-lab adapter --from-feedback` writes them beside the generations. This is called when the generation
-that holds an erasure is published, and at the start. An adapter that is written later is checked against that
-generation by the command itself.
+that holds an erasure is published, at the start, and with every generation while an adapter is withheld. An
+adapter that is written later is checked against that generation by the command itself.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.event_reach import value_code
 from helix_shared.artifacts.learned_adapters import (
+    ADAPTERS,
     memories_of,
     read_learned_card,
+    release,
     remove_learned,
-    tenants_with_cards,
+    remove_unfinished,
+    tenants_with_files,
+    withhold,
 )
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 from helix_shared.telemetry import logger
@@ -31,12 +35,41 @@ _log = logger(__name__)
 
 
 def remove_fitted_with_erased(root: Path, tombstones: Tombstones) -> list[str]:
-    """Remove the adapters in a data folder that were fitted with something erased; return their tenants."""
-    found = [one for one in tenants_with_cards(root) if is_fitted_with_erased(root, one, tombstones)]
-    for tenant_id in found:
-        remove_learned(root, tenant_id)
-        _log.info("learned_adapter_removed", tenant=tenant_id)
-    return found
+    """Remove the adapters in a data folder that were fitted with something erased; return their tenants.
+
+    Files that no card names go as well. An adapter with a file that cannot be removed is withheld, which the
+    next call ends once it can.
+    """
+    try:
+        tenants = tenants_with_files(root)
+    except OSError as error:
+        _log.error("learned_adapters_unreadable", folder=str(root / ADAPTERS), reason=str(error))
+        return []
+    return [one for one in tenants if _is_removed(root, one, tombstones)]
+
+
+def _is_removed(root: Path, tenant_id: str, tombstones: Tombstones) -> bool:
+    try:
+        is_removed = is_fitted_with_erased(root, tenant_id, tombstones)
+        if is_removed:
+            remove_learned(root, tenant_id)
+            _log.info("learned_adapter_removed", tenant=tenant_id)
+        else:
+            remove_unfinished(root, tenant_id)
+        release(root, tenant_id)
+    except (OSError, CorruptArtifactError) as error:
+        _withhold(root, tenant_id, error)
+        return False
+    return is_removed
+
+
+def _withhold(root: Path, tenant_id: str, error: Exception) -> None:
+    folder = str(root / ADAPTERS / tenant_id)
+    _log.error("learned_adapter_not_removed", tenant=tenant_id, folder=folder, reason=str(error))
+    try:
+        withhold(root, tenant_id)
+    except OSError as failure:
+        _log.error("learned_adapter_not_withheld", tenant=tenant_id, folder=folder, reason=str(failure))
 
 
 def is_fitted_with_erased(root: Path, tenant_id: str, tombstones: Tombstones) -> bool:

@@ -90,7 +90,7 @@ class LearnedAdapters:
             before = self._encoders.get(tenant_id)
             # GetStatus is asked often, so a card is read once
             if before is None or before[0] != state:
-                before = state, self._encoder_of(tenant_id)
+                before = state, self._encoder_of(tenant_id) if state is not None else ""
             encoders[tenant_id] = before
         self._encoders = encoders
         fitting = [one for _, one in encoders.values() if one == encoder.card.encoder_checksum]

@@ -7,6 +7,7 @@ import pytest
 from helix_memory import subjects
 from helix_memory.events import FeedbackEvent, ForgetEvent
 from helix_shared import edges
+from helix_shared.artifacts.learned_adapters import has_withheld
 from helix_shared.errors import PermanentError
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import (
@@ -68,3 +69,24 @@ def test_an_older_epoch_publishes_nothing(bench: Bench, stream: Stream) -> None:
     bench.publish(epoch=5)
     with pytest.raises(PermanentError, match="epoch 4"):
         bench.publish(epoch=4)
+
+
+def test_an_adapter_that_could_not_be_removed_is_tried_again_with_every_generation(
+    bench: Bench, stream: Stream
+) -> None:
+    """Neither the start nor a publication ends with it; the next one removes what it can by then."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
+    bench.publish()
+    obstacle = bench.folder / "adapters" / "acme" / "folder"
+    obstacle.mkdir(parents=True)
+    reopened = bench.reopened()
+    assert has_withheld(bench.folder)
+    reopened.apply(stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "two")]))
+    reopened.publish()
+    assert has_withheld(bench.folder)
+    obstacle.rmdir()
+    reopened.apply(stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "three")]))
+    reopened.publish()
+    assert not has_withheld(bench.folder)
+    assert list((bench.folder / "adapters").iterdir()) == []
+    reopened.shard.close()

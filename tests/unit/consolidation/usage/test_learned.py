@@ -12,7 +12,12 @@ from helix_consolidation.ledger.event_reach import TENANT, value_code
 from helix_consolidation.ledger.lifecycle.tombstone_log import Record, Table
 from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 from helix_consolidation.usage.learned import remove_fitted_with_erased
-from helix_shared.artifacts.learned_adapters import LearnedCard, publish_learned, tenants_with_cards
+from helix_shared.artifacts.learned_adapters import (
+    LearnedCard,
+    has_withheld,
+    publish_learned,
+    tenants_with_cards,
+)
 from helix_shared.encoders.query_adapter import QueryAdapter
 from helix_shared.encoders.token_codes import CODE_BITS
 
@@ -93,3 +98,28 @@ def test_an_adapter_whose_list_cannot_be_read_is_removed(root: Path) -> None:
     """Nobody could tell any more what it was fitted with."""
     (root / "adapters" / "acme" / "000001.memories").write_text("")
     assert remove_fitted_with_erased(root, Tombstones()) == ["acme"]
+
+
+@pytest.mark.parametrize("kept", ["000001.npz", "000001.memories"])
+def test_what_a_killed_process_left_is_removed(root: Path, kept: str) -> None:
+    """Without its card, an adapter is not served, but its matrix was fitted with memories."""
+    for path in (root / "adapters" / "acme").iterdir():
+        if path.name != kept:
+            path.unlink()
+    assert remove_fitted_with_erased(root, Tombstones()) == []
+    assert [path.name for path in (root / "adapters").iterdir()] == ["other"]
+
+
+def test_a_file_that_cannot_be_removed_ends_nothing_and_withholds_the_adapter(root: Path) -> None:
+    """The other tenants are looked at, and the next call tries again."""
+    tombstones = erased_memory(MEMORY)
+    tombstones.restore(Record(Table.ERASED_MEMORIES, value_code("other", "memory", MEMORY), 0, 5, 30, 1))
+    obstacle = root / "adapters" / "acme" / "folder"
+    obstacle.mkdir()
+    assert remove_fitted_with_erased(root, tombstones) == ["other"]
+    assert [path.name for path in (root / "adapters-withheld").iterdir()] == ["acme"]
+    assert has_withheld(root)
+    obstacle.rmdir()
+    remove_fitted_with_erased(root, tombstones)
+    assert not has_withheld(root)
+    assert list((root / "adapters").iterdir()) == []

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+import numpy as np
 import pytest
 
 from helix_lab.measures.intervals import Difference
-from helix_lab.query_adapter.feedback import questions_of
-from helix_lab.query_adapter.from_feedback import refuse_harm
+from helix_lab.query_adapter.feedback import Erased, questions_of
+from helix_lab.query_adapter.from_feedback import Learned, refuse_harm
 from helix_lab.query_adapter.held_out import SHOWN, Comparison
 from helix_memory.events import EraseEvent, FeedbackEvent
+from helix_shared.artifacts.learned_adapters import LearnedCard
+from helix_shared.encoders.query_adapter import QueryAdapter
+from helix_shared.encoders.token_codes import CODE_BITS
 from helix_shared.errors import InvalidInputError
 
 A, B, C = ("a" * 32, "b" * 32, "c" * 32)
@@ -66,6 +72,43 @@ def test_questions_of_an_erased_user_or_session_are_left_out() -> None:
         (7, EraseEvent(event_id="e7", tenant_id="acme", memory_ids=[A])),
     ]
     assert [one.text for one in questions_of(feedback, erasures)] == ["three?", "eight?"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "sequence", "is_erased"),
+    [
+        ({"of_user": "ana"}, 5, True),
+        ({"of_user": "ana"}, 2, False),
+        ({"of_user": "bob"}, 5, False),
+        ({"of_session": "s1"}, 6, True),
+        ({"of_session": "s1"}, 3, False),
+        ({"of_session": "ana"}, 6, False),
+    ],
+)
+def test_who_asks_again_after_an_erasure_was_still_erased(
+    selector: dict[str, str], sequence: int, *, is_erased: bool
+) -> None:
+    """The first question of each user and session is compared, whoever asks now."""
+    erasure = EraseEvent.model_validate({"event_id": "e", "tenant_id": "acme", **selector})
+    card = LearnedCard(
+        tenant_id="acme",
+        number=1,
+        encoder="a" * 64,
+        adapter="0" * 64,
+        memories="0" * 64,
+        fitted_at=datetime(2026, 3, 4, tzinfo=UTC),
+        generation=7,
+        questions=80,
+        held_out={},
+        askers={"ana": 3},
+        sessions={"s1": 4},
+    )
+    states = np.zeros((CODE_BITS, CODE_BITS), np.float32)
+    adapter = QueryAdapter(
+        "a" * 64, np.eye(8, dtype=np.float32), states, np.eye(8, CODE_BITS, dtype=np.float32)
+    )
+    learned = Learned(adapter, card, frozenset())
+    assert learned.is_asked_by_erased(Erased.by([(sequence, erasure)])) == is_erased
 
 
 def changed(by: float, low: float, high: float) -> Comparison:

@@ -13,7 +13,13 @@ from helix_query.profile.adapter import adapter_for
 from helix_query.profile.sections.search import Embed
 from helix_query.recall.query_adapter import adapter_of
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.learned_adapters import LearnedCard, publish_learned, remove_learned
+from helix_shared.artifacts.learned_adapters import (
+    LearnedCard,
+    publish_learned,
+    release,
+    remove_learned,
+    withhold,
+)
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 
@@ -67,6 +73,19 @@ def test_what_is_published_is_served_at_once_and_what_is_removed_is_not(
     remove_learned(tmp_path, "acme")
     assert reader.of("acme", encoder) is None
     assert reader.counts(encoder) == (0, 0)
+
+
+def test_an_adapter_that_could_not_be_removed_is_not_served(tmp_path: Path, encoder: Encoder) -> None:
+    """Although it is whole and in memory; the status counts it as not used."""
+    reader = LearnedAdapters(tmp_path)
+    publish(tmp_path, encoder, "acme")
+    assert reader.of("acme", encoder) is not None
+    withhold(tmp_path, "acme")
+    assert reader.of("acme", encoder) is None
+    assert reader.counts(encoder) == (0, 1)
+    release(tmp_path, "acme")
+    assert reader.of("acme", encoder) is not None
+    assert reader.counts(encoder) == (1, 0)
 
 
 def test_an_adapter_of_another_model_or_a_damaged_one_is_refused(tmp_path: Path, encoder: Encoder) -> None:
