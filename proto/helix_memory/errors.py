@@ -15,6 +15,11 @@ value, what to do. They never hold event bodies.
 
 from __future__ import annotations
 
+from typing import Final
+
+CLOSED: Final = "the client is closed; make a new one"
+"""Message of a PermanentError: a call on a closed client, or one that was under way when it was closed."""
+
 
 class HelixError(Exception):
     """Root of the tree; never raised."""

@@ -6,9 +6,9 @@ recalling. A cancelled call returns at once; its thread ends with the call, at i
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import functools
-from asyncio import get_running_loop
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
@@ -16,6 +16,7 @@ from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
 from helix_memory.client.helix import Helix
 from helix_memory.client.options import ScopeOptions
 from helix_memory.client.session import Session
+from helix_memory.errors import CLOSED, PermanentError
 
 CALLS: Final = 32
 """Calls of one client at once; more wait for a thread."""
@@ -32,7 +33,11 @@ class _OnThreads:
 
     async def _run(self, call: Callable[[], T]) -> T:
         context = contextvars.copy_context()
-        return await get_running_loop().run_in_executor(self._pool, context.run, call)
+        try:
+            future = self._pool.submit(context.run, call)
+        except RuntimeError as error:  # the pool is shut down
+            raise PermanentError(CLOSED) from error
+        return await asyncio.wrap_future(future)
 
 
 def _of_helix(
@@ -122,9 +127,12 @@ class AsyncHelix(_OnThreads):
         return AsyncSession(self.helix.session(name, **options), self._pool)
 
     async def close(self) -> None:
-        """End the connections and the threads."""
-        await self._run(self.helix.close)
-        self._pool.shutdown(wait=False)
+        """End the connections and the threads; a call that is under way fails. Closing again does nothing."""
+        try:
+            # on a thread of asyncio's own, since calls under way may hold all those of the pool
+            await asyncio.to_thread(self.helix.close)
+        finally:
+            self._pool.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:
         return self

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from nats.errors import Error as NatsError
 
-from helix_memory.errors import OverdueError, PermanentError, TemporaryError
+from helix_memory.errors import CLOSED, OverdueError, PermanentError, TemporaryError
 from helix_memory.transport import connection, dead_letters
 from helix_memory.transport.publisher import Publisher
 
@@ -44,6 +46,7 @@ class EventWriter:
             OverloadedError: the stream is full.
             OverdueError: no acknowledgement within `seconds`.
             TemporaryError: nothing answers.
+            PermanentError: the writer is closed, or was closed meanwhile.
         """
 
         async def work(client: Client) -> Receipt:
@@ -59,7 +62,7 @@ class EventWriter:
         """Sequence of the newest dead letter; 0 where there is none.
 
         Raises:
-            OverdueError, TemporaryError: as `write`.
+            OverdueError, TemporaryError, PermanentError: as `write`.
         """
         return self._run(lambda client: dead_letters.last_sequence(client.jetstream()), seconds)
 
@@ -67,7 +70,7 @@ class EventWriter:
         """The dead letter, later than the letter `after`, that refuses the event with this sequence.
 
         Raises:
-            OverdueError, TemporaryError: as `write`.
+            OverdueError, TemporaryError, PermanentError: as `write`.
         """
 
         async def work(client: Client) -> dead_letters.DeadLetter | None:
@@ -77,20 +80,33 @@ class EventWriter:
         return self._run(work, seconds)
 
     def close(self) -> None:
-        """End the connection and the thread; a call that is under way fails."""
+        """End the connection and the thread; a call that is under way raises PermanentError.
+
+        Closing again does nothing.
+        """
         with self._start:
             self._is_closed = True
             loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
         if loop is None or thread is None:
             return
-        asyncio.run_coroutine_threadsafe(self._close(), loop).result(connection.CONNECT_SECONDS)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        try:
+            asyncio.run_coroutine_threadsafe(self._close(), loop).result()
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
 
     async def _close(self) -> None:
+        """End the calls, then the connection; waits at most `CONNECT_SECONDS` for each."""
+        if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=connection.CONNECT_SECONDS)
         if self._client is not None:
-            await self._client.close()
+            # the thread ends anyway, and the operating system ends the connection
+            with contextlib.suppress(TimeoutError, OSError, NatsError):
+                await asyncio.wait_for(self._client.close(), connection.CONNECT_SECONDS)
 
     def _run(self, work: Callable[[Client], Coroutine[Any, Any, T]], seconds: float) -> T:
         async def bounded() -> T:
@@ -98,7 +114,9 @@ class EventWriter:
                 return await work(await self._connected())
 
         try:
-            return asyncio.run_coroutine_threadsafe(bounded(), self._running()).result()
+            return self._submit(bounded).result()
+        except CancelledError as error:
+            raise PermanentError(CLOSED) from error
         except TimeoutError as error:
             raise OverdueError(f"no answer from NATS at {self._url} within {seconds:g} s") from error
         except NatsError as error:
@@ -111,14 +129,17 @@ class EventWriter:
                 self._client = await connection.connect(self._url, name=NAME)
             return self._client
 
-    def _running(self) -> asyncio.AbstractEventLoop:
-        """The loop, started at the first call."""
+    def _submit(self, call: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        """Start a call on the loop, which starts with the first one.
+
+        With the lock, so that `close` finds every call that was started before it.
+        """
         with self._start:
             if self._is_closed:
-                raise PermanentError("the client is closed; make a new one")
+                raise PermanentError(CLOSED)
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._connecting = asyncio.Lock()
                 self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name=NAME)
                 self._thread.start()
-            return self._loop
+            return asyncio.run_coroutine_threadsafe(call(), self._loop)

@@ -210,9 +210,11 @@ class Helix(Remembering, Listing):
         self._settle(written, after=max(0, newest - EARLIER_LETTERS))
 
     def close(self) -> None:
-        """End the connections."""
-        self._writer.close()
-        self._reader.close()
+        """End the connections; a call that is under way fails. Closing again does nothing."""
+        try:
+            self._writer.close()
+        finally:
+            self._reader.close()
 
     def __enter__(self) -> Self:
         return self

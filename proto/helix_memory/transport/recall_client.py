@@ -9,10 +9,12 @@ from typing import Any, Final, NoReturn, Self, TypeVar
 import grpc
 
 from helix_memory.errors import (
+    CLOSED,
     HelixError,
     InvalidInputError,
     NotFoundError,
     OtherInstanceError,
+    PermanentError,
     TemporaryError,
 )
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
@@ -41,6 +43,7 @@ class RecallClient:
         self.address = address
         self._instance = instance
         self._call_seconds = call_seconds
+        self._is_closed = False
         options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
         if attempts > 1:
             options.append(("grpc.service_config", json.dumps(_retrying(attempts))))
@@ -202,10 +205,7 @@ class RecallClient:
 
         Raises: as `recall`.
         """
-        try:
-            return self._status()
-        except grpc.RpcError as error:
-            self._raise(error)
+        return self._answer(self._status)
 
     def wait_until_applied(
         self, sequence: int, *, wait_seconds: float, progress: Callable[[int], None] = lambda _: None
@@ -231,7 +231,8 @@ class RecallClient:
         raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {reason}")
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; a call under way raises PermanentError. Closing again does nothing."""
+        self._is_closed = True
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -241,12 +242,22 @@ class RecallClient:
         self.close()
 
     def _call(self, method: Callable[..., T], request: object, seconds: float | None = None) -> T:
-        try:
+        def call() -> T:
             if self._instance:
                 self._status()
             return method(request, timeout=self._call_seconds if seconds is None else seconds)
-        except grpc.RpcError as error:
-            self._raise(error)
+
+        return self._answer(call)
+
+    def _answer(self, call: Callable[[], T]) -> T:
+        try:
+            return call()
+        except (grpc.RpcError, ValueError) as error:
+            if self._is_closed:  # a closed channel raises ValueError
+                raise PermanentError(CLOSED) from error
+            if isinstance(error, grpc.RpcError):
+                self._raise(error)
+            raise
 
     def _status(self) -> recall_pb2.GetStatusResponse:
         """Status of the service; the first reply is checked for the right instance."""
