@@ -222,6 +222,12 @@ def test_what_is_made_again_is_what_the_workers_had_made(
     steps: list[str] = []
     for step in ("last_event_sequence", "maintain_now", "held"):
         monkeypatch.setattr(reembed, step, _noted(step, getattr(reembed, step), steps))
+    with monkeypatch.context() as other_shell:
+        other_shell.setenv("HELIX_INGEST_PIECE_TOKENS", "90")
+        code, out, err = run(home, "models", "use", name, "--again")
+        assert code != 0
+        assert "HELIX_INGEST_PIECE_TOKENS" in out + err
+    assert not steps
     code, out, err = run(home, "models", "use", name, "--again")
     assert code == 0, out + err
     # what arrives during the maintenance, which is beside the event loop, is not left for the hold

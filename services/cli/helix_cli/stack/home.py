@@ -84,6 +84,8 @@ class RunRecord:
     """Where the deep service listens; empty: there is none."""
     is_held: bool = False
     """Whether the processes that embed and write are stopped for a command (`hold`)."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Variables with which memories are made (`settings_in_use`)."""
 
 
 def write_record(home: HomeFolder, record: RunRecord) -> None:
@@ -106,6 +108,7 @@ def read_record(home: HomeFolder) -> RunRecord | None:
             {str(name): str(time) for name, time in fields.get("start_times", {}).items()},
             str(fields.get("deep_address", "")),
             fields.get("is_held") is True,
+            {str(name): str(value) for name, value in fields.get("settings", {}).items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -50,6 +50,7 @@ from helix_cli.stack.services import (
     configured_copies,
     service_settings,
 )
+from helix_cli.stack.settings_in_use import making_settings
 from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
 from helix_memory.transport.polling import poll
 from helix_shared.broker import streams
@@ -281,18 +282,17 @@ class Stack:
     def _write_record(self) -> None:
         pids = {child.name: child.pid for child in self._children if child.pid}
         start_times = {name: start_time(pid) for name, pid in pids.items()}
-        write_record(
-            self.home,
-            RunRecord(
-                nats_url=self.nats_url,
-                query_address=self.query_address,
-                instance=self._instance,
-                pids=pids,
-                start_times=start_times,
-                deep_address=self.deep_address,
-                is_held=self._holding.is_on,
-            ),
+        record = RunRecord(
+            nats_url=self.nats_url,
+            query_address=self.query_address,
+            instance=self._instance,
+            pids=pids,
+            start_times=start_times,
+            deep_address=self.deep_address,
+            is_held=self._holding.is_on,
+            settings=making_settings(child_environment(self._environment)),
         )
+        write_record(self.home, record)
 
 
 def _role(child: Child) -> str:

@@ -14,6 +14,7 @@ from helix_cli.reembedding.workspace import discard, workspace_of
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.home import running_record
 from helix_cli.stack.model_in_use import model_of
+from helix_cli.stack.settings_in_use import settings_in_use
 from helix_ingest.settings import IngestSettings
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
@@ -38,12 +39,14 @@ def use_model(
         CorruptArtifactError: its files are not those of its card.
         PermanentError: there are memories, and no `helix up` runs.
         TemporaryError: NATS does not answer, or the new generation is not served.
+        InvalidInputError: a setting of ingest, doc2query or consolidation is not that of the `helix up`.
     """
     folder = model_folder(home.models, name)
     card, used = load_card(folder), model_of(home.data)
     if not card.makes_codes:
         raise PermanentError(f"{name} has no token projection: run `helix models build`")
-    if running_record(home) is None:
+    record = running_record(home)
+    if record is None:
         if used is not None and (used.checksum != card.checksum or again):
             raise PermanentError(
                 f"the memories have vectors of {used.name}: start `helix up`, then repeat this command"
@@ -57,9 +60,10 @@ def use_model(
         discard(workspace_of(home.data))
         typer.echo(f"{name} is in use already; --again makes all memories again")
         return
-    os.nice(IngestSettings.load().niceness)
     server = nats_server(nats, home.root, wait=False)
-    made = run_async(reembed(home, home.models, folder, server, say=note, every_seconds=every_seconds))
+    with settings_in_use(record.settings):
+        os.nice(IngestSettings.load().niceness)
+        made = run_async(reembed(home, home.models, folder, server, say=note, every_seconds=every_seconds))
     if made is None:
         typer.echo(f"{name} is used from now on; there are no memories yet")
         return
