@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from helix_memory import limits
 from helix_memory.client import messages
+from helix_memory.client.options import ListOptions, PageOptions, TimelineOptions
 from helix_memory.client.results import EntityPage, MemoryPage, SessionPage
 from helix_memory.errors import InvalidInputError
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 
 if TYPE_CHECKING:
-    from helix_memory.client.options import ListOptions, MemoryRef, PageOptions, TimelineOptions
+    from helix_memory.client.options import MemoryRef
     from helix_memory.transport.recall_client import RecallClient
 
 _ORDERS: Final = {"newest": recall_pb2.ORDER_NEWEST, "oldest": recall_pb2.ORDER_OLDEST}
@@ -26,6 +27,7 @@ class Listing:
 
     def list(self, **options: Unpack[ListOptions]) -> MemoryPage:
         """A page of memories, in the order in which they happened."""
+        messages.known_options(options, ListOptions)
         order = options.get("order", "newest")
         if order not in _ORDERS:
             raise InvalidInputError("order", f"is unknown; known: {', '.join(_ORDERS)}")
@@ -41,6 +43,7 @@ class Listing:
 
     def timeline(self, **options: Unpack[TimelineOptions]) -> MemoryPage:
         """A page of what happened: around a memory, in a session, or in a span of time, the first first."""
+        messages.known_options(options, TimelineOptions)
         request = recall_pb2.TimelineRequest(
             scope=self._scope,
             memory_id=messages.id_of(options["around"]) if "around" in options else "",
@@ -53,11 +56,13 @@ class Listing:
 
     def sessions(self, **options: Unpack[PageOptions]) -> SessionPage:
         """A page of sessions, the one with the newest memory first."""
+        messages.known_options(options, PageOptions)
         request = recall_pb2.ListSessionsRequest(scope=self._scope, **_page(options))
         return SessionPage.of(self._reader.sessions(request))
 
     def entities(self, **options: Unpack[PageOptions]) -> EntityPage:
         """A page of entities, the one with the newest memory first."""
+        messages.known_options(options, PageOptions)
         request = recall_pb2.ListEntitiesRequest(scope=self._scope, **_page(options))
         return EntityPage.of(self._reader.entities(request))
 
@@ -89,7 +94,7 @@ class Listing:
 def _page(options: PageOptions) -> dict[str, Any]:
     """The fields of a request that say which page."""
     fields: dict[str, Any] = {
-        "page_token": options.get("page_token", ""),
+        "page_token": checks.text("page_token", options.get("page_token", "")),
         "min_seq": messages.sequence_of(options.get("after")),
     }
     if "page_size" in options:

@@ -53,7 +53,11 @@ def id_of(memory: MemoryRef) -> str:
     """
     if isinstance(memory, Written):
         return checks.memory_id(memory.memory_id)
-    return checks.memory_id(memory.id if isinstance(memory, Memory) else memory)
+    given: object = memory.id if isinstance(memory, Memory) else memory
+    if not isinstance(given, str):
+        reason = f"must be an id, a memory or what a write returned, not {type(given).__name__}"
+        raise InvalidInputError("memory_id", reason)
+    return checks.memory_id(given)
 
 
 def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Scope:
@@ -65,15 +69,35 @@ def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Sc
     return recall_pb2.Scope(
         tenant_id=checks.tenant(tenant),
         user_id=checks.name("scope.user_id", user),
-        principals=checks.names("scope.principals", tuple(principals), most=limits.PRINCIPALS),
+        principals=checks.names(
+            "scope.principals", _several("scope.principals", principals), most=limits.PRINCIPALS
+        ),
     )
 
 
 def sequence_of(after: Written | Iterable[Written] | None) -> int:
-    """The sequence to wait for; 0: none."""
-    if isinstance(after, Written):
-        return after.sequence
-    return max((one.sequence for one in after or ()), default=0)
+    """The sequence to wait for; 0: none.
+
+    Raises:
+        InvalidInputError: it is not what writes returned.
+    """
+    given = () if after is None else (after,) if isinstance(after, Written) else after
+    several = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(one, Written) for one in several):
+        raise InvalidInputError("after", "must be what a write returned, or several of these")
+    return max((one.sequence for one in several), default=0)
+
+
+def known_options(options: Mapping[str, Any], kind: type) -> None:
+    """Check that all options are of a kind.
+
+    Raises:
+        InvalidInputError: one is not; names it.
+    """
+    valid = kind.__annotations__
+    for name in options:
+        if name not in valid:
+            raise InvalidInputError(name, f"is unknown; known: {', '.join(sorted(valid))}")
 
 
 def recall_request(
@@ -84,22 +108,23 @@ def recall_request(
     Raises:
         InvalidInputError: a field breaks its limit.
     """
+    known_options(options, RecallOptions)
     request = recall_pb2.RecallRequest(
         scope=scope,
-        query=_encodable("query", checks.query_text(query)),
+        query=checks.query_text(query),
         filter=filter_of(options),
         project_id=checks.name("project_id", options.get("prefer_project", project)),
         time_zone=time_zone,
         min_seq=sequence_of(options.get("after")),
         already_served=checks.memory_ids(
             "already_served",
-            [id_of(one) for one in options.get("already_served", ())],
+            [id_of(one) for one in _several("already_served", options.get("already_served", ()))],
             most=limits.ALREADY_SERVED,
         ),
         mode=recall_pb2.Mode.Value(f"MODE_{_one_of('mode', options.get('mode', 'hybrid'), MODES).upper()}"),
-        ranking_profile=options.get("ranking_profile", ""),
-        include_profile=options.get("include_profile", False),
-        never_skip=options.get("never_skip", False),
+        ranking_profile=checks.text("ranking_profile", options.get("ranking_profile", "")),
+        include_profile=_switch("include_profile", options.get("include_profile", False)),
+        never_skip=_switch("never_skip", options.get("never_skip", False)),
         as_of=moment("as_of", options.get("as_of")),
         valid_at=moment("valid_at", options.get("valid_at")),
     )
@@ -120,10 +145,10 @@ def filter_of(options: FilterOptions) -> recall_pb2.Filter:
         InvalidInputError: a field breaks its limit.
     """
     named: dict[str, Any] = {
-        field: checks.names(f"filter.{field}", tuple(options.get(name, ())))  # type: ignore[arg-type]
+        field: checks.names(f"filter.{field}", _several(f"filter.{field}", options.get(name, ())))
         for name, field in _FILTER_NAMES.items()
     }
-    flags = tuple(options.get("exclude_flags", ()))
+    flags = _several("filter.exclude_flags", options.get("exclude_flags", ()))
     checks.known("filter.types", named["types"], "type", MEMORY_TYPES)
     checks.known("filter.exclude_flags", flags, "flag", FLAGS)
     after, before = (
@@ -139,8 +164,10 @@ def moment(field: str, value: datetime | None) -> datetime | None:
     """A moment with its zone; None stays None.
 
     Raises:
-        InvalidInputError: it has no zone.
+        InvalidInputError: it is no datetime, or has no zone.
     """
+    if value is not None and not isinstance(value, datetime):
+        raise InvalidInputError(field, f"must be a datetime, not {type(value).__name__}")
     if value is not None and value.utcoffset() is None:
         raise InvalidInputError(field, "must carry a time zone")
     return value
@@ -152,9 +179,13 @@ def _one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
     return value
 
 
-def _encodable(field: str, text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(field, "must be text without lone surrogates") from error
-    return text
+def _several(field: str, values: object) -> tuple[Any, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInputError(field, f"must be a sequence, not {type(values).__name__}")
+    return tuple(values)
+
+
+def _switch(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInputError(field, f"must be True or False, not {type(value).__name__}")
+    return value

@@ -20,13 +20,24 @@ _MEMORY_ID: Final = re.compile(limits.MEMORY_ID_PATTERN)
 _ID_PREFIX: Final = re.compile(rf"[0-9a-f]{{{limits.ID_PREFIX_DIGITS},32}}")
 
 
-def query_text(text: str) -> str:
+def text(field: str, value: str) -> str:
+    """A text that can be sent: a string without lone surrogates."""
+    if not isinstance(value, str):
+        raise InvalidInputError(field, f"must be a string, not {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(field, "must be text without lone surrogates") from error
+    return value
+
+
+def query_text(query: str) -> str:
     """A query: not only white space, and not too long."""
-    if not text.strip():
+    if not text("query", query).strip():
         raise InvalidInputError("query", "must hold more than white space")
-    if len(text) > limits.QUERY_CHARACTERS:
+    if len(query) > limits.QUERY_CHARACTERS:
         raise InvalidInputError("query", f"must have at most {limits.QUERY_CHARACTERS} characters")
-    return text
+    return query
 
 
 def tenant(tenant_id: str) -> str:
@@ -38,7 +49,7 @@ def tenant(tenant_id: str) -> str:
 
 def name(field: str, value: str) -> str:
     """A name without control characters."""
-    if len(value) > limits.NAME_CHARACTERS:
+    if len(text(field, value)) > limits.NAME_CHARACTERS:
         raise InvalidInputError(field, f"must have at most {limits.NAME_CHARACTERS} characters")
     if _NAME.fullmatch(value) is None:
         raise InvalidInputError(field, "must not hold control characters")
@@ -79,6 +90,8 @@ def id_prefix(prefix: str) -> str:
 
 def bounded(field: str, value: int, most: int) -> int:
     """A whole number of 1 to `most`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInputError(field, f"must be a whole number, not {type(value).__name__}")
     if not 1 <= value <= most:
         raise InvalidInputError(field, f"must be 1 to {most}")
     return value

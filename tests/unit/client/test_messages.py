@@ -41,6 +41,39 @@ def test_a_recall_that_breaks_a_limit_is_not_sent(options: dict[str, Any], field
     assert refused.value.field in {field, "memory_id"}
 
 
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda h: h.recall("x", top_kk=3), "top_kk"),
+        (lambda h: h.why_not("0" * 32, "x", wait=True), "wait"),
+        (lambda h: h.recall("x", after="abc"), "after"),
+        (lambda h: h.recall("x", after=[NOTE, 7]), "after"),
+        (lambda h: h.recall("x", after=7), "after"),
+        (lambda h: h.recall("x", ranking_profile="\ud800"), "ranking_profile"),
+        (lambda h: h.recall("x", prefer_project="\ud800"), "project_id"),
+        (lambda h: h.recall("x", sessions=["\ud800"]), "filter.session_ids"),
+        (lambda h: h.recall("x", sessions="s"), "filter.session_ids"),
+        (lambda h: h.recall("x", types=None), "filter.types"),
+        (lambda h: h.recall("x", already_served=None), "already_served"),
+        (lambda h: h.recall("x", top_k="3"), "top_k"),
+        (lambda h: h.recall("x", as_of="2026-01-01"), "as_of"),
+        (lambda h: h.recall("x", never_skip="no"), "never_skip"),
+        (lambda h: h.recall(None), "query"),
+        (lambda h: h.get(None), "memory_id"),
+        (lambda h: h.list(page_sise=3), "page_sise"),
+        (lambda h: h.list(page_token="\ud800"), "page_token"),  # noqa: S106  no password
+        (lambda h: h.timeline(order="newest"), "order"),
+        (lambda h: h.sessions(types=["fact"]), "types"),
+        (lambda h: h.entities(around="x"), "around"),
+    ],
+)
+def test_a_wrong_argument_is_not_sent(call: Any, field: str) -> None:
+    """An unknown option, another type, or a string that is no text: the error names the argument."""
+    with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError) as refused:
+        call(helix)
+    assert refused.value.field == field
+
+
 @pytest.mark.parametrize("query", ["", " \n", "x" * 4_097, "\ud800"])
 def test_a_query_that_breaks_a_limit_is_not_sent(query: str) -> None:
     """Empty, too long, or no text."""

@@ -1,11 +1,14 @@
 """The handlers of RecallService: a checked request in, one leased snapshot, a reply out.
 
 Calls that read a snapshot run on the threads of the fair executor (`calls`), never on the event loop.
-GetStatus only copies fields of a manifest, so it runs on the event loop. `guard` turns errors into statuses.
+GetStatus copies fields of a manifest on the event loop, and counts the adapters of tenants on a thread, since
+that reads a folder; it needs no place in the executor, so it answers while that is full. `guard` turns
+errors into statuses.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -227,7 +230,8 @@ class RecallHandlers:
         try:
             with self._current.lease() as snapshot:
                 reply = status_response(snapshot, uptime_seconds=uptime, instance=self._settings.instance)
-                describe_learned_adapters(reply, snapshot)
+                # it reads the folder of the adapters
+                await asyncio.to_thread(describe_learned_adapters, reply, snapshot)
         except TemporaryError:
             reply = status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
         used = profiles_by_cross_encoder(self._profiles)

@@ -9,6 +9,7 @@ import numpy as np
 
 from helix_query.listing.cursor import Cursor
 from helix_query.listing.pages import chunks_of
+from helix_query.scheduling.deadline import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,8 @@ def groups_page(
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
     found: dict[int, Group] = {}
+    earlier: set[int] = set()
+    """Groups that an earlier page has."""
     end, last = after, after
     for chunk in chunks_of(
         visible.runs(),
@@ -67,12 +70,14 @@ def groups_page(
         _, firsts = np.unique(groups, return_index=True)
         for first in np.sort(firsts).tolist():
             group, place = int(groups[first]), int(places[first])
-            if group in found:
+            if group in found or group in earlier:
                 continue
+            check(until)
             here = Cursor(int(chunk.keys[place]), int(chunk.ordinals[place]))
             ordinals = _visible_members(grouping.members(group, here.ordinal), visible)
             if after is not None and _is_before(ordinals, after, visible):
-                continue  # an earlier page has it
+                earlier.add(group)
+                continue
             if len(found) >= size and here != end:
                 return list(found.values()), end
             found[group], end = _group(group, here.ordinal, ordinals, visible), here
