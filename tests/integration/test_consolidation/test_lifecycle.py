@@ -12,6 +12,15 @@ from .conftest import Stack, row
 
 pytestmark = pytest.mark.integration
 
+MARKING = """
+import runpy
+from pathlib import Path
+from helix_consolidation.delivery import writer
+from helix_shared.artifacts.generation.folders import current_number
+writer.mark_erasure = lambda data: Path({!r}).write_text(str(current_number(data)))
+runpy.run_module("helix_consolidation", run_name="__main__")
+"""
+
 
 async def test_lifecycle_events_show_in_the_next_generation(stack: Stack) -> None:
     """Correct, replace, forget, restore, feedback and erase."""
@@ -82,3 +91,19 @@ async def test_a_caller_cannot_erase_or_correct_what_they_cannot_recall(stack: S
     assert len({reason.replace(hers, "ID").replace(unknown, "ID") for reason in reasons}) == 1
     of_tenant = await stack.publish_event(EraseEvent(event_id="y", tenant_id="acme", of_user="ann"))
     await stack.until(lambda m: m.applied_sequence == of_tenant and m.counts.memories == 0)
+
+
+async def test_an_erasure_is_marked_before_it_is_published(stack: Stack) -> None:
+    """For a re-embedding that was left behind: a writer that is killed in between would not repeat it."""
+    marked = stack.data.parent / "marked"
+    await stack.log_events(2)
+    stack.start(code=MARKING.format(str(marked)))
+    for number in range(2):
+        event = f"e{number}"
+        await stack.derive(event, number + 1, [row(event, number + 1, f"port {number}")])
+    await stack.until(lambda m: m.applied_sequence == 2)
+    assert not marked.exists()
+    ids = [memory_id("acme", "e0", 0)]
+    last = await stack.publish_event(EraseEvent(event_id="x", tenant_id="acme", memory_ids=ids))
+    erased = await stack.until(lambda m: m.applied_sequence == last)
+    assert marked.read_text() == str(erased.parent)
