@@ -50,6 +50,7 @@ EXTRAS = {
         "helix_memory.transport.publisher",
     ),
     "helix-memory-shared": (
+        "helix_shared.about",
         "helix_shared.artifacts",
         "helix_shared.broker",
         "helix_shared.edges",
