@@ -55,6 +55,9 @@ def first_name(name: str) -> str:
 
 def are_two(one: str, other: str) -> bool:
     """Whether two words surely mean two people, as `two_people` tells it of stored numbers."""
+    if not one or not other:
+        # most statements: relating asks this of every candidate
+        return False
     codes = np.array([[about_code(one)], [about_code(other)]], np.int64)
     return bool(two_people(*codes)[0])
 
