@@ -1,5 +1,6 @@
 """The benchmark's data under the real stack: consolidation continues from it, and the report is complete."""
 
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from rich.console import Console
 
 from helix_lab.bench.command import Bench, measure
 from helix_lab.bench.generate.build_cache import ensure_built
-from helix_lab.bench.generate.load import BuildInfo
+from helix_lab.bench.generate.load import BuildInfo, read_build_info
 from helix_lab.bench.live_ingest import freshness_section
 from helix_lab.bench.machine import machine
 from helix_lab.bench.recall_load import asked_texts
@@ -19,7 +20,9 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.integrity import verify
+from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.errors import InvalidInputError
 
 pytestmark = pytest.mark.integration
 
@@ -51,6 +54,18 @@ def test_built_data_is_a_whole_generation_and_is_built_once(
     stamp = (folder / "bench.json").stat().st_mtime_ns
     again, _ = ensure_built(folder.parents[1], models_dir, None, N, seed=7)
     assert (again, (again / "bench.json").stat().st_mtime_ns) == (folder, stamp)
+
+
+def test_built_data_of_another_format_is_refused(built: tuple[Path, BuildInfo], tmp_path: Path) -> None:
+    """And a folder without such data; a query service over them would wait for ever."""
+    with pytest.raises(InvalidInputError, match="holds no data"):
+        read_build_info(tmp_path)
+    shutil.copyfile(built[0] / "bench.json", tmp_path / "bench.json")
+    older = Manifest.read(folder_of(built[0], 1)).model_copy(update={"format_version": 11})
+    folder_of(tmp_path, 1).mkdir(parents=True)
+    (folder_of(tmp_path, 1) / MANIFEST_NAME).write_text(older.model_dump_json(), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="format 11, not"):
+        read_build_info(tmp_path)
 
 
 def test_consolidation_continues_from_built_data(built: tuple[Path, BuildInfo], models_dir: Path) -> None:

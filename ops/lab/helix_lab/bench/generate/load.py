@@ -34,10 +34,12 @@ from helix_lab.bench.generate.lexicon_process import LexiconProcess
 from helix_lab.bench.generate.variant_vectors import noise_of
 from helix_lab.bench.generate.variants import Material, Varied, material_of, vary
 from helix_memory.subjects import EVENTS_STREAM
+from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.live_stores import Live
-from helix_shared.artifacts.generation.manifest import StreamState, digest_of
+from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, Manifest, StreamState, digest_of
 from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.errors import InvalidInputError
 
 BUILD_INFO_FILE: Final = "bench.json"
 BATCH: Final = 10_000
@@ -116,8 +118,21 @@ def build(base: Base, folder: Path, n: int, *, seed: int, advance: Advance = lam
 
 
 def read_build_info(folder: Path) -> BuildInfo:
-    """What `build` left beside the data."""
-    return BuildInfo(**json.loads((folder / BUILD_INFO_FILE).read_text()))
+    """What `build` left beside the data.
+
+    Raises:
+        InvalidInputError: the folder holds no such data, or a generation of another format.
+        CorruptArtifactError: its generation has no readable manifest.
+    """
+    try:
+        info = BuildInfo(**json.loads((folder / BUILD_INFO_FILE).read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise InvalidInputError("built", f"{folder} holds no data of `helix-lab bench`") from error
+    found = Manifest.read(folder_of(folder, 1)).format_version
+    if found != FORMAT_VERSION:
+        # a query service would wait for a generation that it can read
+        raise InvalidInputError("built", f"has format {found}, not {FORMAT_VERSION}: build the data again")
+    return info
 
 
 def _varied(material: Material, layout: Layout, seed: int) -> Iterator[tuple[int, Varied]]:
