@@ -145,14 +145,20 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPage:
-    """One page of a list. It may have fewer memories than asked for, also none, before the last one."""
+class _Page:
+    """What every page of a list has beside its entries."""
 
-    memories: tuple[Memory, ...]
     next_page_token: str
     """For the next page; empty: this is the last one."""
     stale: bool
     """What `after` asked for is not in yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryPage(_Page):
+    """One page of a list. It may have fewer memories than asked for, also none, before the last one."""
+
+    memories: tuple[Memory, ...]
 
     @classmethod
     def of(cls, reply: recall_pb2.ListMemoriesResponse | recall_pb2.TimelineResponse) -> Self:
@@ -172,14 +178,10 @@ class SessionEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPage:
+class SessionPage(_Page):
     """One page of sessions, the one with the newest memory first."""
 
     sessions: tuple[SessionEntry, ...]
-    next_page_token: str
-    """For the next page; empty: this is the last one."""
-    stale: bool
-    """What `after` asked for is not in yet."""
 
     @classmethod
     def of(cls, reply: recall_pb2.ListSessionsResponse) -> Self:
@@ -208,14 +210,10 @@ class EntityEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityPage:
+class EntityPage(_Page):
     """One page of entities, the one with the newest memory first."""
 
     entities: tuple[EntityEntry, ...]
-    next_page_token: str
-    """For the next page; empty: this is the last one."""
-    stale: bool
-    """What `after` asked for is not in yet."""
 
     @classmethod
     def of(cls, reply: recall_pb2.ListEntitiesResponse) -> Self:
