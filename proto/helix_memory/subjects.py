@@ -7,7 +7,7 @@
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | `Nats-Msg-Id: access:<ring>:<first>-<last>:<tenant>:<part>` |
 | HELIX_ANSWERS | `helix.v1.answers.<tenant>.<key>` | `Nats-Msg-Id: answer:<tenant>:<key>` |
 | HELIX_PAIRS | `helix.v1.pairs.<tenant>.<sequence>` | `Nats-Msg-Id: pairs:<sequence>:<epoch>` |
-| HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Sequence`, `Helix-Event-Sequence` |
+| HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Stream`, `Helix-Sequence`, `Helix-Event-Sequence`, `Helix-Attempts`, `Helix-Redrive` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
@@ -42,6 +42,10 @@ SUBJECT_HEADER: Final = "Helix-Subject"
 SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
 MODEL_HEADER: Final = "Helix-Model"
+ATTEMPTS_HEADER: Final = "Helix-Attempts"
+"""How often a refused message was delivered."""
+REDRIVE_HEADER: Final = "Helix-Redrive"
+"""How often what a message says was redriven; a message without it was not."""
 
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 
@@ -132,6 +136,11 @@ def derivation_request_subject(edge: str) -> str:
 def dlq_subject(service: str, tenant_id: str) -> str:
     """Dead-letter subject; a tenant that is not a valid token is replaced by `-`."""
     return f"{ROOT}.dlq.{service}.{tenant_id if is_token(tenant_id) else UNKNOWN_TENANT}"
+
+
+def dlq_filter(service: str = "", tenant_id: str = "") -> str:
+    """Subject filter for the dead letters of a service and a tenant; empty: of all."""
+    return f"{ROOT}.dlq.{service or '*'}.{tenant_id or '*'}"
 
 
 def message_id(tenant_id: str, event_id: str) -> str:
