@@ -1,10 +1,10 @@
-"""Redriving dead letters: what was refused is processed again, in its place in the log, and exactly once.
+"""Redriving dead letters: what was refused is processed again, in its place in the log, exactly once.
 
-A refused event stands in HELIX_EVENTS still. Its worker is asked to derive its message again, and the result is
-stored as a later result of the same event: the writer lets the latest result count, so a second redrive, or one
-after a kill, changes nothing. An erasure, a replacement or a forget that came after the event in the log reaches
-it as it would have. A refused lifecycle event is published again, with an id that follows from its letter: the
-writer carries out an id once.
+A refused event still stands in HELIX_EVENTS. Its worker is asked to derive its message again, and the result
+is stored as a later result of the same event. The writer lets the latest result count, so a second redrive
+changes nothing. An erasure, a replacement or a forget that came later in the log reaches the event as it would
+have. A refused lifecycle event is published again, with an id that follows from its letter: the writer carries
+out an id once (ops/decisions/0074).
 
 A letter is removed when the writer has acknowledged its result, so that a generation on the disk holds it. A
 second refusal gives a new letter, which counts the redrives.
@@ -238,9 +238,7 @@ async def _settle(
     for one in stored:
         letter = one.letter.sequence
         if one.sequence > ends[one.stream]:
-            yield Redriven(
-                letter, "waiting", f"stored as {one.stream} {one.sequence}; the writer is not there yet"
-            )
+            yield Redriven(letter, "waiting", f"{one.stream} {one.sequence} is in no generation yet")
             continue
         refusal = new.get((one.stream, one.sequence))
         await remove(jetstream, letter)

@@ -59,7 +59,7 @@ def advice(letter: DeadLetter) -> str:
     if "deadline" in letter.reason:
         return f"raise the deadline of {letter.service} and start it again, then {redrive}; else {drop}"
     if not letter.refuses_its_event:
-        return f"its memories are there, without what {letter.service} adds; after a repair {redrive}, else {drop}"
+        return f"its memories lack what {letter.service} adds; after a repair {redrive}, else {drop}"
     if field != "event":
         return (
             f"the event had no effect. It breaks a rule of {field} ({rule}): publish it again with that "
