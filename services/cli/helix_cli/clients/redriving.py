@@ -2,9 +2,9 @@
 
 A refused event still stands in HELIX_EVENTS. Its worker is asked to derive its message again, and the result
 is stored as a later result of the same event. The writer lets the latest result count, so a second redrive
-changes nothing. An erasure, a replacement or a forget that came later in the log reaches the event as it would
-have. A refused lifecycle event is published again, with an id that follows from its letter: the writer carries
-out an id once (ops/decisions/0074).
+changes nothing. An erasure, a replacement or a forget that came later in the log reaches the event as usual.
+A refused lifecycle event is published again, with an id that follows from its letter: the writer carries out
+an id once (ops/decisions/0074).
 
 A letter is removed when the writer has acknowledged its result, so that a generation on the disk holds it. A
 second refusal gives a new letter, which counts the redrives.
