@@ -96,7 +96,7 @@ def test_sigterm_during_load_drains_in_time_and_nothing_is_lost_or_doubled(
         {
             "kind": "memory",
             "tenant_id": "acme",
-            "event_id": f"load-{n}",
+            "event_id": f"e-{n}",
             "text": f"Locker {n} has {n * 7} parts.",
         }
         for n in range(EVENTS)
