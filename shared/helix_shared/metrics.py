@@ -41,6 +41,11 @@ GENERATION = Gauge("helix_generation_current", "Generation published or served",
 GENERATIONS_REJECTED = Counter(
     "helix_generation_rejected_total", "Generations that were not served, by why", ["reason"]
 )
+PROBE_SECONDS = Histogram(
+    "helix_generation_probe_seconds",
+    "Time in which another process opened and searched a generation before the query service did",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
 RECALL_SECONDS = Histogram(
     "helix_recall_seconds",
     "Time of a recall by stage",

@@ -14,6 +14,7 @@ from helix_query.accesses.server import AccessServer
 from helix_query.api.service import SERVICE_NAME, RecallHandlers
 from helix_query.generations.current import SERVICE, CurrentGeneration
 from helix_query.generations.link_folder import link_folder
+from helix_query.generations.prober import Prober
 from helix_query.generations.verified_files import verified_files_path
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
@@ -57,6 +58,10 @@ class App:
 
     async def _serve(self, scratch: Path) -> End:
         data = self.settings.data_dir
+        prober = Prober() if self.settings.probe_generations else None
+        if prober is not None:
+            # it imports the engines while the service loads its models
+            prober.start()
         current = CurrentGeneration(
             data,
             self.settings.models_dir,
@@ -68,6 +73,7 @@ class App:
             if self.settings.trust_verified_files
             else None,
             cross_encoders=self.cross_encoders,
+            prober=prober,
         )
         ring = AccessRing(self.settings.access_ring if self.settings.access_listen else 0)
         handlers = RecallHandlers(current, self.profiles, self.settings, ring)
