@@ -36,6 +36,11 @@ STREAM_SETTINGS = Gauge(
     "1 for each setting of a stream or consumer that is not as provisioning wants it",
     ["stream", "field"],
 )
+RECONCILE_DIFFERENCES = Gauge(
+    "helix_reconcile_differences",
+    "Memories that some store lacks, found by the last reconciliation",
+    ["kind"],
+)
 BLOCKED = Gauge("helix_blocked", "1 while the writer holds messages of another release or model", ["service"])
 GENERATION = Gauge("helix_generation_current", "Generation published or served", ["service"])
 GENERATIONS_REJECTED = Counter(

@@ -27,6 +27,7 @@ from helix_consolidation.delivery.settle import (
 )
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.delivery.unsure_pairs import UnsurePairsStore
+from helix_consolidation.reconciliation.schedule import Reconciliation
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
@@ -93,6 +94,7 @@ class Writer:
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
+        self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
         self._blocked = BlockedMessages(client, service=SERVICE)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
@@ -119,6 +121,7 @@ class Writer:
     async def finish(self) -> None:
         """Finish settling, and hand back what is held; the stores stay open."""
         self._blocked.close()
+        self._reconciliation.close()
         for part in ("blocked", "generation"):
             self._health.set_problem(part, "")
         if self._settling is not None:
@@ -214,6 +217,8 @@ class Writer:
         self._publishing.every_seconds = pace.publish_seconds
 
     async def _keep_house(self) -> None:
+        manifest = self._shard.manifest
+        self._reconciliation.look(None if manifest is None else manifest.generation, datetime.now(UTC))
         await self._pairs.look(self._shard)
         self._is_dirty |= await self._housekeeping.run_due()
         counted, self._housekeeping.counted = self._housekeeping.counted, []
