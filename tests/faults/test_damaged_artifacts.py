@@ -18,6 +18,7 @@ from helix_cli.stack.stack import Stack
 from helix_memory.identity import memory_id
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.broker.server import free_port
 
 pytestmark = pytest.mark.faults
@@ -40,6 +41,19 @@ def until(condition: Callable[[], object], seconds: float = 120) -> None:
         time.sleep(0.02)
 
 
+def renumber(folder: Path, number: int) -> None:
+    """Give the manifest of a copied generation the number of its folder."""
+    manifest = Manifest.read(folder).model_copy(update={"generation": number})
+    (folder / MANIFEST_NAME).unlink()
+    (folder / MANIFEST_NAME).write_bytes(manifest.sealed())
+
+
+def numbered_copy(data: Path, number: int) -> None:
+    """Generation 1 again under another number; unchanged files are hard links."""
+    shutil.copytree(folder_of(data, 1), folder_of(data, number), copy_function=os.link)
+    renumber(folder_of(data, number), number)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Path:
     """A data folder with one generation: memories of each kind, a correction, a forget, an erasure."""
@@ -57,6 +71,7 @@ def data(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Path:
     assert number is not None
     folder = tmp_path_factory.mktemp("data")
     shutil.copytree(folder_of(home / "data", number), folder_of(folder, 1))
+    renumber(folder_of(folder, 1), 1)
     (folder / "CURRENT").write_text("1\n")
     return folder
 
@@ -125,7 +140,7 @@ def test_500_damaged_artifacts_are_refused_and_the_previous_generation_serves(
         for case in range(CASES):
             number = case + 2
             folder = folder_of(data, number)
-            shutil.copytree(folder_of(data, 1), folder, copy_function=os.link)
+            numbered_copy(data, number)
             name = names[case % len(names)]
             way = damage(folder, name, dice.choice(names), dice)
             (data / "CURRENT.new").write_text(f"{number}\n")
@@ -140,7 +155,7 @@ def test_500_damaged_artifacts_are_refused_and_the_previous_generation_serves(
             assert generation() == 1, (name, way)
             shutil.rmtree(folder)
         last = CASES + 2
-        shutil.copytree(folder_of(data, 1), folder_of(data, last), copy_function=os.link)
+        numbered_copy(data, last)
         (data / "CURRENT").write_text(f"{last}\n")
         until(lambda: f'"generation": {last}, ' in log.read_text())
         assert '"event": "generation_served"' in log.read_text().splitlines()[-1]

@@ -41,7 +41,7 @@ class QuerySettings(ServiceSettings):
     )
     probe_generations: bool = Field(
         default=True,
-        description="open and search each generation in another process first (150 MB): one that crashes a "
+        description="open and search each generation in another process first (230 MB): one that crashes a "
         "native library is refused",
     )
     profiles_dir: Path | None = Field(None, description="folder with more ranking profiles (*.toml)")

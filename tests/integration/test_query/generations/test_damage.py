@@ -11,7 +11,7 @@ import pytest
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.files import load_profiles
 from helix_shared.artifacts.generation.folders import folder_of
-from helix_shared.artifacts.generation.manifest import MANIFEST_NAME
+from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.errors import CorruptArtifactError
 
 pytestmark = pytest.mark.integration
@@ -59,6 +59,8 @@ def linked_copy(root: Path, source: int, number: int) -> Path:
     """A copy of a generation under another number, and CURRENT that names it."""
     folder = folder_of(root, number)
     shutil.copytree(folder_of(root, source), folder, copy_function=os.link)
+    manifest = Manifest.read(folder).model_copy(update={"generation": number})
+    replace_with(folder / MANIFEST_NAME, manifest.sealed())
     (root / "CURRENT.new").write_text(f"{number}\n")
     (root / "CURRENT.new").replace(root / "CURRENT")
     return folder
@@ -107,6 +109,26 @@ def test_no_damaged_file_of_any_kind_is_served(corpus: Any, current: CurrentGene
     assert number >= 10 + 5 * 25
     linked_copy(corpus.root, 2, number + 1)
     assert current.refresh(), "the control: an undamaged copy"
+
+
+def test_no_bit_of_a_manifest_may_change(corpus: Any, current: CurrentGeneration) -> None:
+    """It holds the checksums of all other files, and a checksum of itself."""
+    number = 10
+    manifest = folder_of(corpus.root, 2) / MANIFEST_NAME
+    places = [
+        manifest.read_bytes().index(key) + len(key) + 3
+        for key in (b'"generation"', b'"applied_sequence"', b'"epoch"', b'"published_at"')
+    ]
+    for place in places:
+        number += 1
+        folder = linked_copy(corpus.root, 2, number)
+        body = bytearray((folder / MANIFEST_NAME).read_bytes())
+        body[place] ^= 1
+        replace_with(folder / MANIFEST_NAME, bytes(body))
+        assert not current.refresh(), place
+    shutil.copytree(folder_of(corpus.root, 2), folder_of(corpus.root, number + 1), copy_function=os.link)
+    (corpus.root / "CURRENT").write_text(f"{number + 1}")
+    assert not current.refresh(), "a generation under another number"
 
 
 @pytest.mark.parametrize("name", ["extra.bin", "signals/extra.npy"])
