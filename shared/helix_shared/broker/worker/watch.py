@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.js.api import ConsumerInfo
 
-    from helix_shared.broker.worker.worker import Durable
+    from helix_shared.broker.pull import Pulling
+    from helix_shared.broker.worker.lanes import Lanes
     from helix_shared.health import Health
 
 WATCH_SECONDS: Final = 2.0
@@ -37,9 +38,29 @@ MOST_STUCK: Final = 4
 _log = logger(__name__)
 
 
+class Read(Protocol):
+    """A durable consumer that the worker reads: `worker.Durable`."""
+
+    @property
+    def stream(self) -> str:
+        """Its stream."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def lanes(self) -> Lanes | None:
+        """The threads its handlers work in."""
+
+    @property
+    def pulling(self) -> Pulling | None:
+        """Progress of its pull loop; None: it is read in another way."""
+
+
 async def watch(
     client: Client,
-    durables: Sequence[Durable],
+    durables: Sequence[Read],
     health: Health,
     *,
     fail: Callable[[str], None],
@@ -68,7 +89,7 @@ async def watch(
         await asyncio.sleep(WATCH_SECONDS)
 
 
-async def _failure_of(client: Client, durable: Durable, health: Health, stalled_seconds: float) -> str:
+async def _failure_of(client: Client, durable: Read, health: Health, stalled_seconds: float) -> str:
     """Why the process must end: its consumer is gone, or nothing is fetched for it."""
     try:
         info = await client.jetstream().consumer_info(durable.stream, durable.name)
@@ -84,7 +105,7 @@ async def _failure_of(client: Client, durable: Durable, health: Health, stalled_
     return ""
 
 
-def _is_stalled(durable: Durable, info: ConsumerInfo, stalled_seconds: float) -> bool:
+def _is_stalled(durable: Read, info: ConsumerInfo, stalled_seconds: float) -> bool:
     pulling = durable.pulling
     if pulling is None:
         return False
