@@ -42,6 +42,10 @@ SUBJECT_HEADER: Final = "Helix-Subject"
 SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
 MODEL_HEADER: Final = "Helix-Model"
+ATTEMPTS_HEADER: Final = "Helix-Attempts"
+"""How often a refused message was delivered."""
+REDRIVE_HEADER: Final = "Helix-Redrive"
+"""How often what a message says was redriven; a message without it was not."""
 
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 
@@ -132,6 +136,11 @@ def derivation_request_subject(edge: str) -> str:
 def dlq_subject(service: str, tenant_id: str) -> str:
     """Dead-letter subject; a tenant that is not a valid token is replaced by `-`."""
     return f"{ROOT}.dlq.{service}.{tenant_id if is_token(tenant_id) else UNKNOWN_TENANT}"
+
+
+def dlq_filter(service: str = "", tenant_id: str = "") -> str:
+    """Subject filter for the dead letters of a service and a tenant; empty: of all."""
+    return f"{ROOT}.dlq.{service or '*'}.{tenant_id or '*'}"
 
 
 def message_id(tenant_id: str, event_id: str) -> str:

@@ -95,6 +95,9 @@ class ConsolidationSettings(BrokerSettings):
     decay_most_accesses: int = Field(
         0, ge=0, le=1_000_000, description="decay: a memory that was served more often is not hidden"
     )
+    reconcile_hour: int = Field(
+        3, ge=-1, le=23, description="hour of the day (UTC) in which log and stores are compared; -1: never"
+    )
     gap_seconds: float = Field(
         2.0, gt=0, le=600, description="time after which a missing sequence is looked up in its stream"
     )

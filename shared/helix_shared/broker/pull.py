@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from nats.errors import Error as NatsError
@@ -34,6 +36,16 @@ REFILL: Final = 4
 _log = logger(__name__)
 
 
+@dataclass(slots=True)
+class Pulling:
+    """Progress of one pull loop."""
+
+    in_work: int = 0
+    """Messages that are processed now."""
+    fetched_at: float = field(default_factory=time.monotonic)
+    """When a message was fetched last, or the loop began."""
+
+
 async def pull(
     client: Client,
     process: Callable[[Msg], Coroutine[Any, Any, None]],
@@ -44,12 +56,16 @@ async def pull(
     most_in_work: int,
     collect_seconds: float,
     ack_wait_seconds: float,
+    pulling: Pulling | None = None,
 ) -> None:
     """Run `process` for every message of a durable, at most `most_in_work` at once, until `stop` is set.
 
     Processing starts in the order of delivery. A fetch waits up to `collect_seconds` for more messages,
-    which adds to the latency. An exception of `process` ends the loop and is raised.
+    which adds to the latency. An exception of `process` ends the loop and is raised. `pulling` shows its
+    progress.
     """
+    pulling = pulling or Pulling()
+    pulling.fetched_at = time.monotonic()
     subscription = await client.jetstream().pull_subscribe_bind(durable=durable, stream=stream)
     in_work: dict[asyncio.Task[None], Msg] = {}
     heartbeat = asyncio.create_task(_send_heartbeats(in_work, ack_wait_seconds / 3))
@@ -61,7 +77,9 @@ async def pull(
                 continue
             for message in await fetch(subscription, free, collect_seconds):
                 in_work[asyncio.create_task(process(message))] = message
+                pulling.fetched_at = time.monotonic()
             _remove(in_work, {task for task in in_work if task.done()})
+            pulling.in_work = len(in_work)
         while in_work:
             await _wait_for_one(in_work)
     finally:

@@ -42,7 +42,8 @@ COMMANDS: Final = {
     "status": Entry("status", "Show streams, consumers, the served generation, and its lag."),
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),
-    "dlq": Entry("dlq", "List and show dead letters: messages that were refused, with their reason."),
+    "dlq": Entry("dlq", "List, show, redrive and drop dead letters: messages that were refused."),
+    "doctor": Entry("doctor", "Check a home and its servers, explain what is wrong, repair what is safe."),
     "models": Entry("models", "List, build, import and fetch sentence encoders; change the one in use."),
 }
 

@@ -16,7 +16,7 @@ import fcntl
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -206,6 +206,17 @@ def leftovers(record: RunRecord) -> dict[str, int]:
                 f"process {pid} may be {name} of an earlier `helix up`; end it, or remove run/up.json"
             )
     return found
+
+
+def end_leftovers(home: HomeFolder, *, wait_seconds: float, say: Callable[[str], None]) -> None:
+    """End the processes of an earlier run, waiting up to `wait_seconds` for each.
+
+    Raises: as `leftovers`.
+    """
+    record = read_record(home)
+    for name, pid in (leftovers(record) if record else {}).items():
+        say(f"{name} (process {pid}) is left over from a run that was killed; ending it")
+        end_process(pid, wait_seconds=wait_seconds)
 
 
 def end_process(pid: int, *, wait_seconds: float) -> None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.delivery.lease import Lease
     from helix_consolidation.settings import ConsolidationSettings
+    from helix_shared.health import Health
 
 DURABLES: Final = (
     (DERIVED_STREAM, CONSOLIDATION_DERIVED),
@@ -59,8 +60,12 @@ DAY_SECONDS: Final = 86_400.0
 _log = logger(__name__)
 
 
-async def consolidate(client: Client, settings: ConsolidationSettings, stop: asyncio.Event) -> None:
+async def consolidate(
+    client: Client, settings: ConsolidationSettings, stop: asyncio.Event, health: Health
+) -> None:
     """Stand by and write until `stop` is set; start again after every interruption.
+
+    `health` hears why the writer is blocked or publishes nothing.
 
     Raises:
         HelixError: the data folder and the streams do not fit, or the stores disagree.
@@ -71,7 +76,7 @@ async def consolidate(client: Client, settings: ConsolidationSettings, stop: asy
             return
         lock, lease = acquired
         try:
-            await _write_under(lease, client, settings, stop)
+            await _write_under(lease, client, settings, stop, health)
         except INTERRUPTIONS as error:
             _log.warning("writing interrupted", reason=str(error) or type(error).__name__)
         finally:
@@ -81,7 +86,7 @@ async def consolidate(client: Client, settings: ConsolidationSettings, stop: asy
 
 
 async def _write_under(
-    lease: Lease, client: Client, settings: ConsolidationSettings, stop: asyncio.Event
+    lease: Lease, client: Client, settings: ConsolidationSettings, stop: asyncio.Event, health: Health
 ) -> None:
     """Write while the lease is renewed; release it once no thread of this writer runs."""
     over = asyncio.Event()
@@ -89,7 +94,7 @@ async def _write_under(
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(lease.renew_until(over))
             try:
-                await _write(client, settings, lease, stop)
+                await _write(client, settings, lease, stop, health)
             finally:
                 over.set()
     except ExceptionGroup as failures:
@@ -111,11 +116,13 @@ def _cause(failures: ExceptionGroup[Exception]) -> Exception:
     return next((leaf for leaf in leaves if not isinstance(leaf, INTERRUPTIONS)), leaves[0])
 
 
-async def _write(client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event) -> None:
+async def _write(
+    client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event, health: Health
+) -> None:
     """Open the stores, write until `stop`, and close them in any case."""
     executor = ThreadPoolExecutor(1, thread_name_prefix="stores")
     try:
-        await _write_with(executor, client, settings, lease, stop)
+        await _write_with(executor, client, settings, lease, stop, health)
     finally:
         # work in a thread continues when its caller is cancelled: wait until it ends
         await asyncio.to_thread(executor.shutdown)
@@ -127,6 +134,7 @@ async def _write_with(
     settings: ConsolidationSettings,
     lease: Lease,
     stop: asyncio.Event,
+    health: Health,
 ) -> None:
     jetstream = client.jetstream()
     log = await event_stream(jetstream)
@@ -162,7 +170,14 @@ async def _write_with(
     ]
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
-        client, settings, thread=thread, lease=lease, shard=shard, inboxes=inboxes, arrived=arrived
+        client,
+        settings,
+        thread=thread,
+        lease=lease,
+        shard=shard,
+        inboxes=inboxes,
+        arrived=arrived,
+        health=health,
     )
     try:
         await _run_writer(writer, inboxes, settings.ack_wait_seconds, stop)

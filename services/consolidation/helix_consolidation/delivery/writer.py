@@ -27,6 +27,7 @@ from helix_consolidation.delivery.settle import (
 )
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.delivery.unsure_pairs import UnsurePairsStore
+from helix_consolidation.reconciliation.schedule import Reconciliation
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
@@ -47,9 +48,13 @@ if TYPE_CHECKING:
     from helix_consolidation.delivery.store_thread import StoreThread
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.stores.shard import Shard
+    from helix_shared.health import Health
 
 TICK_SECONDS: Final = 0.05
 """Longest sleep when nothing arrives, and so the longest delay of due work."""
+
+OVERDUE_SECONDS: Final = 60.0
+"""Age of a generation at which the writer is not ready while changes wait for the next one."""
 
 _log = logger(__name__)
 
@@ -67,8 +72,11 @@ class Writer:
         shard: Shard,
         inboxes: list[Inbox],
         arrived: asyncio.Event,
+        health: Health,
     ) -> None:
         now = time.monotonic()
+        self._health = health
+        self._idle_at = self._published_at = now
         self._client = client
         self._jetstream = client.jetstream()
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
@@ -86,6 +94,7 @@ class Writer:
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
+        self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
         self._blocked = BlockedMessages(client, service=SERVICE)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
@@ -105,17 +114,31 @@ class Writer:
             await self._keep_house()
             if self._is_publication_due():
                 await self._publish()
+            self._report_age()
         if self._is_dirty and self._shard.can_publish:
             await self._publish()
 
     async def finish(self) -> None:
         """Finish settling, and hand back what is held; the stores stay open."""
         self._blocked.close()
+        self._reconciliation.close()
+        for part in ("blocked", "generation"):
+            self._health.set_problem(part, "")
         if self._settling is not None:
             await self._settling
         for inbox in self._all_inboxes:
             with contextlib.suppress(*UNANSWERED):
                 await inbox.give_back()
+
+    def _report_age(self) -> None:
+        """Report how old the last generation is while something waits for the next one."""
+        now = time.monotonic()
+        is_due = self._is_dirty and self._shard.can_publish
+        if not (is_due or any(inbox.waiting for inbox in self._inboxes)):
+            self._idle_at = now
+        waited = now - max(self._idle_at, self._published_at)
+        reason = f"nothing was published for {waited:.0f} s" if waited > OVERDUE_SECONDS else ""
+        self._health.set_problem("generation", reason)
 
     async def _next_batch(self) -> list[Msg]:
         if not any(inbox.waiting for inbox in self._inboxes):
@@ -181,6 +204,7 @@ class Writer:
             if inbox.stream == DERIVED_STREAM:
                 inbox.is_paused = self._blocked.is_on
         if changed:
+            self._health.set_problem("blocked", self._blocked.reason)
             await self._lease.report(self._blocked.reason)
 
     def _keep_pace(self) -> None:
@@ -193,6 +217,8 @@ class Writer:
         self._publishing.every_seconds = pace.publish_seconds
 
     async def _keep_house(self) -> None:
+        manifest = self._shard.manifest
+        self._reconciliation.look(None if manifest is None else manifest.generation, datetime.now(UTC))
         await self._pairs.look(self._shard)
         self._is_dirty |= await self._housekeeping.run_due()
         counted, self._housekeeping.counted = self._housekeeping.counted, []
@@ -226,7 +252,7 @@ class Writer:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
         self._is_dirty = self._is_urgent = False
-        self._publishing.last = time.monotonic()
+        self._publishing.last = self._published_at = time.monotonic()
         GENERATION.labels(SERVICE).set(manifest.generation)
         _log.info(
             "published",

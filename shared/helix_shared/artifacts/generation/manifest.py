@@ -5,6 +5,7 @@ It is written last, so a folder with a manifest is complete.
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from functools import reduce
 from operator import xor
@@ -110,6 +111,15 @@ class Manifest(_Frozen):
     model: ModelIdentity
     schema_version: int = SCHEMA_VERSION
     files: tuple[FileEntry, ...] = ()
+    checksum: str = Field(
+        default="",
+        pattern=r"^([0-9a-f]{64})?$",
+        description="sha256 of all other fields, on the disk alone; empty: an earlier release wrote it",
+    )
+
+    def sealed(self) -> bytes:
+        """The file of the manifest, with its checksum."""
+        return self.model_copy(update={"checksum": _checksum_of(self)}).model_dump_json(indent=1).encode()
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -119,13 +129,20 @@ class Manifest(_Frozen):
             CorruptArtifactError: it is missing, damaged, or names a path outside the folder.
         """
         try:
-            return cls.model_validate_json((folder / MANIFEST_NAME).read_bytes())
+            found = cls.model_validate_json((folder / MANIFEST_NAME).read_bytes())
         except OSError as error:
             raise CorruptArtifactError(f"generation has no readable manifest: {folder}") from error
         except ValidationError as error:
             path, reason = first_broken(error)
             where = ".".join(path)
             raise CorruptArtifactError(f"manifest of {folder} is damaged: {where}: {reason}") from error
+        if found.checksum and found.checksum != _checksum_of(found):
+            raise CorruptArtifactError(f"manifest of {folder} is damaged: another checksum than it states")
+        return found.model_copy(update={"checksum": ""})
+
+
+def _checksum_of(manifest: Manifest) -> str:
+    return hashlib.sha256(manifest.model_dump_json(exclude={"checksum"}).encode()).hexdigest()
 
 
 def digest_of(memory_ids: Iterable[str]) -> str:

@@ -73,7 +73,7 @@ def publish(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
         )
     whole = manifest.model_copy(update={"counts": counts, "files": live.checksums.entries(staging)})
-    write_synced(staging / MANIFEST_NAME, whole.model_dump_json(indent=1).encode())
+    write_synced(staging / MANIFEST_NAME, whole.sealed())
     sync(staging)
     _set_current(root, staging, whole)
     live.written_graph = (number, counts.signals, live.graph.revision)

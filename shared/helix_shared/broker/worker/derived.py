@@ -25,6 +25,8 @@ class DerivedMessage:
     origin: edges.Origin
     version: str
     body: bytes
+    redrives: int = 0
+    """How often the event was redriven: a result of each time is stored."""
 
     @classmethod
     def of(
@@ -41,12 +43,14 @@ class DerivedMessage:
     @property
     def message_id(self) -> str:
         """De-duplication id: the stream drops a repetition."""
-        return subjects.derived_message_id(self.origin.edge, self.origin.event_sequence, self.version)
+        version = f"{self.version}:redrive-{self.redrives}" if self.redrives else self.version
+        return subjects.derived_message_id(self.origin.edge, self.origin.event_sequence, version)
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The sequence of the event, readable without the body."""
-        return {subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence)}
+        """The sequence of the event and the number of its redrives, readable without the body."""
+        redriven = {subjects.REDRIVE_HEADER: str(self.redrives)} if self.redrives else {}
+        return {subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence), **redriven}
 
     async def publish(self, publisher: Publishes) -> None:
         """Publish the message.
