@@ -11,7 +11,8 @@
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
-an event would be dropped when another tenant had used its id. An event outside any session has the session
+an event would be dropped when another tenant had used its id. An imported event also has the headers
+`Helix-Stored-At` and `Helix-Seal` (`helix_shared.broker.stored_at`). An event outside any session has the session
 token `-`.
 """
 
@@ -42,6 +43,9 @@ SUBJECT_HEADER: Final = "Helix-Subject"
 SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
 MODEL_HEADER: Final = "Helix-Model"
+STORED_AT_HEADER: Final = "Helix-Stored-At"
+"""Of an imported event: when the server that it comes from stored it; counts with a seal only."""
+SEAL_HEADER: Final = "Helix-Seal"
 
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 

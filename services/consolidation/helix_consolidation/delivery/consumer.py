@@ -151,6 +151,7 @@ async def _write_with(
     arrived = asyncio.Event()
     inboxes = [
         Inbox(
+            client,
             stream,
             await jetstream.pull_subscribe_bind(durable=durable, stream=stream),
             arrived=arrived,
