@@ -12,8 +12,8 @@
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
 an event would be dropped when another tenant had used its id. An imported event also has the headers
-`Helix-Stored-At` and `Helix-Seal` (`helix_shared.broker.stored_at`). An event outside any session has the session
-token `-`.
+`Helix-Stored-At` and `Helix-Seal` (`helix_shared.broker.stored_at`). An event outside any session has the
+session token `-`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ counts only with a seal: an HMAC over subject, message id, time and body, with a
 HELIX_IMPORTS. Only an operator has access to that bucket (and the workers may read it). Without a seal, or
 with a wrong one, the time of this server counts.
 
-Messages pass `check_times` where they are read from NATS; afterwards a `Helix-Stored-At` that is left is true.
+Messages pass `check_times` where they are read from NATS; a `Helix-Stored-At` that is left then is true.
 """
 
 from __future__ import annotations

@@ -152,7 +152,8 @@ def _report_checked(checked: Checked) -> None:
     header = checked.header
     typer.echo(
         f"dry run: {header.events} events and {header.answers} answers of "
-        f"{', '.join(sorted(checked.tenants))}, written by helix {header.helix}; every line is good, nothing published"
+        f"{', '.join(sorted(checked.tenants))}, written by helix {header.helix}; "
+        f"every line is good, nothing published"
     )
 
 

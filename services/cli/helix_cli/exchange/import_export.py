@@ -61,7 +61,7 @@ class Checked:
             listed = ", ".join(sorted(self.tenants)[:5])
             raise InvalidInputError(
                 "--tenant",
-                f"the export holds {len(self.tenants)} tenants ({listed}); export one to rename it",
+                f"the export holds {len(self.tenants)} tenants ({listed}); only one can be renamed",
             )
         return Renaming(next(iter(self.tenants)), tenant, set(self.named))
 
