@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
+from helix_consolidation.archiving.event_archive import EventArchive
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.lease import LostLeaseError
 from helix_consolidation.delivery.standby import POLL_SECONDS, stand_by
@@ -161,15 +162,29 @@ async def _write_with(
         )
         for stream, durable in DURABLES
     ]
+    archive = None
+    if settings.archive:
+        archive = EventArchive(client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes)
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
-        client, settings, thread=thread, lease=lease, shard=shard, inboxes=inboxes, arrived=arrived
+        client,
+        settings,
+        thread=thread,
+        lease=lease,
+        shard=shard,
+        inboxes=inboxes,
+        arrived=arrived,
+        archive=archive,
     )
     try:
+        if archive is not None:
+            await archive.catch_up(log.last_sequence)
         await _run_writer(writer, inboxes, settings.ack_wait_seconds, stop)
         await writer.finish()
     finally:
         executor.submit(shard.close)
+        if archive is not None:
+            archive.close()
         for inbox in inboxes:
             await inbox.close()
 
