@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 from helix_memory import subjects
+from helix_memory.events import LIFECYCLE_KINDS
 from helix_memory.identity import memory_id
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.identity import MEMORY_ID_PATTERN
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
     from helix_shared.event_log.record import EventRecord
 
+NAMING_FIELDS: Final = ("memory_id", "memory_ids", "other", "helpful", "unhelpful")
+"""Fields of events that hold ids of memories."""
 TOMBSTONES: Final = "consolidation/tombstones"
 _PIECE_BYTES: Final = 32
 """A piece of a text is longer."""
@@ -37,11 +41,15 @@ class Erased:
         return bool(self.tombstones.erased_memories)
 
     def holds(self, record: EventRecord) -> bool:
-        """Whether a memory of this event was erased."""
+        """Whether a memory of this event was erased, or it acts on nothing but erased memories."""
         address = subjects.parse_event_subject(record.subject)
         if address is None or not self:
             return False
         tenant, event_id = address.tenant_id, event_id_of(record)
+        if address.kind in LIFECYCLE_KINDS:
+            named = named_ids(record.body)
+            gone = self.tombstones.erased_memories
+            return bool(named) and all(value_code(tenant, "memory", one) in gone for one in named)
         return any(
             self.tombstones.is_erased(value_code(tenant, "memory", found), record.sequence)
             for found in memory_ids(tenant, event_id, record.body)
@@ -91,6 +99,21 @@ def event_id_of(record: EventRecord) -> str:
     if isinstance(fields, dict) and isinstance(fields.get("event_id"), str):
         return str(fields["event_id"])
     return record.message_id.partition(":")[2]
+
+
+def named_ids(body: bytes) -> set[str]:
+    """The ids of memories that an event names."""
+    try:
+        fields = json.loads(body)
+    except ValueError:
+        return set()
+    if not isinstance(fields, dict):
+        return set()
+    values: list[Any] = []
+    for name in NAMING_FIELDS:
+        value = fields.get(name)
+        values += value if isinstance(value, list) else [value]
+    return {value for value in values if isinstance(value, str) and MEMORY_ID_PATTERN.match(value)}
 
 
 def memory_ids(tenant_id: str, event_id: str, body: bytes) -> list[str]:

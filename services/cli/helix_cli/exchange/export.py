@@ -144,14 +144,14 @@ async def _count(client: Client, tenants: Sequence[str], last: int, erased: Eras
     filters = events_of(tenants)
     async for record in _records(client, subjects.EVENTS_STREAM, filters, last, headers_only=not erased):
         tenant = tenant_of(record.subject)
+        if subjects.kind_of(record.subject) == ERASE:
+            counted.last_erasure = record.sequence
+            counted.erasing.add(tenant)
         if erased.holds(record):
             counted.left_out += 1
             continue
         counted.events += 1
         counted.tenants.add(tenant)
-        if subjects.kind_of(record.subject) == ERASE:
-            counted.last_erasure = record.sequence
-            counted.erasing.add(tenant)
     return counted
 
 

@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from helix_cli.exchange.erased import named_ids
 from helix_cli.exchange.export import events_of, tenant_of
-from helix_cli.exchange.rename import Renaming, named_ids
+from helix_cli.exchange.rename import Renaming
 from helix_memory import subjects
 from helix_memory.errors import PermanentError as Refused
 from helix_memory.transport.batch import Outgoing, split

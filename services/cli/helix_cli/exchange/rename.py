@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
-from helix_cli.exchange.erased import event_id_of, memory_ids
+from helix_cli.exchange.erased import NAMING_FIELDS, event_id_of, memory_ids
 from helix_cli.exchange.export import tenant_of
 from helix_memory import subjects
 from helix_shared.errors import InvalidInputError
 from helix_shared.event_log.record import EventRecord
 from helix_shared.identity import MEMORY_ID_PATTERN, sources_of, statement_id
-
-NAMING_FIELDS: Final = ("memory_id", "memory_ids", "other", "helpful", "unhelpful")
-"""Fields of events that hold ids of memories."""
 
 
 @dataclass(slots=True)
@@ -97,21 +94,6 @@ class Renaming:
                 return statement_id(self._ids[source], number)
         self.unknown.add(value)
         return value
-
-
-def named_ids(body: bytes) -> set[str]:
-    """The ids of memories that an event names."""
-    try:
-        fields = json.loads(body)
-    except ValueError:
-        return set()
-    if not isinstance(fields, dict):
-        return set()
-    values: list[Any] = []
-    for name in NAMING_FIELDS:
-        value = fields.get(name)
-        values += value if isinstance(value, list) else [value]
-    return {value for value in values if isinstance(value, str) and MEMORY_ID_PATTERN.match(value)}
 
 
 def _with_tenant(subject: str, tenant: str) -> str:

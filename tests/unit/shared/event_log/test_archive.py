@@ -30,6 +30,7 @@ def record(sequence: int, body: bytes = b"") -> EventRecord:
 
 
 def records(*sequences: int) -> list[EventRecord]:
+    """Events with these sequences."""
     return [record(sequence) for sequence in sequences]
 
 
