@@ -11,8 +11,9 @@
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
-an event would be dropped when another tenant had used its id. An event outside any session has the session
-token `-`.
+an event would be dropped when another tenant had used its id. An imported event also has the headers
+`Helix-Stored-At` and `Helix-Seal` (`helix_shared.broker.stored_at`). An event outside any session has the
+session token `-`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ ATTEMPTS_HEADER: Final = "Helix-Attempts"
 """How often a refused message was delivered."""
 REDRIVE_HEADER: Final = "Helix-Redrive"
 """How often what a message says was redriven; a message without it was not."""
+STORED_AT_HEADER: Final = "Helix-Stored-At"
+"""Of an imported event: when the server that it comes from stored it; counts with a seal only."""
+SEAL_HEADER: Final = "Helix-Seal"
 
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 

@@ -33,6 +33,16 @@ class ConsolidationSettings(BrokerSettings):
         le=86_400,
         description="longest time for one piece of work on the stores; past it the process ends",
     )
+    archive: bool = Field(
+        default=True,
+        description="write every event into `archive` of the data folder before it is applied",
+    )
+    archive_segment_bytes: int = Field(
+        64 * 1024 * 1024,
+        ge=4_096,
+        le=1 << 40,
+        description="size at which a segment of the archive is sealed",
+    )
     publish_interval_seconds: float = Field(
         1.0, ge=0, le=600, description="minimum time between two generations"
     )

@@ -20,6 +20,7 @@ from helix_extract.windows.window import Turn, Window
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_shared.broker import deadline, log
+from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.rederive import requested_sequence
 from helix_shared.endpoint.client import Question
 from helix_shared.endpoint.json_text import object_in
@@ -123,7 +124,6 @@ def _turn(message: Msg) -> Turn | None:
         event = published_event(message.subject, message.data)
     except PermanentError:
         return None
-    position = message.metadata
     if not isinstance(event, MessageEvent):
         return None
-    return Turn(event, position.sequence.stream, position.timestamp)
+    return Turn(event, message.metadata.sequence.stream, stored_at(message))

@@ -18,6 +18,7 @@ from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings
 from helix_memory import events, subjects
 from helix_shared.broker import log, streams
+from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.rederive import is_redrive, requested_sequence
@@ -59,9 +60,8 @@ class Ingest:
         logged = None
         try:
             if subjects.kind_of(message.subject) not in events.LIFECYCLE_KINDS:
-                position = message.metadata
                 event = published_event(message.subject, message.data)
-                logged = LoggedEvent(event, position.sequence.stream, position.timestamp)
+                logged = LoggedEvent(event, message.metadata.sequence.stream, stored_at(message))
         finally:
             self.turns.observe(message, logged)
         return logged

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nats.errors import Error as NatsError
 
+from helix_shared.broker.stored_at import check_times
+from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ async def pull(
             if free < max(1, most_in_work // REFILL):
                 await _wait_for_one(in_work)
                 continue
-            for message in await fetch(subscription, free, collect_seconds):
+            for message in await fetch(client, subscription, free, collect_seconds):
                 in_work[asyncio.create_task(process(message))] = message
                 pulling.fetched_at = time.monotonic()
             _remove(in_work, {task for task in in_work if task.done()})
@@ -114,7 +116,7 @@ async def _send_heartbeats(in_work: Mapping[asyncio.Task[None], Msg], every_seco
 
 
 async def fetch(
-    subscription: JetStreamContext.PullSubscription, most: int, collect_seconds: float
+    client: Client, subscription: JetStreamContext.PullSubscription, most: int, collect_seconds: float
 ) -> list[Msg]:
     """At most `most` messages: the first within `LINGER_SECONDS`, the others `collect_seconds` after it.
 
@@ -132,4 +134,17 @@ async def fetch(
         # the first message must be processed even when this fetch fails
         with contextlib.suppress(TimeoutError, NatsError, OSError):
             messages += await subscription.fetch(most - 1, timeout=collect_seconds)
+    try:
+        await check_times(client, messages)
+    except TemporaryError as error:
+        _log.warning("times of storage not checked", reason=str(error))
+        await _give_back(messages)
+        return []
     return messages
+
+
+async def _give_back(messages: list[Msg]) -> None:
+    for message in messages:
+        # without it the message is delivered again after the ack wait
+        with contextlib.suppress(NatsError, OSError):
+            await message.nak(delay=RETRY_SECONDS)

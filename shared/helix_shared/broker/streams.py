@@ -17,6 +17,7 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
 from helix_memory import events, limits, subjects
+from helix_shared.broker.stored_at import IMPORTS
 
 MIB: Final = 1024**2
 DAY_SECONDS: Final = 86_400.0
@@ -163,6 +164,8 @@ async def provision(
         done.append(f"consumer {consumer.stream}/{consumer.name}")
     await jetstream.create_key_value(api.KeyValueConfig(bucket=LEASES, ttl=lease_seconds, replicas=replicas))
     done.append(f"bucket {LEASES}")
+    await jetstream.create_key_value(api.KeyValueConfig(bucket=IMPORTS, replicas=replicas))
+    done.append(f"bucket {IMPORTS}")
     if endpoint:
         done += [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in (ANSWERS, PAIRS)]
         for consumer in ENDPOINT_CONSUMERS:
@@ -176,6 +179,11 @@ async def provision(
 def wanted_streams() -> list[api.StreamConfig]:
     """Every stream as `provision` wants it, those that only a language model needs last."""
     return [_complete(stream, 1) for stream in (*STREAMS, ANSWERS, PAIRS)]
+
+
+async def ensure_answers(jetstream: JetStreamContext, *, replicas: int = 1) -> None:
+    """Create the stream of recorded answers, for an import into an instance that asks no language model."""
+    await _ensure_stream(jetstream, _complete(ANSWERS, replicas))
 
 
 def _complete(stream: api.StreamConfig, replicas: int) -> api.StreamConfig:

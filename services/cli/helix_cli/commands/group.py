@@ -30,8 +30,13 @@ COMMANDS: Final = {
     "up": Entry("up", "Run all of Helix on this machine: NATS, the workers, the query service."),
     "publish": Entry("publish", "Publish events: one from options, or many as JSON lines."),
     "import": Entry(
-        "import_files", "Import documents (Markdown, HTML, PDF, code, ...) and transcripts of agents."
+        "import_files", "Import documents (Markdown, HTML, PDF, code, ...), transcripts of agents, exports."
     ),
+    "export": Entry("copies.export", "Export the events of tenants as JSON lines."),
+    "clone": Entry("copies.clone", "Copy the memories of a tenant to another tenant."),
+    "backup": Entry("copies.backup", "Back up everything while it runs, or verify backups."),
+    "restore": Entry("copies.restore", "Make a backup the data of an empty home."),
+    "archive": Entry("copies.archive", "Verify the archive of events."),
     "recall": Entry("recall", "Recall the memories that answer a question."),
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
     "profile": Entry("profile", "Show what a user's own statements say about them."),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
+from helix_consolidation.archiving.event_archive import EventArchive
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.lease import LostLeaseError
 from helix_consolidation.delivery.standby import POLL_SECONDS, stand_by
@@ -159,6 +160,7 @@ async def _write_with(
     arrived = asyncio.Event()
     inboxes = [
         Inbox(
+            client,
             stream,
             await jetstream.pull_subscribe_bind(durable=durable, stream=stream),
             arrived=arrived,
@@ -168,6 +170,9 @@ async def _write_with(
         )
         for stream, durable in DURABLES
     ]
+    archive = None
+    if settings.archive:
+        archive = EventArchive(client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes)
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
         client,
@@ -178,12 +183,17 @@ async def _write_with(
         inboxes=inboxes,
         arrived=arrived,
         health=health,
+        archive=archive,
     )
     try:
+        if archive is not None:
+            await archive.catch_up(log.last_sequence)
         await _run_writer(writer, inboxes, settings.ack_wait_seconds, stop)
         await writer.finish()
     finally:
         executor.submit(shard.close)
+        if archive is not None:
+            archive.close()
         for inbox in inboxes:
             await inbox.close()
 

@@ -1,4 +1,4 @@
-"""The active writer: apply, publish, and only then acknowledge. The one place that knows this order.
+"""The active writer: archive, apply, publish, and only then acknowledge. The one place that knows this order.
 
 `consumer` creates it once the process has the lease.
 """
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
 
+    from helix_consolidation.archiving.event_archive import EventArchive
     from helix_consolidation.delivery.inbox import Inbox
     from helix_consolidation.delivery.lease import Lease
     from helix_consolidation.delivery.store_thread import StoreThread
@@ -73,6 +74,7 @@ class Writer:
         inboxes: list[Inbox],
         arrived: asyncio.Event,
         health: Health,
+        archive: EventArchive | None,
     ) -> None:
         now = time.monotonic()
         self._health = health
@@ -82,6 +84,7 @@ class Writer:
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
         self._settings = settings
         self._thread = thread
+        self._archive = archive
         self._lease = lease
         self._shard = shard
         self._inboxes = [inbox for inbox in inboxes if inbox.stream != ACCESS_STREAM]
@@ -174,7 +177,10 @@ class Writer:
         with WORK_SECONDS.labels(SERVICE).time():
             try:
                 self._log_end = (await event_stream(self._jetstream)).last_sequence
-            except UNANSWERED as error:
+                if self._archive is not None:
+                    # nothing is applied that the archive does not hold
+                    await self._archive.catch_up(self._log_end)
+            except (*UNANSWERED, TemporaryError) as error:
                 _log.warning("not applied yet", reason=str(error) or type(error).__name__)
                 self._put_back(messages)
                 await asyncio.sleep(RETRY_SECONDS)
