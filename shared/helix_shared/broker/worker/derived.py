@@ -25,13 +25,26 @@ class DerivedMessage:
     origin: edges.Origin
     version: str
     body: bytes
+    settings: str = ""
+    """Settings of the worker that change the result for the same event."""
 
     @classmethod
     def of(
-        cls, origin: edges.Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema, *, version: str
+        cls,
+        origin: edges.Origin,
+        rows: Sequence[dict[str, Any]],
+        schema: pa.Schema,
+        *,
+        version: str,
+        settings: str = "",
     ) -> Self:
         """The message that holds `rows`."""
-        return cls(origin, version, edges.encode(origin, rows, schema))
+        return cls(origin, version, edges.encode(origin, rows, schema), settings)
+
+    @property
+    def made_with(self) -> str:
+        """Version and settings of the worker; a generation lists those of its messages."""
+        return f"{self.version} {self.settings}".strip()
 
     @property
     def subject(self) -> str:
@@ -45,8 +58,11 @@ class DerivedMessage:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The sequence of the event, readable without the body."""
-        return {subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence)}
+        """The sequence of the event, and what made the message, readable without the body."""
+        return {
+            subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence),
+            subjects.MADE_WITH_HEADER: self.made_with,
+        }
 
     async def publish(self, publisher: Publishes) -> None:
         """Publish the message.

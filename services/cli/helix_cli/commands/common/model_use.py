@@ -9,8 +9,8 @@ import typer
 
 from helix_cli.clients.broker import run_async
 from helix_cli.output.terminal import note
-from helix_cli.reembedding.reembed import reembed
-from helix_cli.reembedding.workspace import discard, workspace_of
+from helix_cli.rebuilding.rebuild import reembed
+from helix_cli.rebuilding.workspace import discard, workspace_of
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.home import running_record
 from helix_cli.stack.model_in_use import model_of

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.reembedding.derive import Workers, delivered, delivered_event
+from helix_cli.rebuilding.derive import Workers, delivered, delivered_event
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError
 
-from helix_cli.reembedding.accesses import take_over_accesses
+from helix_cli.rebuilding.accesses import take_over_accesses
 from helix_consolidation.delivery.standby import stand_by
 from helix_consolidation.delivery.stream_state import created_at, event_stream
 from helix_consolidation.stores.anew import continue_streams, publish_anew

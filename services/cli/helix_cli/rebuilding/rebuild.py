@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.clients.broker import connected_client, last_event_sequence
-from helix_cli.reembedding.derive import Workers
-from helix_cli.reembedding.hand_over import draw_statements_again, hand_over
-from helix_cli.reembedding.replay import Replay
-from helix_cli.reembedding.workspace import open_shard, owned, workspace_of
+from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.hand_over import draw_statements_again, hand_over
+from helix_cli.rebuilding.replay import Replay
+from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
 from helix_cli.stack.hold import held
 from helix_consolidation.delivery.abandoned import clear_workspace
 from helix_consolidation.delivery.stream_state import created_at
