@@ -28,10 +28,8 @@ from helix_cli.stack.hold import HELD_SERVICES, Holding
 from helix_cli.stack.home import (
     HomeFolder,
     RunRecord,
-    end_process,
-    leftovers,
+    end_leftovers,
     locked,
-    read_record,
     remove_record,
     start_time,
     write_record,
@@ -51,7 +49,7 @@ from helix_cli.stack.services import (
     service_settings,
 )
 from helix_cli.stack.settings_in_use import making_settings
-from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
+from helix_cli.stack.supervisor import Say, Supervisor, drain
 from helix_memory.transport.polling import poll
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer, free_port
@@ -140,7 +138,7 @@ class Stack:
         """
         try:
             self._resources.enter_context(locked(self.home))
-            self._end_leftovers()
+            end_leftovers(self.home, say=self._say)
             self._ready_model()
             self._instance = f"helix-{uuid.uuid4().hex}"
             nats_port, query_port = self._ports
@@ -259,12 +257,6 @@ class Stack:
         finally:
             # the command may have ended between the removal of a consumer and its creation
             provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]))
-
-    def _end_leftovers(self) -> None:
-        record = read_record(self.home)
-        for name, pid in (leftovers(record) if record else {}).items():
-            self._say(f"{name} (process {pid}) is left over from a run that was killed; ending it")
-            end_process(pid, wait_seconds=DRAIN_SECONDS)
 
     def _missing(self) -> str:
         return missing(

@@ -154,7 +154,9 @@ def check_format(stated: Mapping[str, Any]) -> None:
     """
     found = stated.get("format_version", FORMAT_VERSION)
     if found != FORMAT_VERSION:
-        raise CorruptArtifactError(f"generation has format {found}, this release reads {FORMAT_VERSION}; {REBUILD}")
+        raise CorruptArtifactError(
+            f"generation has format {found}, this release reads {FORMAT_VERSION}; {REBUILD}"
+        )
 
 
 def digest_of(memory_ids: Iterable[str]) -> str:
