@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from helix_cli.commands.common import model_use
 from helix_cli.model_build.description import Description
 from helix_cli.model_build.importing import Origin, import_folder
-from helix_cli.rebuilding import rebuild
+from helix_cli.rebuilding import rebuild, source
 from helix_cli.stack.home import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.recall.v1.recall_pb2 import RecallRequest, Scope
@@ -220,8 +221,8 @@ def test_what_is_made_again_is_what_the_workers_had_made(
     assert "in use already" in run(home, "models", "use", name)[1]
     assert _manifest(home).origin == before.origin
     steps: list[str] = []
-    for step in ("last_event_sequence", "maintain_now", "held"):
-        monkeypatch.setattr(rebuild, step, _noted(step, getattr(rebuild, step), steps))
+    for place, step in ((source, "last_event_sequence"), (rebuild, "maintain_now"), (model_use, "held")):
+        monkeypatch.setattr(place, step, _noted(step, getattr(place, step), steps))
     with monkeypatch.context() as other_shell:
         other_shell.setenv("HELIX_INGEST_PIECE_TOKENS", "90")
         code, out, err = run(home, "models", "use", name, "--again")

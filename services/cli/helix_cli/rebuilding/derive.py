@@ -1,4 +1,4 @@
-"""What the workers publish for one event, made in this process: by `helix rebuild`, `helix models use` and the lab.
+"""What the workers publish for one event, made in this process by a rebuild and by the lab.
 
 The functions and the messages are the services' own; only NATS and the processes are missing.
 """

@@ -2,8 +2,8 @@
 
 The caller holds the processes that embed and write. The lease of the writer is taken, so no other process
 publishes; the step is the replacement of CURRENT, after which the query service swaps as it does at every
-generation. Before it nothing has changed, after it the workers continue: messages that were made before it, and
-are not applied yet, are of events that the new stores hold.
+generation. Before it nothing has changed, after it the workers continue: messages that are not applied yet
+are of events that the new stores hold.
 """
 
 from __future__ import annotations

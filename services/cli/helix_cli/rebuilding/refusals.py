@@ -1,7 +1,7 @@
-"""Events that were refused in a rebuild, before any worker had them: their dead letters are still to be stored.
+"""Events that were refused in a rebuild, before any worker had them: their dead letters are not stored yet.
 
-Workers do not get an event that the new stores hold, so nobody else would tell of it. The list is a file in the
-folder of the rebuild, because a rebuild that continues does not read its events again.
+Workers do not get an event that the new stores hold, so nobody else would tell of it. The list is a file in
+the folder of the rebuild, because a rebuild that continues does not read its events again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Refusals:
             file.write(json.dumps([service, sequence, reason]) + "\n")
 
     def noted(self) -> dict[tuple[str, int], str]:
-        """Reasons by service and sequence; a line that was cut by a kill is of an event that is read again."""
+        """Reasons by service and sequence; a line cut by a kill is of an event that is read again."""
         found: dict[tuple[str, int], str] = {}
         try:
             lines = (self.folder / FILE).read_text(encoding="utf-8").splitlines()

@@ -1,7 +1,7 @@
 """Reads events from the first one on, and applies to a shard what the workers make of each.
 
 The order is that of the log, so the shard ends as it would after a rebuild. Nothing is published to NATS, and
-nothing is asked of a language model. Refused events are noted (`refusals`): most have their dead letters already.
+nothing is asked of a language model. Refused events are noted (`refusals`); most have dead letters already.
 """
 
 from __future__ import annotations
@@ -112,8 +112,7 @@ class Replay:
         found = await self._source.after(self.sequence, until=until, most=EVENTS_AT_ONCE)
         if found:
             self._shard.state.applied.skip_to(found[0].sequence - 1)
-        whole = [one for place, one in enumerate(found) if one.sequence == found[0].sequence + place]
-        return whole
+        return [one for place, one in enumerate(found) if one.sequence == found[0].sequence + place]
 
     async def _messages(self, found: Sequence[SourceEvent], pool: ThreadPoolExecutor) -> list[Msg]:
         loop = asyncio.get_running_loop()

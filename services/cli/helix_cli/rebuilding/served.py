@@ -30,7 +30,7 @@ class Served:
 
     @classmethod
     def look(cls, data: Path, verified: set[tuple[str, str]] | None = None) -> Served:
-        """What is there. With `verified` every file is checked that the set does not have, and added to it."""
+        """What is there. With `verified` every file is checked that is not in the set, which then has it."""
         problem = ""
         try:
             number = current_number(data)

@@ -1,7 +1,7 @@
 """The generation whose place is taken stays under a name of its own, until the operator discards it.
 
-It is a data folder of one generation, `<data>/replaced/<number>`, of hard links: it costs the disk that the old
-stores had. It goes when something is erased, because it would keep the text.
+It is a data folder of one generation, `<data>/replaced/<number>`, of hard links: it costs the disk that the
+old stores had. It goes when something is erased, because it would keep the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where events come from: one after another, in the order of the log.
 
-HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log, as an archive has, becomes
-one by the three members of `Source`; `Joined` reads it first, and the rest from the log.
+HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log, as an archive has,
+becomes one by the three members of `Source`; `Joined` reads it first, and the rest from the log.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An erasure reaches a rebuild that was ended midway, and the generations that rebuilds set aside.
 
-`helix rebuild` and `helix models use` replay the log, erasures included. Where one was ended before an erasure and is
-not continued, its folder holds what was erased: then the folder goes. A generation that was set aside holds it
-as well.
+`helix rebuild` and `helix models use` replay the log, erasures included. Where one was ended before an
+erasure and is not continued, its folder holds what was erased: then the folder goes. A generation that was
+set aside holds it as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _log = logger(__name__)
 def mark_erasure(data: Path) -> None:
     """Note that something is erased, in the folder of a rebuild if it holds more than its lock.
 
-    What was set aside goes at once. Called before the erasure is published, because nothing repeats it afterwards.
+    What was set aside goes at once. Called before the erasure is published, because nothing repeats it
+    afterwards.
     """
     shutil.rmtree(data / REPLACED, ignore_errors=True)
     folder = data / WORKSPACE

@@ -52,7 +52,7 @@ def check_stream(stream: StreamState, manifest: Manifest) -> None:
     if stream.last_sequence < manifest.applied_sequence:
         raise PermanentError(
             f"stream {stream.name} ends at {stream.last_sequence}, generation {manifest.generation} "
-            f"has applied {manifest.applied_sequence}; the stream was truncated: restore it, or {REBUILD} that is left"
+            f"has applied {manifest.applied_sequence}; the stream was truncated: restore it, or {REBUILD}"
         )
 
 

@@ -74,7 +74,7 @@ def publish_anew(
 
 
 def _repair_pointer(root: Path) -> None:
-    """Let CURRENT name the newest folder where it holds no number; publishing asks what it may not go before."""
+    """Let CURRENT name the newest folder where it holds no number: publishing asks it."""
     try:
         current_number(root)
     except CorruptArtifactError:

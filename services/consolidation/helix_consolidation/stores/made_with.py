@@ -1,8 +1,8 @@
 """What a generation was made with: rules by version, and the settings that change its content.
 
-Workers state theirs in a header of their messages; those of consolidation are a digest of its package, because
-its rules have no version. The manifest lists all that the stores were made with since they were begun, so
-a folder that lived through an upgrade names two versions.
+Workers state theirs in a header of their messages. Those of consolidation are a digest of its package,
+because its rules have no version. The manifest lists all that the stores were made with since they were
+begun: a folder that lived through an upgrade names two versions.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ class Manifest(_Frozen):
     model: ModelIdentity
     made_with: dict[str, tuple[str, ...]] = Field(
         default={},
-        description="by name of what makes memories, the versions of rules and the settings of all that is in "
-        "the generation, since its origin; without a name: made by a release that did not note it",
+        description="by name of what makes memories, the versions of rules and the settings of all that is "
+        "in the generation, since its origin; without a name: made by a release that did not note it",
     )
     schema_version: int = SCHEMA_VERSION
     files: tuple[FileEntry, ...] = ()
@@ -122,7 +122,7 @@ class Manifest(_Frozen):
         """Read the manifest of a generation's folder.
 
         Raises:
-            CorruptArtifactError: it is missing, damaged, of another format, or names a path outside the folder.
+            CorruptArtifactError: it is missing, damaged, of another format, or names a path outside it.
         """
         try:
             return cls.model_validate_json((folder / MANIFEST_NAME).read_bytes())

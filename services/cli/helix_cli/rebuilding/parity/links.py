@@ -33,7 +33,7 @@ _MIXES: Final = tuple(
 
 
 class Labels:
-    """Names of the nodes of one generation that mean the same in another; `ids` has the memory of an ordinal."""
+    """Names of the nodes of one generation, the same in every other; `ids` has the memory of an ordinal."""
 
     def __init__(self, generation: Generation, ids: Mapping[int, str]) -> None:
         graph = generation.graph
