@@ -19,30 +19,30 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def ports(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[dict[str, int]]:
-    """The ports of one stack for all tests."""
+def served(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[dict[str, int]]:
+    """Options of a client of one stack for all tests; the deadline is that of a machine under load."""
     home = tmp_path_factory.mktemp("home")
     with Stack(home / "home", nats_port=0, query_port=0, models=models_dir) as stack:
         stack.wait_ready()
         nats, query = (int(one.rpartition(":")[2]) for one in (stack.nats_url, stack.query_address))
-        yield {"nats_port": nats, "query_port": query}
+        yield {"nats_port": nats, "query_port": query, "deadline_seconds": 60}
 
 
 def test_the_first_program_of_the_readme_runs(
-    ports: dict[str, int], capsys: pytest.CaptureFixture[str]
+    served: dict[str, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As it is written there, but for the ports: it prints what was said a moment before."""
+    """As it is written there, but for ports and deadline: it prints what was said a moment before."""
     block = (ROOT / "README.md").read_text(encoding="utf-8").split("<!-- first program -->\n```python\n")[1]
     program = block.split("```")[0]
     assert len([line for line in program.splitlines() if line]) <= 8
-    here = ", ".join(f"{name}={port}" for name, port in ports.items())
+    here = ", ".join(f"{name}={port}" for name, port in served.items())
     exec(program.replace('user="ana")', f'user="ana", {here})'), {})  # noqa: S102  our own README
     assert "I don't eat fish" in capsys.readouterr().out
 
 
-def test_a_memory_lives_from_remember_to_erase(ports: dict[str, int]) -> None:
+def test_a_memory_lives_from_remember_to_erase(served: dict[str, int]) -> None:
     """Each write waits, so the next read shows it."""
-    with Helix(tenant="life", user="ana", **ports) as helix:
+    with Helix(tenant="life", user="ana", **served) as helix:
         note = helix.remember("We deploy on Tuesdays.", type="decision", tags=["release"], wait=True)
         found = helix.get(note)
         assert (found.id, found.text, found.type, found.user_id) == (
@@ -65,9 +65,9 @@ def test_a_memory_lives_from_remember_to_erase(ports: dict[str, int]) -> None:
             helix.get(later)
 
 
-def test_another_user_sees_nothing(ports: dict[str, int]) -> None:
+def test_another_user_sees_nothing(served: dict[str, int]) -> None:
     """Whose memory it is, is a matter of the client, not of each call."""
-    with Helix(tenant="two", user="ana", **ports) as ana, Helix(tenant="two", user="bo", **ports) as bo:
+    with Helix(tenant="two", user="ana", **served) as ana, Helix(tenant="two", user="bo", **served) as bo:
         secret = ana.remember("My locker code is 4711.", wait=True)
         assert not bo.recall("what is the locker code?").memories
         with pytest.raises(NotFoundError):
@@ -77,23 +77,23 @@ def test_another_user_sees_nothing(ports: dict[str, int]) -> None:
         assert ana.get(secret).text == "My locker code is 4711."
 
 
-def test_a_repeated_event_is_stored_once(ports: dict[str, int]) -> None:
+def test_a_repeated_event_is_stored_once(served: dict[str, int]) -> None:
     """The second write says so."""
-    with Helix(tenant="twice", **ports) as helix:
+    with Helix(tenant="twice", **served) as helix:
         first = helix.remember("Once.", event_id="mine")
         second = helix.remember("Once.", event_id="mine", wait=True)
     assert second == replace(first, duplicate=True)
 
 
-def test_what_a_service_refuses_raises_with_wait(ports: dict[str, int]) -> None:
+def test_what_a_service_refuses_raises_with_wait(served: dict[str, int]) -> None:
     """A correction of a memory that does not exist is refused after it was acknowledged."""
-    with Helix(tenant="refused", **ports) as helix, pytest.raises(InvalidInputError, match="memory"):
+    with Helix(tenant="refused", **served) as helix, pytest.raises(InvalidInputError, match="memory"):
         helix.correct("0" * 32, "nothing", wait=True)
 
 
-def test_documents_tools_and_profiles(ports: dict[str, int]) -> None:
+def test_documents_tools_and_profiles(served: dict[str, int]) -> None:
     """The other kinds of events."""
-    with Helix(tenant="kinds", user="ana", **ports) as helix:
+    with Helix(tenant="kinds", user="ana", **served) as helix:
         with helix.session() as run:
             run.tool("bash", command="make test", exit_status=2, error="E1234: no such table ledger")
             said = run.message("I'm vegetarian.", speaker="Ana")
@@ -103,9 +103,9 @@ def test_documents_tools_and_profiles(ports: dict[str, int]) -> None:
         assert "vegetarian" in helix.profile(after=said).text
 
 
-async def test_asyncio(ports: dict[str, int]) -> None:
+async def test_asyncio(served: dict[str, int]) -> None:
     """The same for programs with an event loop."""
-    async with AsyncHelix(tenant="loop", **ports) as helix:
+    async with AsyncHelix(tenant="loop", **served) as helix:
         async with helix.session("s1") as chat:
             said = await chat.message("We chose Postgres for the ledger.", speaker="Priya")
         found = await helix.recall("which database did we pick?", after=said)
@@ -113,9 +113,9 @@ async def test_asyncio(ports: dict[str, int]) -> None:
         assert "Postgres" in found.context
 
 
-def test_what_was_written_is_listed_by_the_client_and_by_commands(ports: dict[str, int]) -> None:
+def test_what_was_written_is_listed_by_the_client_and_by_commands(served: dict[str, int]) -> None:
     """A page at a time, in the order in which it happened, for its user alone."""
-    with Helix(tenant="lists", user="ana", **ports) as helix, Helix(tenant="lists", **ports) as nobody:
+    with Helix(tenant="lists", user="ana", **served) as helix, Helix(tenant="lists", **served) as nobody:
         with helix.session("monday") as monday:
             said = [monday.message(f"Step {n} of the migration is done.") for n in range(5)]
         page = helix.list(page_size=2, after=said)
@@ -129,7 +129,7 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(ports: dict[st
         assert (session.session_id, session.memories) == ("monday", 5)
         assert not nobody.list().memories
         assert not nobody.sessions().sessions
-    address = ["--query", f"127.0.0.1:{ports['query_port']}", "--tenant", "lists", "--user", "ana"]
+    address = ["--query", f"127.0.0.1:{served['query_port']}", "--tenant", "lists", "--user", "ana"]
     runner = CliRunner(env={"COLUMNS": "120"})
     table = runner.invoke(app, ["memory", "ls", "--limit", "2", *address])
     assert "Step 4" in table.stdout
@@ -145,9 +145,9 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(ports: dict[st
     assert runner.invoke(app, ["session", "show", "tuesday", *address]).exit_code == 1
 
 
-def test_entities_and_the_graph_around_them(ports: dict[str, int]) -> None:
+def test_entities_and_the_graph_around_them(served: dict[str, int]) -> None:
     """They come a moment after the memory, when its links are extracted."""
-    with Helix(tenant="graph", user="ana", **ports) as helix, Helix(tenant="graph", **ports) as nobody:
+    with Helix(tenant="graph", user="ana", **served) as helix, Helix(tenant="graph", **served) as nobody:
         note = helix.remember("Priya Nair moved the ledger to Postgres.", wait=True)
         for _ in poll(30.0):
             if found := helix.entities().entities:
