@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from helix_cli.clients.broker import connected, run_async
@@ -18,9 +19,9 @@ from helix_cli.rebuilding.derive import Workers
 from helix_cli.stack.stack import Stack
 from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
-from helix_shared.artifacts.generation.folders import SIGNALS, current_number, folder_of
+from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, MANIFEST_NAME, Manifest
-from helix_shared.artifacts.signals.reader import Signals
+from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.broker import streams
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import CorruptArtifactError
@@ -129,11 +130,11 @@ def _current(home: Path) -> Path:
 
 
 def _memories(home: Path) -> dict[str, Any]:
-    signals = Signals.open(_current(home) / SIGNALS)
-    rows = signals.records(signals.latest(len(signals)))
-    return {
-        row["memory_id"]: {name: row[name] for name in ("text", "hidden", "superseded_by")} for row in rows
-    }
+    reader = VectorReader(_current(home))
+    ordinals = np.concatenate([batch for batch, _ in reader.all_vectors()])
+    columns = ("memory_id", "text", "hidden", "superseded_by")
+    rows = reader.take(np.sort(ordinals), columns).to_pylist()
+    return {row["memory_id"]: {name: row[name] for name in columns} for row in rows}
 
 
 def _rebuilt(home: Path, *options: str, expected: int = 0) -> dict[str, Any]:
