@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
 
 
 def _events() -> list[dict[str, Any]]:
-    turn = {"kind": "message", "tenant_id": "acme", "user_id": "mira", "role": "user", "speaker": "Mira"}
+    turn = {"kind": "message", "tenant_id": "acme", "role": "user", "speaker": "Mira"}
     turns = [
         turn | {"session_id": f"s{n % 3}", "event_id": f"e{n}", "text": f"{SAID[n % len(SAID)]} ({n // 10})"}
         for n in range(30)
@@ -110,7 +109,7 @@ def _change(home: Path) -> None:
             fields
             | {"kind": "erase", "event_id": "x1", "memory_ids": [ids["The vault opens with xyzzyplugh42."]]},
             fields | {"kind": "feedback", "event_id": "x2", "memory_ids": [key], "helpful": True},
-            fields | {"kind": "undo", "event_id": "x3", "user_id": "mira", "memory_id": closed},
+            fields | {"kind": "undo", "event_id": "x3", "memory_id": closed},
             fields | {"kind": "forget", "event_id": "x4", "memory_ids": ["0" * 32]},
         ],
     )
@@ -148,10 +147,14 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     """Ids, texts, versions, vectors, links and relations are equal, while events are published."""
     home = stack.home.root
     before = _memories(home)
-    publishing = threading.Thread(target=_publish, args=(home, [_of_another_tenant(n) for n in range(8)]))
-    publishing.start()
+    lines = "".join(f"{json.dumps(_of_another_tenant(n))}\n" for n in range(8))
+    command = [sys.executable, "-m", "helix_cli", "publish", "-", "--wait", "--home", str(home)]
+    publishing = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, stderr=subprocess.PIPE)
+    assert publishing.stdin is not None
+    publishing.stdin.write(lines)
+    publishing.stdin.close()
     made = _rebuilt(home)
-    publishing.join()
+    assert publishing.wait(120) == 0
 
     parity = made["parity"]
     assert parity["total"], parity

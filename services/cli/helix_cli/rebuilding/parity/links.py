@@ -136,10 +136,11 @@ def _by_newer(
     wanted = set(ordinals.tolist())
     found: defaultdict[str, list[Any]] = defaultdict(list)
     for relation, counts in generation.relations.of(ordinals):
-        if relation.newer in wanted:
+        # one with an erased memory counts nowhere; whether it is noted depends on when the erasure was applied
+        if relation.newer in wanted and relation.older in ids:
             values = asdict(relation)
             newer, older = values.pop("newer"), values.pop("older")
-            found[ids[newer]].append((ids.get(older, "erased"), counts, sorted(values.items(), key=str)))
+            found[ids[newer]].append((ids[older], counts, sorted(values.items(), key=str)))
     return {memory_id: sorted(relations, key=str) for memory_id, relations in found.items()}
 
 
