@@ -38,6 +38,8 @@ UNKNOWN_TENANT: Final = "-"
 
 MSG_ID_HEADER: Final = "Nats-Msg-Id"
 EVENT_SEQUENCE_HEADER: Final = "Helix-Event-Sequence"
+MADE_WITH_HEADER: Final = "Helix-Made-With"
+"""Of a derived message: version of the rules of its worker, and the settings that change its result."""
 REASON_HEADER: Final = "Helix-Reason"
 SUBJECT_HEADER: Final = "Helix-Subject"
 SEQUENCE_HEADER: Final = "Helix-Sequence"

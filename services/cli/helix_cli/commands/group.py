@@ -49,6 +49,7 @@ COMMANDS: Final = {
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),
     "dlq": Entry("dlq", "List, show, redrive and drop dead letters: messages that were refused."),
     "doctor": Entry("doctor", "Check a home and its servers, explain what is wrong, repair what is safe."),
+    "rebuild": Entry("rebuild", "Make all memories again from the log: repairs or upgrades the data folder."),
     "models": Entry("models", "List, build, import and fetch sentence encoders; change the one in use."),
 }
 

@@ -50,7 +50,7 @@ from helix_cli.stack.services import (
     service_settings,
 )
 from helix_cli.stack.settings_in_use import making_settings
-from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
+from helix_cli.stack.supervisor import Say, Supervisor, drain
 from helix_memory.transport.polling import poll
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer, free_port
@@ -147,7 +147,7 @@ class Stack:
         """
         try:
             self._resources.enter_context(locked(self.home))
-            end_leftovers(self.home, wait_seconds=DRAIN_SECONDS, say=self._say)
+            end_leftovers(self.home, say=self._say)
             self._ready_model()
             self._instance = f"helix-{uuid.uuid4().hex}"
             nats_port, query_port = self._ports

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from helix_cli.stack.children import Child, end_of
+from helix_cli.stack.home import DRAIN_SECONDS
 from helix_cli.stack.liveness import Liveness
 from helix_shared.errors import HelixError
 from helix_shared.settings import CONFIG_ERROR_EXIT
@@ -23,7 +24,6 @@ LONGEST_DELAY_SECONDS: Final = 30.0
 STABLE_SECONDS: Final = 60.0
 """A child that ran this long is restarted after the shortest delay."""
 CHECK_SECONDS: Final = 0.1
-DRAIN_SECONDS: Final = 15.0
 
 Say = Callable[[str], None]
 

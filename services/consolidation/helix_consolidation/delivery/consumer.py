@@ -30,7 +30,7 @@ from helix_consolidation.delivery.stream_state import (
 )
 from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.stores.shard import Shard
-from helix_consolidation.usage.decay import DecayRule
+from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.streams import (
@@ -55,8 +55,6 @@ DURABLES: Final = (
 )
 INTERRUPTIONS: Final = (LostLeaseError, TemporaryError, NatsError, TimeoutError, ConnectionError)
 """Errors that end the writing, not the process; other `OSError`s come from the disk and end the process."""
-
-DAY_SECONDS: Final = 86_400.0
 
 _log = logger(__name__)
 
@@ -144,11 +142,7 @@ async def _write_with(
         settings.data_dir,
         maintain_every=settings.maintain_every,
         form=settings.vector_form,
-        decay=DecayRule(
-            settings.decay_after_days * DAY_SECONDS,
-            settings.decay_most_salience,
-            settings.decay_most_accesses,
-        ),
+        decay=decay_rule(settings),
     )
     shard = await asyncio.get_running_loop().run_in_executor(executor, open_shard)
     if shard.manifest is not None:

@@ -69,6 +69,8 @@ class ConsolidationState:
     """Sequence of HELIX_ACCESS up to which accesses are counted; one that comes again below it is not."""
     erasure_generation: int = 0
     """Number of the last generation published after an erasure; 0: there was none."""
+    made_with: dict[str, set[str]] = field(default_factory=dict)
+    """Versions and settings of all that was applied, by name (`stores.made_with`); the manifest has them."""
     model: Model | None = None
     log: TombstoneLog | None = None
 

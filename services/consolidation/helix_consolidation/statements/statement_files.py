@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from helix_consolidation.statements.statement_row import GONE, SCHEMA, StatementRow, rows_of, table_of
 from helix_shared.artifacts.files.segment_files import SegmentFiles
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,7 +112,7 @@ class StatementFiles:
             except (OSError, pa.ArrowException) as error:
                 raise CorruptArtifactError(f"statements cannot be read: {path}") from error
             if found.schema != SCHEMA:
-                raise CorruptArtifactError(f"statements are of another version: {path}; rebuild, or upgrade")
+                raise CorruptArtifactError(f"statements are of another version: {path}; {REBUILD}")
             self._tables[path] = found
         return found
 

@@ -16,6 +16,7 @@ from helix_consolidation.folding.incoming.decode import Derived, decode, header_
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
+from helix_consolidation.stores.made_with import own_versions, stated_version
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import publish_generation
 from helix_consolidation.usage.accesses import fold_accesses
@@ -69,6 +70,7 @@ class Shard:
         self._maintain_every = maintain_every
         self._form = form
         self._decay = decay
+        self._made_with = own_versions(form, decay)
         self._erased = False
         self._needs_maintenance = True
         self.state = state
@@ -193,7 +195,13 @@ class Shard:
         if self._erased:
             self.state.erasure_generation = 1 + (0 if self.manifest is None else self.manifest.generation)
         self.manifest = publish_generation(
-            self._root, self._live, self.state, self.manifest, info, ensure_lease=ensure_lease
+            self._root,
+            self._live,
+            self.state,
+            self.manifest,
+            info,
+            ensure_lease=ensure_lease,
+            made_with=self._made_with,
         )
         self._erased = False
         return self.manifest
@@ -251,6 +259,9 @@ class Shard:
             return
         try:
             fold(context, item)
+            if isinstance(item, Derived):
+                edge, version = stated_version(message)
+                self.state.made_with.setdefault(edge, set()).add(version)
             outcome.done.append(message)
         except IncompatibleError as error:
             self._block(message, error, outcome)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction, PendingActions
 from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 from helix_consolidation.ledger.sequences import ProcessedSequences
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def restore_state(state: ConsolidationState, live: Path) -> int:
     try:
         value = json.loads(path.read_bytes())
         if value["version"] != STATE_VERSION:
-            raise CorruptArtifactError(f"state of version {value['version']} in {path}; rebuild, or upgrade")
+            raise CorruptArtifactError(f"state of version {value['version']} in {path}; {REBUILD}")
         _restore(state, value)
         state.log = TombstoneLog(live / TOMBSTONES)
         for record in state.log.records():

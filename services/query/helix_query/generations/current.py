@@ -31,6 +31,7 @@ from helix_shared.errors import (
     CorruptArtifactError,
     NotFoundError,
     TemporaryError,
+    naming_rebuild,
 )
 from helix_shared.metrics import GENERATION, GENERATIONS_REJECTED, PROBE_SECONDS
 from helix_shared.telemetry import logger
@@ -125,7 +126,7 @@ class CurrentGeneration:
         with self._lock:
             leased = self._leased
             if leased is None:
-                raise TemporaryError("no generation yet; publish events and try again")
+                raise TemporaryError(self._why_none())
             leased.leases += 1
         try:
             yield leased.snapshot
@@ -135,6 +136,12 @@ class CurrentGeneration:
                 last = leased.retired and leased.leases == 0
             if last:
                 leased.snapshot.generation.close()
+
+    def _why_none(self) -> str:
+        if self._waiting is None:
+            return "no generation yet; publish events and try again"
+        number, reason = self._waiting
+        return f"generation {number} is not served: {reason}"
 
     def refresh(self) -> bool:
         """Read CURRENT once; return whether another generation was swapped in."""
@@ -266,4 +273,5 @@ class CurrentGeneration:
         # The folder may have been retired meanwhile, which is not a failure.
         if folder_of(self._root, number).is_dir():
             self._refused[number] = time.monotonic() + seconds
-            self._refuse_once(number, f"{type(error).__name__}: {error}", kind)
+            reason = naming_rebuild(error) if isinstance(error, CorruptArtifactError) else str(error)
+            self._refuse_once(number, f"{type(error).__name__}: {reason}", kind)

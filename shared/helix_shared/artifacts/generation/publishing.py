@@ -147,7 +147,12 @@ def _set_current(root: Path, staging: Path, manifest: Manifest) -> None:
             raise PermanentError(f"generation {manifest.generation} exists already; give up") from error
         raise
     sync(target.parent)
+    set_pointer(root, manifest.generation)
+
+
+def set_pointer(root: Path, number: int) -> None:
+    """Replace CURRENT, durably."""
     pointer = root / f"{CURRENT}.new"
-    write_synced(pointer, f"{manifest.generation}\n".encode())
+    write_synced(pointer, f"{number}\n".encode())
     pointer.replace(root / CURRENT)
     sync(root)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from helix_shared.artifacts.files.segment_files import SegmentFiles
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,5 +134,5 @@ def _load(path: Path, *, mapped: bool = False) -> NDArray[np.void]:
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"tombstones cannot be read: {path}") from error
     if rows.dtype != _RECORD or rows.ndim != 1:
-        raise CorruptArtifactError(f"tombstones are of another version: {path}; rebuild, or upgrade")
+        raise CorruptArtifactError(f"tombstones are of another version: {path}; {REBUILD}")
     return rows
