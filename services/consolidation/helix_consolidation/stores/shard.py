@@ -233,6 +233,7 @@ class Shard:
             self.unsure,
             self.unasked,
             self.unreached,
+            self._stored_many,
         )
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
@@ -240,6 +241,14 @@ class Shard:
             return {}
         rows: list[dict[str, Any]] = self._live.vectors.take([ordinal], columns).to_pylist()
         return rows[0] if rows else {}
+
+    def _stored_many(
+        self, ordinals: Sequence[int], columns: Sequence[str]
+    ) -> dict[int, Mapping[str, Any]]:
+        if self._live is None or not ordinals:
+            return {}
+        rows = self._live.vectors.take(ordinals, ["ordinal", *columns]).to_pylist()
+        return {row["ordinal"]: row for row in rows}
 
     def _fold_one(
         self, context: FoldContext, item: Item, message: Msg, outcome: Outcome, log_end: int
