@@ -42,6 +42,8 @@ SUBJECT_HEADER: Final = "Helix-Subject"
 SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
 MODEL_HEADER: Final = "Helix-Model"
+EVENTS_HEADER: Final = "Helix-Events"
+"""Sequences of the events whose text is behind a message, with commas."""
 
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 

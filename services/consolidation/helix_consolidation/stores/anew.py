@@ -28,8 +28,7 @@ WORKSPACE: Final = "reembedding"
 def maintain_now(shard: Shard) -> None:
     """Bring table and graph into the form that is read fastest; a million memories take minutes."""
     if shard.live is not None:
-        shard.live.vectors.maintain(force=True)
-        shard.live.fold_graph_now()
+        shard.live.purge()
 
 
 def package_digest(folder: Path = PACKAGE) -> str:

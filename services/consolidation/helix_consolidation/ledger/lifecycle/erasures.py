@@ -7,7 +7,7 @@ outlive them (`helix_shared.artifacts.erasures`). Nothing here holds a name or a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from helix_consolidation.ledger.event_reach import Actor, SelectorKind
 from helix_shared.artifacts.erasures.receipts import PLACES, Place, Receipt
@@ -37,6 +37,8 @@ class Erasure:
     """Sequences of HELIX_EVENTS that go."""
     asks: set[int] = field(default_factory=set)
     """Events whose memories quoted what was erased, and that are not derived again yet."""
+    are_streams_clean: bool = False
+    """Not saved: what is not in a receipt is done again after a restart."""
     is_changed: bool = True
     """Whether its receipt is to be written again."""
 
@@ -85,6 +87,14 @@ class Erasure:
         )
 
 
+class LoggedCandidate(NamedTuple):
+    """An event of the log that an erasure selects; its memories may be of another session by now."""
+
+    tenant_id: str
+    sequence: int
+    event_id: str
+
+
 @dataclass(slots=True)
 class Erasures:
     """What is under way."""
@@ -110,18 +120,54 @@ class Erasures:
         """Events to be derived again."""
         return self.asks.union(*(erasure.asks for erasure in self.open.values()))
 
+    @property
+    def has_unpurged(self) -> bool:
+        """Whether the stores may still hold bytes of what was erased."""
+        return any("memories" not in erasure.held for erasure in self.open.values())
+
+    def hold_in_stores(self, generation: int) -> None:
+        """The stores of this generation were purged."""
+        for erasure in self.open.values():
+            erasure.hold(IN_STORES, generation)
+            if not erasure.asks:
+                erasure.hold(("context_vectors",), generation)
+
+    def hold_elsewhere(self, generation: int, *, is_retired: bool) -> None:
+        """Record what holds besides the stores; erasures with nothing left to do are dropped afterwards."""
+        for erasure in self.open.values():
+            purged = erasure.held.get("memories", generation)
+            if is_retired and purged < generation:
+                erasure.hold(("generations",), generation)
+            if erasure.are_streams_clean:
+                erasure.hold(IN_STREAMS, generation)
+
+    def drop_complete(self) -> None:
+        """Forget erasures whose receipt says that everything is done; call it once that is published."""
+        self.open = {n: e for n, e in self.open.items() if not e.is_complete or e.is_changed}
+
+    def count_everywhere(self, place: str, count: int) -> None:
+        """Add what was removed for all erasures that are under way."""
+        for erasure in self.open.values():
+            if place not in erasure.held and count:
+                erasure.add(place, count)
+
     def note_late(self, tenant_id: str, sequence: int) -> None:
         """Record that an erased event was published again."""
         self.late.add(sequence)
         self.late_tenants[sequence] = tenant_id
 
-    def asked(self, sequence: int) -> None:
-        """Record that an event was derived again, or that there is nothing to derive."""
-        self.asks.discard(sequence)
-        for erasure in self.open.values():
-            if sequence in erasure.asks:
-                erasure.asks.discard(sequence)
-                erasure.is_changed = True
+    def derived_again(self, events: Iterable[int]) -> bool:
+        """Record that events were derived again, or are gone; returns whether the stores can be purged of
+        the vectors of before.
+        """
+        had_asks = [erasure for erasure in self.open.values() if erasure.asks]
+        was_asked = bool(self.asks)
+        self.asks.difference_update(events)
+        for erasure in had_asks:
+            before = len(erasure.asks)
+            erasure.asks.difference_update(events)
+            erasure.add("context_vectors", before - len(erasure.asks))
+        return any(not erasure.asks for erasure in had_asks) or (was_asked and not self.asks)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
