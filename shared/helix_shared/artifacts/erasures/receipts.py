@@ -8,6 +8,7 @@ user's principals, so nobody else learns of it.
 from __future__ import annotations
 
 import json
+import mmap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,7 +17,7 @@ from helix_shared.errors import CorruptArtifactError
 from helix_shared.value_codes import value_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from helix_shared.artifacts.files.segment_files import Merge
@@ -78,7 +79,7 @@ def append_receipts(folder: Path, receipts: Sequence[Receipt]) -> list[Path]:
         added = {receipt.event: _encoded(receipt) for receipt in receipts}
 
         def write(merge: Merge) -> int:
-            lines = {_event_of(line): line for path in merge.segments for line in _lines(path)} | added
+            lines = {_event_of(line): line for path in merge.segments for line in path.read_bytes().splitlines()} | added
             merge.target.write_bytes(b"".join(line + b"\n" for line in lines.values()))
             return len(lines)
 
@@ -86,20 +87,44 @@ def append_receipts(folder: Path, receipts: Sequence[Receipt]) -> list[Path]:
     return segments.files
 
 
-def find_receipt(generation: Path, tenant_id: str, event_id: str) -> Receipt | None:
-    """The receipt of an erase event in a generation; None where there is none.
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    """The receipts of one generation, mapped: they stay readable when its folder is removed."""
 
-    Raises:
-        CorruptArtifactError: a file cannot be read.
-    """
-    folder, start = generation / RECEIPTS, _start(value_code(tenant_id, "event", event_id))
-    if not folder.is_dir():
+    segments: tuple[mmap.mmap, ...]
+    """The newest first."""
+
+    @classmethod
+    def open(cls, generation: Path) -> Receipts:
+        """Open those in the folder of a generation, which may have none.
+
+        Raises:
+            CorruptArtifactError: a file cannot be read.
+        """
+        folder = generation / RECEIPTS
+        paths = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
+        try:
+            return cls(tuple(map(_mapped, paths)))
+        except (OSError, ValueError) as error:
+            raise CorruptArtifactError(f"receipts of erasures cannot be read: {folder}") from error
+
+    def find(self, tenant_id: str, event_id: str) -> Receipt | None:
+        """The receipt of an erase event; None where there is none.
+
+        Raises:
+            CorruptArtifactError: it cannot be read.
+        """
+        start = _start(value_code(tenant_id, "event", event_id))
+        for segment in self.segments:
+            at = segment.find(start)
+            if at >= 0:
+                return _decoded(segment[at : segment.find(b"\n", at)])
         return None
-    for path in sorted(folder.iterdir(), reverse=True):
-        for line in _lines(path):
-            if line.startswith(start):
-                return _decoded(line)
-    return None
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _start(event: int) -> bytes:
@@ -130,10 +155,3 @@ def _decoded(line: bytes) -> Receipt:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptArtifactError("a receipt of an erasure cannot be read") from error
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        yield from path.read_bytes().splitlines()
-    except OSError as error:
-        raise CorruptArtifactError(f"receipts of erasures cannot be read: {path}") from error
