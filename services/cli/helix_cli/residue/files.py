@@ -1,7 +1,8 @@
 """Residue in the files of a home: raw bytes, and through the engines whose files hide their content.
 
 The lexicon keeps its terms in a compressed dictionary, so its terms are listed. The vector table may encode
-texts, so its columns are scanned; rows that are deleted but still in a file are residue without being read.
+texts, so its columns are scanned. A row that is deleted, but still in a file of the table, is found by the bytes of
+its vector, which are never encoded.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tantivy import Index
 
 from helix_shared.artifacts.generation.folders import LEXICON
-from helix_shared.artifacts.lexicon.files import META, segments_with_deletions
-from helix_shared.artifacts.vectors.files import has_deletions
+from helix_shared.artifacts.lexicon.files import META
 from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.errors import HelixError
 
@@ -80,8 +80,6 @@ def _in_lexicon(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
         count = sum(any(stem in word for stem in canaries.stems) for word in words)
         if count:
             found[f"{place} terms of {name}"] += count
-    if not canaries.stems and segments_with_deletions(folder):
-        found[f"{place} deleted documents"] += 1
     return found
 
 
@@ -93,6 +91,4 @@ def _in_table(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
         content = "\x00".join(map(str, rows[name].to_pylist())).encode("utf-8", "surrogatepass")
         if name != "vector" and (count := canaries.count(content)):
             found[f"{place} column {name}"] += count
-    if has_deletions(folder.parent):
-        found[f"{place} deleted rows"] += 1
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
@@ -17,57 +18,61 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
-Erased = Callable[[str, frozenset[str], frozenset[str]], "Awaitable[bool]"] if TYPE_CHECKING else object
-"""Whether one of these event ids or memory ids of a tenant is erased."""
+    Erased = Callable[[str, frozenset[str], frozenset[str]], Awaitable[bool]]
+    """Whether one of these event ids or memory ids of a tenant is erased."""
 _NO_IDS: Final = frozenset[str]()
 
 
 async def remove_dead_letters(
     jetstream: JetStreamContext, tenant_id: str, removed: set[int], is_erased: Erased
-) -> int:
-    """Remove the dead letters of events in `removed`, and those that hold or quote an erased event."""
-    count = 0
+) -> Counter[int]:
+    """Remove the dead letters of events in `removed`, and those that hold or quote an erased event.
+
+    Returns how many, by the sequence of the event.
+    """
+    count = Counter[int]()
     subject = f"{subjects.ROOT}.dlq.*.{tenant_id}"
     async for message in messages_of(jetstream, subjects.DLQ_STREAM, subject):
         if _keeps_no_text(message):
             continue
-        of_removed = _number(message, subjects.EVENT_SEQUENCE_HEADER) in removed
-        if of_removed or await is_erased(tenant_id, _events_in(message.data), _NO_IDS):
+        event = _number(message, subjects.EVENT_SEQUENCE_HEADER)
+        if event in removed or await is_erased(tenant_id, _events_in(message.data), _NO_IDS):
             sequence = message.metadata.sequence.stream
-            count += await remove_message(jetstream, subjects.DLQ_STREAM, sequence)
+            count[event] += await remove_message(jetstream, subjects.DLQ_STREAM, sequence)
     return count
 
 
-async def remove_answers(jetstream: JetStreamContext, tenant_id: str, removed: set[int]) -> int:
-    """Remove the recorded answers to questions with the text of an event in `removed`.
+async def remove_answers(jetstream: JetStreamContext, tenant_id: str, removed: set[int]) -> Counter[int]:
+    """Remove the recorded answers to questions with the text of an event in `removed`; returns as above.
 
     An answer of an older release does not tell what was asked about: it is removed, and asked for again.
     """
-    count = 0
+    count = Counter[int]()
     subject = subjects.answer_subject(tenant_id, "*")
     async for message in messages_of(jetstream, subjects.ANSWERS_STREAM, subject):
         named = (message.headers or {}).get(subjects.EVENTS_HEADER)
-        if named is None or not removed.isdisjoint(_numbers(named)):
+        found = removed & _numbers(named or "")
+        if named is None or found:
             sequence = message.metadata.sequence.stream
-            count += await remove_message(jetstream, subjects.ANSWERS_STREAM, sequence)
+            count[min(found, default=0)] += await remove_message(jetstream, subjects.ANSWERS_STREAM, sequence)
     return count
 
 
 async def remove_pairs(
     jetstream: JetStreamContext, tenant_id: str, removed: set[int], is_erased: Erased
-) -> int:
-    """Remove the unsure pairs with a text of an event in `removed`, or of an erased memory."""
-    count = 0
+) -> Counter[int]:
+    """Remove the unsure pairs with a text of an event in `removed`, or of an erased memory; returns as above."""
+    count = Counter[int]()
     subject = f"{subjects.ROOT}.pairs.{tenant_id}.*"
     async for message in messages_of(jetstream, subjects.PAIRS_STREAM, subject):
         try:
             sides = [side for pair in read_pairs(message.data).pairs for side in (pair.newer, pair.older)]
         except HelixError:
             continue
-        of_removed = any(side.sequence in removed for side in sides)
-        if of_removed or await is_erased(tenant_id, _NO_IDS, frozenset(side.memory_id for side in sides)):
+        found = removed & {side.sequence for side in sides}
+        if found or await is_erased(tenant_id, _NO_IDS, frozenset(side.memory_id for side in sides)):
             sequence = message.metadata.sequence.stream
-            count += await remove_message(jetstream, subjects.PAIRS_STREAM, sequence)
+            count[min(found, default=0)] += await remove_message(jetstream, subjects.PAIRS_STREAM, sequence)
     return count
 
 

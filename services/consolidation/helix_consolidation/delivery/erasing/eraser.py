@@ -153,9 +153,10 @@ class Eraser:
                 "answers": await remove_answers(self._jetstream, tenant, removed),
                 "pairs": await remove_pairs(self._jetstream, tenant, removed, self._is_erased),
             }
-            for task in [one for one in work.tasks if one.tenant_id == tenant][:1]:
-                for name, count in counts.items():
-                    task.counts[name] += count
+            # a receipt counts what was of the erasure's own events, and of nobody else's
+            for task in work.tasks:
+                for name, found in counts.items() if task.tenant_id == tenant else ():
+                    task.counts[name] += sum(found[sequence] for sequence in task.events)
         if of_tenant and await drop_derived_bytes(self._jetstream):
             for task in work.tasks:
                 task.is_done = True
