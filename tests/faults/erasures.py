@@ -1,4 +1,4 @@
-"""Canaries of every kind of event in a running stack, erased by every kind of selection while ingest goes on."""
+"""Canaries of every kind of event in a running stack, erased by every kind of selection."""
 
 from __future__ import annotations
 

@@ -47,8 +47,9 @@ class ForgetEvent(EventBase, Selector):
 class EraseEvent(EventBase, Selector):
     """Removes memories for good. It applies to the same memories as `forget`.
 
-    A memory is erased with its whole event: every piece, what was derived from it, what other memories quote of
-    it, the event in the log, its dead letters. This event stays: it holds ids only. `GetErasure` has the receipt.
+    A memory is erased with its whole event: every piece, what was derived from it, what other memories
+    quote of it, the event in the log, its dead letters. This event stays: it holds ids only. `GetErasure`
+    has the receipt.
     """
 
     kind: Literal["erase"] = "erase"

@@ -58,7 +58,9 @@ class Canaries:
 def _forms(text: str) -> set[bytes]:
     """A text as it may stand in a file: as it is, lower case, and in both forms of JSON."""
     plain = text.encode("utf-8", "surrogatepass")
-    quoted = {json.dumps(text, ensure_ascii=one)[1:-1].encode("utf-8", "surrogatepass") for one in (True, False)}
+    quoted = {
+        json.dumps(text, ensure_ascii=one)[1:-1].encode("utf-8", "surrogatepass") for one in (True, False)
+    }
     return {plain, text.lower().encode("utf-8", "surrogatepass"), *quoted}
 
 

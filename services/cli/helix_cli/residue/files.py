@@ -1,8 +1,8 @@
 """Residue in the files of a home: raw bytes, and through the engines whose files hide their content.
 
 The lexicon keeps its terms in a compressed dictionary, so its terms are listed. The vector table may encode
-texts, so its columns are scanned. A row that is deleted, but still in a file of the table, is found by the bytes of
-its vector, which are never encoded.
+texts, so its columns are scanned. A row that is deleted, but still in a file of the table, is found by the
+bytes of its vector, which are never encoded.
 """
 
 from __future__ import annotations

@@ -53,9 +53,7 @@ class FoldContext:
         record_usage(self.state.ledger, ordinal, usage)
         self.changes.add_usage(ordinal, usage)
 
-    def values_of_many(
-        self, ordinals: Sequence[int], columns: Sequence[str]
-    ) -> dict[int, Mapping[str, Any]]:
+    def values_of_many(self, ordinals: Sequence[int], columns: Sequence[str]) -> dict[int, Mapping[str, Any]]:
         """Values of the rows of several memories, by ordinal: read together where they are stored."""
         here = [ordinal for ordinal in ordinals if ordinal in self.changes.rows]
         found = {} if self.stored_many is None else self.stored_many(ordinals, columns)

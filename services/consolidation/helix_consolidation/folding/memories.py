@@ -196,6 +196,8 @@ def _await_decision(
     ]
     restate(context, own[0][1][0], stored, own[0][0].entry.stream_sequence)
     await_decision(context, batch, stored, sequence=own[0][0].entry.stream_sequence, derived=sequence)
+    for ordinal in context.changes.blanked.keys() & set(ordinals):
+        context.state.undecided.blank(ordinal)
 
 
 def _complete(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> None:

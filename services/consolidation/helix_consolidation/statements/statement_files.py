@@ -106,7 +106,9 @@ class StatementFiles:
         is_replaced[list(rows)] = True
         values = table_of(list(rows.values())).combine_chunks()
         columns = [
-            pc.replace_with_mask(table[name].combine_chunks(), pa.array(is_replaced), values[name].combine_chunks())
+            pc.replace_with_mask(
+                table[name].combine_chunks(), pa.array(is_replaced), values[name].combine_chunks()
+            )
             for name in SCHEMA.names
         ]
         _write(target, pa.table(columns, schema=SCHEMA))

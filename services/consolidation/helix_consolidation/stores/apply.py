@@ -112,16 +112,14 @@ def _kept_rows(live: Live, kept: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _without_quotations(edge: pa.Table, ordinals: list[int], blanked: dict[int, list[str]]) -> pa.Table:
-    """`edge` with the rows of `blanked` as they were before a later turn completed them, without a context."""
+    """`edge` with the rows of `blanked` without a context, as no later turn had completed them."""
     if not blanked:
         return edge
     chosen = [ordinal in blanked for ordinal in ordinals]
     quotes = edge["quotes"].to_pylist()
     replaced: dict[str, Any] = {
         "context": pc.if_else(pa.array(chosen), "", edge["context"]),
-        "revision_sequence": pc.if_else(
-            pa.array(chosen), edge["stream_sequence"], edge["revision_sequence"]
-        ),
+        "revision_sequence": pc.if_else(pa.array(chosen), edge["stream_sequence"], edge["revision_sequence"]),
         "quotes": pa.array(
             [blanked.get(ordinal, own) for ordinal, own in zip(ordinals, quotes, strict=True)],
             edge.schema.field("quotes").type,

@@ -7,6 +7,7 @@ generation.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from helix_consolidation.folding.changes import Changes
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 
     from helix_consolidation.folding.context import Decide
     from helix_consolidation.folding.incoming.decode import Item
-    from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.pairs.messages import UnsurePairs
@@ -260,7 +261,7 @@ class Shard:
         if self._is_retired:
             return retire(self._root, now=now, keep=keep, min_age_seconds=min_age_seconds)
         # readers hold the files of their generation open
-        removed = retire(self._root, now=now, keep=1, min_age_seconds=0)
+        removed = retire(self._root, now=now, keep=1, min_age_seconds=-math.inf)
         self.state.erasures.count_everywhere("generations", len(removed))
         return removed
 
@@ -290,9 +291,7 @@ class Shard:
         rows: list[dict[str, Any]] = self._live.vectors.take([ordinal], columns).to_pylist()
         return rows[0] if rows else {}
 
-    def _stored_many(
-        self, ordinals: Sequence[int], columns: Sequence[str]
-    ) -> dict[int, Mapping[str, Any]]:
+    def _stored_many(self, ordinals: Sequence[int], columns: Sequence[str]) -> dict[int, Mapping[str, Any]]:
         if self._live is None or not ordinals:
             return {}
         rows = self._live.vectors.take(ordinals, ["ordinal", *columns]).to_pylist()

@@ -70,7 +70,9 @@ async def record_answer(
     *,
     events: Sequence[int],
 ) -> RecordedAnswer:
-    """Record a reply to a question with the texts of `events`, which are sequences; returns the recorded one, which is another if a second copy of the worker was first.
+    """Record a reply to a question with the texts of `events`, which are sequences.
+
+    Returns the recorded one, which is another if a second copy of the worker was first.
 
     Raises:
         TemporaryError: NATS does not answer.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import mmap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.files.segment_files import SegmentFiles
 from helix_shared.errors import CorruptArtifactError
@@ -43,7 +43,8 @@ PLACES: Final = (
 _SUFFIX: Final = ".jsonl"
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """What became of a place."""
 
     count: int
@@ -79,7 +80,9 @@ def append_receipts(folder: Path, receipts: Sequence[Receipt]) -> list[Path]:
         added = {receipt.event: _encoded(receipt) for receipt in receipts}
 
         def write(merge: Merge) -> int:
-            lines = {_event_of(line): line for path in merge.segments for line in path.read_bytes().splitlines()} | added
+            lines = {
+                _event_of(line): line for path in merge.segments for line in path.read_bytes().splitlines()
+            } | added
             merge.target.write_bytes(b"".join(line + b"\n" for line in lines.values()))
             return len(lines)
 
@@ -141,7 +144,7 @@ def _encoded(receipt: Receipt) -> bytes:
         "user": receipt.user,
         "principals": receipt.principals,
         "sequence": receipt.sequence,
-        "places": receipt.places,
+        "places": {name: [place.count, place.generation] for name, place in receipt.places.items()},
     }
     return json.dumps(value, separators=(",", ":")).encode()
 
@@ -150,8 +153,6 @@ def _decoded(line: bytes) -> Receipt:
     try:
         value = json.loads(line)
         places = {name: Place(*found) for name, found in value["places"].items()}
-        return Receipt(
-            value["event"], value["user"], tuple(value["principals"]), value["sequence"], places
-        )
+        return Receipt(value["event"], value["user"], tuple(value["principals"]), value["sequence"], places)
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptArtifactError("a receipt of an erasure cannot be read") from error

@@ -61,7 +61,7 @@ async def remove_answers(jetstream: JetStreamContext, tenant_id: str, removed: s
 async def remove_pairs(
     jetstream: JetStreamContext, tenant_id: str, removed: set[int], is_erased: Erased
 ) -> Counter[int]:
-    """Remove the unsure pairs with a text of an event in `removed`, or of an erased memory; returns as above."""
+    """Remove the unsure pairs with a text of an event in `removed`, or of an erased memory; as above."""
     count = Counter[int]()
     subject = f"{subjects.ROOT}.pairs.{tenant_id}.*"
     async for message in messages_of(jetstream, subjects.PAIRS_STREAM, subject):
@@ -77,7 +77,7 @@ async def remove_pairs(
 
 
 def _events_in(body: bytes) -> frozenset[str]:
-    """Ids of the events in a refused message: the event itself, or those that derived rows are of and quote."""
+    """Ids of the events in a refused message: the event, or those that derived rows are of and quote."""
     event = fields_of(body).get("event_id")
     if isinstance(event, str):
         return frozenset((event,))

@@ -71,6 +71,7 @@ class Round:
     late: dict[int, str]
     asks: list[int]
     model: str
+    has_copies: bool
     derived: dict[int, int] = field(default_factory=dict)
     """Event derived again -> its last message in HELIX_DERIVED."""
     is_late_done: bool = False
@@ -120,10 +121,12 @@ class Eraser:
         open_ones = [one for one in erasures.open.values() if one.are_streams_clean or one.is_out_of_streams]
         asks = erasures.asks.union(*(one.asks for one in open_ones)).difference(self._derived)
         chosen = sorted(asks)[:ASKED_IN_A_ROUND]
-        late = dict(erasures.late_tenants)
-        if not (tasks or late or chosen):
+        late, has_copies = dict(erasures.late_tenants), erasures.has_copies
+        if not (tasks or late or chosen or has_copies):
             return None
-        return Round(tasks, late, chosen, "" if model is None else model.id)
+        # one that comes during the round is for the next
+        erasures.has_copies = False
+        return Round(tasks, late, chosen, "" if model is None else model.id, has_copies)
 
     async def _run(self, work: Round) -> Round:
         """One round; what fails is done again in the next one."""
@@ -147,9 +150,7 @@ class Eraser:
             of_tenant[tenant].add(sequence)
         for tenant, removed in of_tenant.items():
             counts = {
-                "dead_letters": await remove_dead_letters(
-                    self._jetstream, tenant, removed, self._is_erased
-                ),
+                "dead_letters": await remove_dead_letters(self._jetstream, tenant, removed, self._is_erased),
                 "answers": await remove_answers(self._jetstream, tenant, removed),
                 "pairs": await remove_pairs(self._jetstream, tenant, removed, self._is_erased),
             }
@@ -157,7 +158,7 @@ class Eraser:
             for task in work.tasks:
                 for name, found in counts.items() if task.tenant_id == tenant else ():
                     task.counts[name] += sum(found[sequence] for sequence in task.events)
-        if of_tenant and await drop_derived_bytes(self._jetstream):
+        if (of_tenant or work.has_copies) and await drop_derived_bytes(self._jetstream):
             for task in work.tasks:
                 task.is_done = True
             work.is_late_done = True
@@ -212,6 +213,7 @@ class Eraser:
             erasure.asks |= task.nexts
             if task.is_done:
                 erasure.events, erasure.are_streams_clean, erasure.is_changed = set(), True, True
+        erasures.has_copies |= done.has_copies and not done.is_late_done
         if done.is_late_done:
             for sequence in done.late:
                 erasures.late_tenants.pop(sequence, None)

@@ -55,7 +55,7 @@ def fields_of(body: bytes) -> dict[str, Any]:
 
 
 def _reaches(actor: Actor, event: EraseEvent, fields: dict[str, Any]) -> bool:
-    """Whether the actor could recall a memory of the event; who acts for a user reaches nothing unreadable."""
+    """Whether the actor could recall a memory of the event; a user's actor reaches nothing unreadable."""
     user, acl = fields.get("user_id", ""), fields.get("acl", [])
     if not isinstance(user, str) or not isinstance(acl, list) or not all(isinstance(a, str) for a in acl):
         return not event.user_id

@@ -54,13 +54,16 @@ def take_out_of_row(context: FoldContext, row: IncomingRow, ordinal: int) -> Non
     state, tenant = context.state, row.entry.tenant_id
     kept = [name for name in row.quotes if not state.tombstones.is_event_erased(tenant, name)]
     state.erasures.asks |= set(state.ledger.sequences(ordinal))
+    state.erasures.has_copies = True
     _blank(context, ordinal, kept)
 
 
 def restate(context: FoldContext, batch: int, chosen: Sequence[tuple[int, int]], sequence: int) -> None:
     """Let what is kept of blanked statements follow from the rows of a message that was derived again."""
     state = context.state
-    waiting = [(row, ordinal) for row, ordinal in chosen if ordinal in state.erasures.blanked]
+    # one that quotes something erased, too, waits for the next message
+    blanked = state.erasures.blanked.difference(context.changes.blanked)
+    waiting = [(row, ordinal) for row, ordinal in chosen if ordinal in blanked]
     if not waiting:
         return
     state.erasures.blanked.difference_update(ordinal for _, ordinal in waiting)

@@ -107,13 +107,15 @@ class Erasures:
     """Events to be derived again whose memories came after the erasure of what they quote."""
     blanked: set[int] = field(default_factory=set)
     """Ordinals whose context was emptied, and whose vector is still of before."""
+    has_copies: bool = False
+    """Whether HELIX_DERIVED got a message that quotes something erased."""
     late_tenants: dict[int, str] = field(default_factory=dict)
     """Tenant of each of `late`."""
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is to be done."""
-        return not (self.open or self.late or self.asks)
+        return not (self.open or self.late or self.asks or self.has_copies)
 
     @property
     def all_asks(self) -> set[int]:
@@ -157,8 +159,9 @@ class Erasures:
         self.late_tenants[sequence] = tenant_id
 
     def derived_again(self, events: Iterable[int]) -> bool:
-        """Record that events were derived again, or are gone; returns whether the stores can be purged of
-        the vectors of before.
+        """Record that events were derived again, or are gone.
+
+        Returns whether the stores can be purged of the vectors of before.
         """
         had_asks = [erasure for erasure in self.open.values() if erasure.asks]
         was_asked = bool(self.asks)
@@ -176,6 +179,7 @@ class Erasures:
             "late": sorted(self.late_tenants.items()),
             "asks": sorted(self.asks),
             "blanked": sorted(self.blanked),
+            "copies": self.has_copies,
         }
 
     @classmethod
@@ -184,4 +188,5 @@ class Erasures:
         found = [Erasure.from_json(erasure) for erasure in value["open"]]
         late = dict(value["late"])
         opened = {erasure.sequence: erasure for erasure in found}
-        return cls(opened, set(late), set(value["asks"]), set(value["blanked"]), late)
+        asks, blanked = set(value["asks"]), set(value["blanked"])
+        return cls(opened, set(late), asks, blanked, has_copies=value["copies"], late_tenants=late)
