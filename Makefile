@@ -45,7 +45,7 @@ endif
 HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
-.PHONY: help setup demo test lint eval bench peers peers-setup peers-lock stubs lock clean
+.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
