@@ -52,6 +52,8 @@ REDRIVE_HEADER: Final = "Helix-Redrive"
 STORED_AT_HEADER: Final = "Helix-Stored-At"
 """Of an imported event: when the server that it comes from stored it; counts with a seal only."""
 SEAL_HEADER: Final = "Helix-Seal"
+EVENTS_HEADER: Final = "Helix-Events"
+"""Sequences of the events whose text is behind a message, with commas."""
 
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 

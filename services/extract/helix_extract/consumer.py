@@ -94,7 +94,8 @@ class Extract:
         async def ask() -> RecordedAnswer | None:
             most_tokens = self.settings.max_output_tokens
             asked = Question(ABOUT_WINDOWS, SYSTEM, question(window), answer_schema(), most_tokens)
-            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, [Part(key)], connected)
+            parts = [Part(key, tuple(turn.sequence for turn in window.turns))]
+            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, parts, connected)
             return answers[0] if answers else None
 
         about = Subject(ABOUT_WINDOWS, tenant, key, window.last.stored_at)

@@ -15,6 +15,7 @@ from nats.errors import Error as NatsError
 
 from helix_consolidation.delivery.abandoned import mark_erasure
 from helix_consolidation.delivery.blocked import BlockedMessages
+from helix_consolidation.delivery.erasing.eraser import Eraser
 from helix_consolidation.delivery.housekeeping import Housekeeping
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.delivery.pace import Interval, events_to_come, pace_of
@@ -98,6 +99,7 @@ class Writer:
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
         self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
+        self._eraser = Eraser(client, self._publisher, thread, shard)
         self._blocked = BlockedMessages(client, service=SERVICE)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
@@ -127,6 +129,7 @@ class Writer:
         self._reconciliation.close()
         for part in ("blocked", "generation"):
             self._health.set_problem(part, "")
+        await self._eraser.close()
         if self._settling is not None:
             await self._settling
         for inbox in self._all_inboxes:
@@ -227,6 +230,7 @@ class Writer:
         self._reconciliation.look(None if manifest is None else manifest.generation, datetime.now(UTC))
         await self._pairs.look(self._shard)
         self._is_dirty |= await self._housekeeping.run_due()
+        self._is_dirty |= self._eraser.step(time.monotonic())
         counted, self._housekeeping.counted = self._housekeeping.counted, []
         if self._is_dirty:
             self._unpublished.done += counted

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.extracted_index import ExtractedIndex
 from helix_consolidation.ledger.ledger import Ledger
+from helix_consolidation.ledger.lifecycle.erasures import Erasures
 from helix_consolidation.ledger.lifecycle.pending_actions import PendingActions
 from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 from helix_consolidation.ledger.near_duplicates import NearDuplicates
@@ -49,6 +50,7 @@ class ConsolidationState:
     extracted: ExtractedIndex = field(default_factory=ExtractedIndex)
     tombstones: Tombstones = field(default_factory=Tombstones)
     pending: PendingActions = field(default_factory=PendingActions)
+    erasures: Erasures = field(default_factory=Erasures)
     applied: ProcessedSequences = field(default_factory=ProcessedSequences)
     """Sequences of HELIX_EVENTS."""
     derived: ProcessedSequences = field(default_factory=ProcessedSequences)

@@ -34,8 +34,7 @@ REPLACED: Final = "replaced"
 def maintain_now(shard: Shard) -> None:
     """Bring table and graph into the form that is read fastest; a million memories take minutes."""
     if shard.live is not None:
-        shard.live.vectors.maintain(force=True)
-        shard.live.fold_graph_now()
+        shard.live.purge()
 
 
 def continue_streams(shard: Shard, *, derived_stream: str, derived_end: int) -> None:

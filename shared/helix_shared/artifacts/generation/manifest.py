@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MANIFEST_NAME: Final = "manifest.json"
-FORMAT_VERSION: Final = 12
+FORMAT_VERSION: Final = 13
 SCHEMA_VERSION: Final = 1
 
 _SHA256: Final = r"^[0-9a-f]{64}$"

@@ -49,6 +49,7 @@ class Table(IntEnum):
     ERASED_CORRECTIONS = 7
     EXECUTED = 8
     UNDONE = 9
+    REPEATS = 10
 
 
 class Record(NamedTuple):
