@@ -4,6 +4,8 @@
     |- PermanentError            never try again: dead-letter it, or tell the caller what to change
     |  |- InvalidInputError      the caller's input breaks a limit; names the field and the limit
     |  |- NotFoundError          it does not exist, or is not visible to the caller
+    |  |- UnauthenticatedError   the call has no valid credential
+    |  |- DeniedError            the credential does not allow the call
     |  `- CorruptArtifactError   a file differs from its manifest; never serve it
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
@@ -23,6 +25,7 @@ from __future__ import annotations
 from typing import Final
 
 from helix_memory.errors import (
+    DeniedError,
     HelixError,
     InvalidInputError,
     NotFoundError,
@@ -31,11 +34,13 @@ from helix_memory.errors import (
     OverloadedError,
     PermanentError,
     TemporaryError,
+    UnauthenticatedError,
 )
 
 __all__ = [
     "PASSED",
     "CorruptArtifactError",
+    "DeniedError",
     "HelixError",
     "IncompatibleError",
     "InvalidInputError",
@@ -46,6 +51,7 @@ __all__ = [
     "OverloadedError",
     "PermanentError",
     "TemporaryError",
+    "UnauthenticatedError",
 ]
 
 PASSED: Final = "deadline passed before the answer was ready"

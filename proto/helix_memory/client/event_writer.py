@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_memory.events import Event
+    from helix_memory.transport.credentials import NatsCredentials
     from helix_memory.transport.publisher import Receipt
 
 NAME: Final = "helix-memory"
@@ -30,8 +31,9 @@ T = TypeVar("T")
 class EventWriter:
     """Connects at the first call. Not to be used in a process forked after that."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, credentials: NatsCredentials | None = None) -> None:
         self._url = url
+        self._credentials = credentials
         self._start = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -126,7 +128,7 @@ class EventWriter:
     async def _connected(self) -> Client:
         async with self._connecting:
             if self._client is None:
-                self._client = await connection.connect(self._url, name=NAME)
+                self._client = await connection.connect(self._url, name=NAME, credentials=self._credentials)
             return self._client
 
     def _submit(self, call: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Final
+import ssl
+from typing import TYPE_CHECKING, Any, Final
 
 import nats
 import nats.errors
 from nats.aio.client import Client
 
-from helix_memory.errors import TemporaryError
+from helix_memory.errors import TemporaryError, UnauthenticatedError
+
+if TYPE_CHECKING:
+    from helix_memory.transport.credentials import NatsCredentials
 
 RECONNECT_SECONDS: Final = 1
 PING_SECONDS: Final = 2
@@ -27,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def connection_options(*, name: str) -> dict[str, Any]:
-    """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`."""
+    """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`; credentials are separate."""
 
     async def report(error: Exception) -> None:
         _log.warning("nats error: %s", str(error) or type(error).__name__)
@@ -44,13 +48,21 @@ def connection_options(*, name: str) -> dict[str, Any]:
     }
 
 
-async def connect(url: str, *, name: str, timeout_seconds: float = CONNECT_SECONDS) -> Client:
+async def connect(
+    url: str,
+    *,
+    name: str,
+    credentials: NatsCredentials | None = None,
+    timeout_seconds: float = CONNECT_SECONDS,
+) -> Client:
     """A connected client.
 
     Raises:
         TemporaryError: no server answers at `url` within `timeout_seconds`.
+        UnauthenticatedError: the server refuses the credentials, or wants some.
+        InvalidInputError: a file of the credentials cannot be used.
     """
-    options = connection_options(name=name)
+    options = connection_options(name=name) | (credentials.options() if credentials else {})
     try:
         # the first connection must fail fast; later reconnections are unlimited
         once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
@@ -58,4 +70,10 @@ async def connect(url: str, *, name: str, timeout_seconds: float = CONNECT_SECON
         await probe.close()
         return await nats.connect(url, **options)
     except (OSError, nats.errors.Error, TimeoutError) as error:
+        if "authorization violation" in str(error).lower():
+            raise UnauthenticatedError(
+                f"NATS at {url} refuses the user; check its credentials file"
+            ) from error
+        if isinstance(error, ssl.SSLError) or "tls" in str(error).lower():
+            raise TemporaryError(f"no TLS connection to NATS at {url}: {error}") from error
         raise TemporaryError(f"no NATS server answers at {url}; start one, e.g. with `helix up`") from error
