@@ -66,6 +66,9 @@ class EventWriter:
         Raises:
             OverdueError, TemporaryError, PermanentError: as `write`.
         """
+        if self._credentials is not None and self._credentials.is_of_tenant:
+            # it may not ask, and `refusal` does not need it
+            return 0
         return self._run(lambda client: dead_letters.last_sequence(client.jetstream()), seconds)
 
     def refusal(self, sequence: int, *, after: int, seconds: float) -> dead_letters.DeadLetter | None:
@@ -76,7 +79,11 @@ class EventWriter:
         """
 
         async def work(client: Client) -> dead_letters.DeadLetter | None:
-            found = await dead_letters.refusals_of(client.jetstream(), {sequence}, after=after)
+            jetstream, own = client.jetstream(), self._credentials.tenant if self._credentials else ""
+            if own:
+                found = await dead_letters.own_refusals(jetstream, own, {sequence})
+            else:
+                found = await dead_letters.refusals_of(jetstream, {sequence}, after=after)
             return found.get(sequence)
 
         return self._run(work, seconds)

@@ -12,15 +12,18 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-import grpc
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import grpc
 
 OTHERS: Final = stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP
 """Permissions that a file with a secret must not have."""
 TOKEN_KEY: Final = "authorization"  # noqa: S105  the name of metadata, no password
+TENANT_USER: Final = "tenant-"
+"""Prefix of the user that publishes for a tenant."""
 INBOX: Final = "_INBOX_"
 """Prefix of the inbox of a NATS user, followed by its name without its number."""
 
@@ -58,6 +61,8 @@ class CallCredentials:
         Raises:
             InvalidInputError: a file cannot be used, or a token would go to another machine in the clear.
         """
+        import grpc  # noqa: PLC0415  slow to import, and NATS alone does not need it
+
         self._require_safe(address)
         if self.is_tls:
             return grpc.secure_channel(address, self._channel_credentials(), options=options)
@@ -65,6 +70,8 @@ class CallCredentials:
 
     def aio_channel(self, address: str, options: Sequence[tuple[str, Any]] = ()) -> grpc.aio.Channel:
         """As `channel`, for asyncio."""
+        import grpc.aio  # noqa: PLC0415  as above
+
         self._require_safe(address)
         if self.is_tls:
             return grpc.aio.secure_channel(address, self._channel_credentials(), options=options)
@@ -75,6 +82,8 @@ class CallCredentials:
             raise InvalidInputError("token", f"would be sent in the clear to {address}; use TLS")
 
     def _channel_credentials(self) -> grpc.ChannelCredentials:
+        import grpc  # noqa: PLC0415  as above
+
         if (self.cert_file is None) != (self.key_file is None):
             raise InvalidInputError("key_file", "belongs to cert_file: give both")
         return grpc.ssl_channel_credentials(
@@ -90,6 +99,25 @@ class NatsCredentials:
 
     credentials_file: Path | None = None
     ca_file: Path | None = None
+
+    @property
+    def is_of_tenant(self) -> bool:
+        """Whether it is the publisher of one tenant, which may read nothing but its own dead letters.
+
+        Raises:
+            InvalidInputError: the file cannot be used.
+        """
+        return bool(self.tenant)
+
+    @property
+    def tenant(self) -> str:
+        """That tenant; empty: it is no publisher of a tenant.
+
+        Raises:
+            InvalidInputError: the file cannot be used.
+        """
+        user = self.user()[0] if self.credentials_file else ""
+        return user.removeprefix(TENANT_USER).partition(".")[0] if user.startswith(TENANT_USER) else ""
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `nats.connect`. A user has its own prefix of inboxes, which it alone may read.

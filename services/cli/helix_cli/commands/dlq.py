@@ -60,7 +60,7 @@ def ls_command(
     server = nats_server(nats, home)
 
     async def work() -> list[DeadLetter]:
-        async with connected(server.address, instance=server.instance) as jetstream:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
             return [described(message) for message in await newest(jetstream, limit=limit, before=before)]
 
     letters = run_async(work())
@@ -84,7 +84,7 @@ def show_command(
     server = nats_server(nats, home)
 
     async def work() -> api.RawStreamMsg:
-        async with connected(server.address, instance=server.instance) as jetstream:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
             try:
                 return await jetstream.get_msg(subjects.DLQ_STREAM, sequence)
             except NoSuchMessageError as error:

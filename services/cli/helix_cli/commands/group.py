@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),
     "dlq": Entry("dlq", "List and show dead letters: messages that were refused, with their reason."),
+    "security": Entry("security", "Make certificates, users of NATS and tokens; renew them."),
     "models": Entry("models", "List, build, import and fetch sentence encoders; change the one in use."),
 }
 

@@ -74,7 +74,7 @@ def profile_command(
         min_seq=min_seq,
     )
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         reply = client.profile(request)
     if as_json:
         print_message(reply)

@@ -84,7 +84,7 @@ async def reembed(
         stack.enter_context(owned(workspace))
         encoder = stack.enter_context(Encoder.load(folder, lanes=lanes))
         workers = Workers.configured(encoder)
-        async with connected_client(nats.address, instance=nats.instance) as client:
+        async with connected_client(nats.address, instance=nats.instance, credentials=nats.nats) as client:
             jetstream = client.jetstream()
             key = {
                 "model": encoder.card.id,

@@ -105,6 +105,10 @@ class NatsChild:
     def __init__(self, server: NatsServer) -> None:
         self._server = server
 
+    def reload(self) -> None:
+        """Let the running server read its users again."""
+        self._server.reload()
+
     @property
     def log(self) -> Path:
         """The log of the server."""

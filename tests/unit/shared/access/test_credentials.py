@@ -80,13 +80,15 @@ def test_a_scope_takes_what_it_leaves_out_from_the_credential(
 )
 def test_a_scope_that_names_something_else_is_denied(claims: dict[str, Any], scope: dict[str, Any]) -> None:
     """The message is the same whatever differs."""
-    with pytest.raises(DeniedError, match="^the credential does not allow this scope$"):
+    with pytest.raises(DeniedError, match=r"^the credential does not allow this scope$"):
         bound(claims, **scope)
 
 
 def test_a_static_token_is_found_until_it_expires() -> None:
     """The file has the hash, never the token."""
-    tokens = parse_tokens(json.dumps({"tokens": [entry("s3cret", expires_at="2026-11-25T00:00:00Z")]}).encode())
+    tokens = parse_tokens(
+        json.dumps({"tokens": [entry("s3cret", expires_at="2026-11-25T00:00:00Z")]}).encode()
+    )
     found = matching(tokens, "s3cret", now=NOW)
     assert found is not None
     assert found.tenants == {"acme"}
