@@ -52,7 +52,8 @@ class EventWriter:
         """
 
         async def work(client: Client) -> Receipt:
-            return await Publisher(client.jetstream()).publish_event(event)
+            own = self._credentials.tenant if self._credentials else ""
+            return await Publisher(client.jetstream(), only_tenant=own).publish_event(event)
 
         try:
             return self._run(work, seconds)

@@ -75,6 +75,11 @@ def _reads(stream: str, consumer: str) -> tuple[str, ...]:
     )
 
 
+def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
+    """As `_reads`; the writer also has what was not acknowledged delivered again when it starts."""
+    return (*_reads(stream, consumer), f"{API}.CONSUMER.RESET.{stream}.{consumer}")
+
+
 def _looks_up(*names: str) -> tuple[str, ...]:
     """Read single messages of streams."""
     return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
@@ -136,9 +141,9 @@ _EXTRACT: Final = Rights(
 )
 _CONSOLIDATION: Final = Rights(
     (
-        *_reads(DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
-        *_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
-        *_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
+        *_writer_reads(DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
+        *_writer_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
+        *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
         *(f"{API}.CONSUMER.INFO.{DERIVED_STREAM}.{name}" for name in (streams.DOC2QUERY, streams.KG)),
         *_informs(EVENTS_STREAM, DERIVED_STREAM, ACCESS_STREAM, PAIRS_STREAM),
         *_looks_up(EVENTS_STREAM),

@@ -37,7 +37,7 @@ CALL_VARIABLES: Final = {
     "key_file": "HELIX_TLS_KEY",
 }
 NATS_VARIABLES: Final = {"credentials_file": "HELIX_NATS_CREDENTIALS", "ca_file": "HELIX_NATS_CA"}
-"""Files with credentials, by field and in the order of the fields; where none is set, those of the home are used."""
+"""Files with credentials; where none is set, those of the home are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,14 @@ def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wai
 def calls_of_environment() -> CallCredentials | None:
     """How gRPC services are called, by the variables of `CALL_VARIABLES`; None: none is set."""
     given = _files(CALL_VARIABLES)
-    return CallCredentials("", *map(given.get, CALL_VARIABLES)) if given else None
+    if not given:
+        return None
+    return CallCredentials(
+        token_file=given.get("token_file"),
+        ca_file=given.get("ca_file"),
+        cert_file=given.get("cert_file"),
+        key_file=given.get("key_file"),
+    )
 
 
 def nats_of_environment() -> NatsCredentials | None:

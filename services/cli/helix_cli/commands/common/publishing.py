@@ -69,7 +69,7 @@ def publish_items(
             )
             if tracked and not (server.nats and server.nats.is_of_tenant):
                 tally.letters_before = await dead_letters.last_sequence(jetstream)
-            publisher = Publisher(jetstream)
+            publisher = Publisher(jetstream, only_tenant=server.nats.tenant if server.nats else "")
             publish_batch = functools.partial(publisher.publish_together, client)
             with progress() as bar:
                 task = bar.add_task("publishing", total=total)
