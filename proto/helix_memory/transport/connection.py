@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 RECONNECT_SECONDS: Final = 1
 PING_SECONDS: Final = 2
 CONNECT_SECONDS: Final = 5
+PROBES: Final = 3
 
 UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
 """What a call to NATS raises while the server is unreachable."""
@@ -66,8 +67,7 @@ async def connect(
     try:
         # the first connection must fail fast; later reconnections are unlimited
         once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
-        probe = await asyncio.wait_for(nats.connect(url, **once), timeout_seconds)
-        await probe.close()
+        await asyncio.wait_for(_probe(url, once), timeout_seconds)
         return await nats.connect(url, **options)
     except (OSError, nats.errors.Error, TimeoutError) as error:
         if "authorization violation" in str(error).lower():
@@ -77,3 +77,16 @@ async def connect(
         if isinstance(error, ssl.SSLError) or "tls" in str(error).lower():
             raise TemporaryError(f"no TLS connection to NATS at {url}: {error}") from error
         raise TemporaryError(f"no NATS server answers at {url}; start one, e.g. with `helix up`") from error
+
+
+async def _probe(url: str, options: dict[str, Any]) -> None:
+    """Connect; again after a reset, because the server may end a connection before its reason is read."""
+    for attempt in range(1, PROBES + 1):
+        try:
+            client = await nats.connect(url, **options)
+        except ConnectionError:
+            if attempt == PROBES:
+                raise
+        else:
+            await client.close()
+            return

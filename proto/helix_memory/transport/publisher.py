@@ -91,9 +91,7 @@ class Publisher:
             TemporaryError: no acknowledgement after the last attempt.
         """
         if self._only_tenant not in ("", event.tenant_id):
-            raise InvalidInputError(
-                "tenant_id", f"the user of NATS may publish for {self._only_tenant} alone"
-            )
+            raise InvalidInputError("tenant_id", f"this user of NATS publishes for {self._only_tenant} alone")
         message = event_message(event)
         return await self.publish(message.subject, message.body, message_id=message.message_id)
 

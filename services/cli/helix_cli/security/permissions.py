@@ -102,7 +102,12 @@ def _keeps(bucket: str, key: str) -> tuple[str, ...]:
 
 
 def _derives(service: str, *edges: str) -> tuple[str, ...]:
-    return (*(subjects.derived_edge(edge) for edge in edges), subjects.dlq_subject(service, "*"))
+    return (*(subjects.derived_edge(edge) for edge in edges), _refuses(service))
+
+
+def _refuses(service: str) -> str:
+    """Write dead letters, of any tenant."""
+    return f"{ROOT}.dlq.{service}.*"
 
 
 def _asked(*edges: str) -> tuple[str, ...]:
@@ -151,7 +156,7 @@ _CONSOLIDATION: Final = Rights(
         *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, PAIRS_STREAM, streams.LEASE_STREAM)),
         *_keeps(streams.LEASES, streams.WRITER_KEY),
         *_asked(*subjects.EDGES),
-        subjects.dlq_subject("consolidation", "*"),
+        _refuses("consolidation"),
         f"{ROOT}.pairs.>",
     )
 )

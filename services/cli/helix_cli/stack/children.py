@@ -58,7 +58,7 @@ class ServiceChild:
         self.name = name
         self.log = log
         self._command = [sys.executable, "-m", module]
-        self._environment = dict(environment)
+        self.environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -77,7 +77,7 @@ class ServiceChild:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=self._environment,
+                env=self.environment,
                 process_group=0,
             )
 
