@@ -83,7 +83,7 @@ class Admission:
         if role not in credential.roles if role else not credential.roles:
             CALLS_DENIED.labels("role").inc()
             raise DeniedError(
-                f"the credential has not the role {role}" if role else "the credential has no role"
+                f"the credential lacks the role {role}" if role else "the credential has no role"
             )
         if scope_of is None or request is MALFORMED:
             return
