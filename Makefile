@@ -3,6 +3,7 @@
 #   make setup   create the environment and the model
 #   make demo    run an example
 #   make test    run the tests (ARGS=...)
+#   make faults  run the long tests with faults (ARGS=...)
 #   make lint    run ruff, mypy and the import contracts
 #   make eval    measure quality on DATA or your own data (ARGS=...)
 #   make bench   measure latency and throughput (N=..., ARGS=...)
@@ -44,7 +45,7 @@ endif
 HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
-.PHONY: help setup demo test lint eval bench peers peers-setup peers-lock stubs lock clean
+.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -69,6 +70,9 @@ demo: setup
 # that the long ones, which start processes, come first: by their number of tests they would come last.
 test: setup
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+faults: setup
+	$(BIN)/python -m pytest -m faults tests/faults $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

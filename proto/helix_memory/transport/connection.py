@@ -76,7 +76,10 @@ async def connect(
             ) from error
         if isinstance(error, ssl.SSLError) or "tls" in str(error).lower():
             raise TemporaryError(f"no TLS connection to NATS at {url}: {error}") from error
-        raise TemporaryError(f"no NATS server answers at {url}; start one, e.g. with `helix up`") from error
+        hint = "" if "tls" in options else "; or it wants TLS, then name its CA"
+        raise TemporaryError(
+            f"no NATS server answers at {url}; start one, e.g. with `helix up`{hint}"
+        ) from error
 
 
 async def _probe(url: str, options: dict[str, Any]) -> None:
