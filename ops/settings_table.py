@@ -39,6 +39,18 @@ COMMAND: Final = {
         "the address in `run/up.json` of the home",
         "deep service the command talks to",
     ),
+    "HELIX_TOKEN_FILE": (
+        "that of the operator, where the home is secured",
+        "file with the token of the command, mode 0600",
+    ),
+    "HELIX_TLS_CA": ("that of the home", "CA (PEM) of the query and the deep service: connect with TLS"),
+    "HELIX_TLS_CERT": ("", "own certificate (PEM), where the service wants one"),
+    "HELIX_TLS_KEY": ("", "key of that certificate (PEM), mode 0600"),
+    "HELIX_NATS_CREDENTIALS": (
+        "that of the operator, where the home is secured",
+        "file with the user of NATS, mode 0600",
+    ),
+    "HELIX_NATS_CA": ("that of the home", "CA (PEM) of NATS: connect with TLS, handshake first"),
     "HELIX_TENANT": ("", "tenant of publish, import, recall and why-not"),
 }
 

@@ -3,7 +3,9 @@
     HelixError
     |- PermanentError            never try again: tell the user what to change
     |  |- InvalidInputError      the input breaks a limit; names the field and the limit
-    |  `- NotFoundError          it does not exist, or is not visible to the caller
+    |  |- NotFoundError          it does not exist, or is not visible to the caller
+    |  |- UnauthenticatedError   the call has no valid credential
+    |  `- DeniedError            the credential does not allow the call
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
        |- OverdueError           work passed its deadline
@@ -43,6 +45,14 @@ class InvalidInputError(PermanentError):
 
 class NotFoundError(PermanentError):
     """It does not exist or is not visible to the caller."""
+
+
+class UnauthenticatedError(PermanentError):
+    """The call has no valid credential. The message is the same for every reason."""
+
+
+class DeniedError(PermanentError):
+    """The credential does not allow this call, or this scope."""
 
 
 class TemporaryError(HelixError):

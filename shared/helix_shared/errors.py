@@ -4,6 +4,8 @@
     |- PermanentError            never try again: dead-letter it, or tell the caller what to change
     |  |- InvalidInputError      the caller's input breaks a limit; names the field and the limit
     |  |- NotFoundError          it does not exist, or is not visible to the caller
+    |  |- UnauthenticatedError   the call has no valid credential
+    |  |- DeniedError            the credential does not allow the call
     |  `- CorruptArtifactError   a file differs from its manifest; never serve it
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
@@ -23,6 +25,7 @@ from __future__ import annotations
 from typing import Final
 
 from helix_memory.errors import (
+    DeniedError,
     HelixError,
     InvalidInputError,
     NotFoundError,
@@ -31,12 +34,14 @@ from helix_memory.errors import (
     OverloadedError,
     PermanentError,
     TemporaryError,
+    UnauthenticatedError,
 )
 
 __all__ = [
     "PASSED",
     "REBUILD",
     "CorruptArtifactError",
+    "DeniedError",
     "HelixError",
     "IncompatibleError",
     "InvalidInputError",
@@ -47,6 +52,7 @@ __all__ = [
     "OverloadedError",
     "PermanentError",
     "TemporaryError",
+    "UnauthenticatedError",
     "naming_rebuild",
 ]
 

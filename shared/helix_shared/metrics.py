@@ -65,6 +65,15 @@ ACCESSES = Counter(
 )
 RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
 RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because too many calls were waiting")
+CREDENTIALS_REFUSED = Counter(
+    "helix_credentials_refused_total", "Calls without a valid credential, by reason", ["reason"]
+)
+CALLS_DENIED = Counter(
+    "helix_calls_denied_total", "Calls whose credential lacks the role or the scope", ["reason"]
+)
+TENANT_LIMITED = Counter(
+    "helix_tenant_limited_total", "Calls refused because their tenant reached its own limit", ["limit"]
+)
 RECALL_CALLS = Gauge(
     "helix_recall_calls",
     "Calls that wait, run, or are late: already answered or cancelled while their threads still run",

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from helix_memory.refusal import first_broken
+from helix_memory.transport.credentials import NatsCredentials
 from helix_shared.errors import InvalidInputError
 
 CONFIG_ERROR_EXIT: Final = 78
@@ -60,6 +61,13 @@ class BrokerSettings(ServiceSettings):
     """Settings of a service that uses NATS."""
 
     nats_url: str = Field("nats://127.0.0.1:4222", description="address of the NATS server")
+    nats_credentials_file: Path | None = Field(
+        None,
+        description="file with one line user:password for NATS, mode 0600; `helix security` makes it",
+    )
+    nats_ca_file: Path | None = Field(
+        None, description="CA (PEM) of the NATS server: connect with TLS, handshake first"
+    )
     ack_wait_seconds: float = Field(
         60.0,
         gt=1,
@@ -88,6 +96,11 @@ class BrokerSettings(ServiceSettings):
         le=19,
         description="niceness: background work has lower CPU priority than recall; 0: the same",
     )
+
+    @property
+    def nats_credentials(self) -> NatsCredentials:
+        """The user of this service."""
+        return NatsCredentials(self.nats_credentials_file, self.nats_ca_file)
 
 
 def helix_home(environ: Mapping[str, str] | None = None) -> Path:

@@ -169,7 +169,7 @@ def test_no_container_runs_as_root_or_writes_outside_its_volumes(name: str) -> N
 
 
 def test_ports_are_bound_to_this_machine_alone() -> None:
-    """There is no authentication yet, so all ports are bound to localhost."""
+    """The file sets up no authentication, so all ports are bound to localhost."""
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert len(published) == 3
     for port in published:

@@ -26,6 +26,7 @@ from helix_memory.client.results import (
 )
 from helix_memory.client.session import Session
 from helix_memory.errors import (
+    DeniedError,
     HelixError,
     InvalidInputError,
     NotFoundError,
@@ -34,11 +35,13 @@ from helix_memory.errors import (
     OverloadedError,
     PermanentError,
     TemporaryError,
+    UnauthenticatedError,
 )
 
 __all__ = [
     "AsyncHelix",
     "AsyncSession",
+    "DeniedError",
     "EntityEntry",
     "EntityPage",
     "Helix",
@@ -59,5 +62,6 @@ __all__ = [
     "SessionEntry",
     "SessionPage",
     "TemporaryError",
+    "UnauthenticatedError",
     "Written",
 ]

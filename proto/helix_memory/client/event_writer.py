@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_memory.events import Event
+    from helix_memory.transport.credentials import NatsCredentials
     from helix_memory.transport.publisher import Receipt
 
 NAME: Final = "helix-memory"
@@ -30,8 +31,9 @@ T = TypeVar("T")
 class EventWriter:
     """Connects at the first call. Not to be used in a process forked after that."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, credentials: NatsCredentials | None = None) -> None:
         self._url = url
+        self._credentials = credentials
         self._start = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -50,7 +52,8 @@ class EventWriter:
         """
 
         async def work(client: Client) -> Receipt:
-            return await Publisher(client.jetstream()).publish_event(event)
+            own = self._credentials.tenant if self._credentials else ""
+            return await Publisher(client.jetstream(), only_tenant=own).publish_event(event)
 
         try:
             return self._run(work, seconds)
@@ -64,6 +67,9 @@ class EventWriter:
         Raises:
             OverdueError, TemporaryError, PermanentError: as `write`.
         """
+        if self._credentials is not None and self._credentials.is_of_tenant:
+            # it may not ask, and `refusal` does not need it
+            return 0
         return self._run(lambda client: dead_letters.last_sequence(client.jetstream()), seconds)
 
     def refusal(self, sequence: int, *, after: int, seconds: float) -> dead_letters.DeadLetter | None:
@@ -74,7 +80,11 @@ class EventWriter:
         """
 
         async def work(client: Client) -> dead_letters.DeadLetter | None:
-            found = await dead_letters.refusals_of(client.jetstream(), {sequence}, after=after)
+            jetstream, own = client.jetstream(), self._credentials.tenant if self._credentials else ""
+            if own:
+                found = await dead_letters.own_refusals(jetstream, own, {sequence})
+            else:
+                found = await dead_letters.refusals_of(jetstream, {sequence}, after=after)
             return found.get(sequence)
 
         return self._run(work, seconds)
@@ -126,7 +136,7 @@ class EventWriter:
     async def _connected(self) -> Client:
         async with self._connecting:
             if self._client is None:
-                self._client = await connection.connect(self._url, name=NAME)
+                self._client = await connection.connect(self._url, name=NAME, credentials=self._credentials)
             return self._client
 
     def _submit(self, call: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:

@@ -12,6 +12,7 @@ from helix_memory.client import messages
 from helix_memory.client.event_writer import EventWriter
 from helix_memory.client.listing import Listing
 from helix_memory.client.options import (
+    AccessOptions,
     CorrectOptions,
     MemoryRef,
     RecallOptions,
@@ -74,6 +75,7 @@ class Helix(Remembering, Listing):
         query_port: int = QUERY_PORT,
         deadline_seconds: float = 10.0,
         wait_seconds: float = 60.0,
+        **access: Unpack[AccessOptions],
     ) -> None:
         """Name the server and the caller.
 
@@ -89,6 +91,7 @@ class Helix(Remembering, Listing):
             query_port: of the query service.
             deadline_seconds: of one call.
             wait_seconds: of `wait`.
+            **access: token, TLS and the user of NATS (`AccessOptions`), where Helix checks callers.
 
         Raises:
             InvalidInputError: a value breaks its limit.
@@ -99,8 +102,11 @@ class Helix(Remembering, Listing):
         self._time_zone = machine_zone() if time_zone is None else time_zone
         self._deadline_seconds = deadline_seconds
         self._wait_seconds = wait_seconds
-        self._writer = EventWriter(f"nats://{host}:{nats_port}")
-        self._reader = RecallClient(f"{host}:{query_port}", call_seconds=deadline_seconds, attempts=ATTEMPTS)
+        calls, nats = messages.credentials_of(access)
+        self._writer = EventWriter(f"nats://{host}:{nats_port}", nats)
+        self._reader = RecallClient(
+            f"{host}:{query_port}", call_seconds=deadline_seconds, attempts=ATTEMPTS, credentials=calls
+        )
 
     def correct(self, memory: MemoryRef, text: str, **options: Unpack[CorrectOptions]) -> Written:
         """Give a memory its next version: its new text, and new values of the options that are set."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 from pydantic import ValidationError
 
 from helix_memory import events, limits
-from helix_memory.client.options import FilterOptions, MemoryRef, RecallOptions
+from helix_memory.client.options import AccessOptions, FilterOptions, MemoryRef, RecallOptions
 from helix_memory.client.results import Memory, Written
 from helix_memory.errors import InvalidInputError
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.speech_acts import FLAGS
+from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 
 MODES: Final = ("hybrid", "dense", "auto")
 EXPANSIONS: Final = ("none", "neighbours", "session")
@@ -73,6 +75,27 @@ def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Sc
             "scope.principals", _several("scope.principals", principals), most=limits.PRINCIPALS
         ),
     )
+
+
+def credentials_of(access: AccessOptions) -> tuple[CallCredentials, NatsCredentials]:
+    """Credentials of calls and of NATS; files are read when they are used.
+
+    Raises:
+        InvalidInputError: an option is unknown, or a token is given twice.
+    """
+    known_options(access, AccessOptions)
+    if access.get("token") and access.get("token_file"):
+        raise InvalidInputError("token", "excludes token_file")
+    files: dict[str, Path] = {
+        name: Path(str(value)).expanduser()
+        for name, value in access.items()
+        if name not in ("token", "tls") and value
+    }
+    nats_file = files.pop("nats_credentials", None)
+    calls = CallCredentials(
+        token=access.get("token", ""), tls=_switch("tls", access.get("tls", False)), **files
+    )
+    return calls, NatsCredentials(nats_file, files.get("ca_file") if nats_file else None)
 
 
 def sequence_of(after: Written | Iterable[Written] | None) -> int:

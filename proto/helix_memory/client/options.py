@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Literal, TypedDict
 
 from helix_memory.client.results import Memory, Written
@@ -13,6 +14,25 @@ MemoryRef = str | Memory | Written
 """A memory: its id, the memory itself, or what the write that made it returned."""
 Mode = Literal["hybrid", "dense", "auto"]
 ExpandContext = Literal["none", "neighbours", "session"]
+
+
+class AccessOptions(TypedDict, total=False):
+    """Credentials of a client. Secrets come from files with mode 0600."""
+
+    token: str
+    """Of the query service; better `token_file`."""
+    token_file: str | Path
+    """Read at every call, so that a new token in it counts at once."""
+    tls: bool
+    """Encrypt the calls to the query service; trust the CAs of this machine unless `ca_file` is given."""
+    ca_file: str | Path
+    """CA of the query service, and of NATS if `nats_credentials` is given; implies TLS."""
+    cert_file: str | Path
+    """Own certificate, where the query service wants one (mTLS)."""
+    key_file: str | Path
+    """Its key."""
+    nats_credentials: str | Path
+    """File with one line `user:password`, as `helix security init` makes it."""
 
 
 class WriteOptions(TypedDict, total=False):

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Final
+import ssl
+from typing import TYPE_CHECKING, Any, Final
 
 import nats
 import nats.errors
 from nats.aio.client import Client
 
-from helix_memory.errors import TemporaryError
+from helix_memory.errors import TemporaryError, UnauthenticatedError
+
+if TYPE_CHECKING:
+    from helix_memory.transport.credentials import NatsCredentials
 
 RECONNECT_SECONDS: Final = 1
 PING_SECONDS: Final = 2
 CONNECT_SECONDS: Final = 5
+PROBES: Final = 3
 
 UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
 """What a call to NATS raises while the server is unreachable."""
@@ -27,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 def connection_options(*, name: str) -> dict[str, Any]:
-    """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`."""
+    """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`; credentials are separate."""
 
     async def report(error: Exception) -> None:
         _log.warning("nats error: %s", str(error) or type(error).__name__)
@@ -44,18 +49,47 @@ def connection_options(*, name: str) -> dict[str, Any]:
     }
 
 
-async def connect(url: str, *, name: str, timeout_seconds: float = CONNECT_SECONDS) -> Client:
+async def connect(
+    url: str,
+    *,
+    name: str,
+    credentials: NatsCredentials | None = None,
+    timeout_seconds: float = CONNECT_SECONDS,
+) -> Client:
     """A connected client.
 
     Raises:
         TemporaryError: no server answers at `url` within `timeout_seconds`.
+        UnauthenticatedError: the server refuses the credentials, or wants some.
+        InvalidInputError: a file of the credentials cannot be used.
     """
-    options = connection_options(name=name)
+    options = connection_options(name=name) | (credentials.options() if credentials else {})
     try:
         # the first connection must fail fast; later reconnections are unlimited
         once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
-        probe = await asyncio.wait_for(nats.connect(url, **once), timeout_seconds)
-        await probe.close()
+        await asyncio.wait_for(_probe(url, once), timeout_seconds)
         return await nats.connect(url, **options)
     except (OSError, nats.errors.Error, TimeoutError) as error:
-        raise TemporaryError(f"no NATS server answers at {url}; start one, e.g. with `helix up`") from error
+        if "authorization violation" in str(error).lower():
+            raise UnauthenticatedError(
+                f"NATS at {url} refuses the user; check its credentials file"
+            ) from error
+        if isinstance(error, ssl.SSLError) or "tls" in str(error).lower():
+            raise TemporaryError(f"no TLS connection to NATS at {url}: {error}") from error
+        hint = "" if "tls" in options else "; or it wants TLS, then name its CA"
+        raise TemporaryError(
+            f"no NATS server answers at {url}; start one, e.g. with `helix up`{hint}"
+        ) from error
+
+
+async def _probe(url: str, options: dict[str, Any]) -> None:
+    """Connect; again after a reset, because the server may end a connection before its reason is read."""
+    for attempt in range(1, PROBES + 1):
+        try:
+            client = await nats.connect(url, **options)
+        except ConnectionError:
+            if attempt == PROBES:
+                raise
+        else:
+            await client.close()
+            return

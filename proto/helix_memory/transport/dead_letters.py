@@ -15,7 +15,7 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError as NoSuchMessageError
 
 from helix_memory import subjects
-from helix_memory.errors import PermanentError
+from helix_memory.errors import PermanentError, TemporaryError
 
 REFUSING: Final = ("ingest", "consolidation")
 """Services whose dead letter means that the event had no effect; others only add to its memories."""
@@ -168,6 +168,33 @@ async def refusals_of(
             found.setdefault(letter.event_sequence, letter)
         if len(found) == len(events):
             break
+    return found
+
+
+async def own_refusals(
+    jetstream: JetStreamContext, tenant_id: str, events: Collection[int]
+) -> Mapping[int, DeadLetter]:
+    """Dead letters that refuse one of `events` of a tenant, for a user that may read this tenant's alone.
+
+    Such a user may read the last letter of each service, so a refusal before that one is not seen.
+
+    Raises:
+        TemporaryError: an event after all of `events` was refused; whether one of them was, is not known.
+    """
+    found: dict[int, DeadLetter] = {}
+    for service in REFUSING:
+        try:
+            subject = subjects.dlq_subject(service, tenant_id)
+            letter = described(await jetstream.get_msg(subjects.DLQ_STREAM, subject=subject, direct=True))
+        except NoSuchMessageError:
+            continue
+        if letter.event_sequence > max(events, default=0):
+            raise TemporaryError(
+                f"{service} refused event {letter.event_sequence}, a later one: whether it refused these as "
+                "well, the operator sees with `helix dlq ls`"
+            )
+        if letter.event_sequence in events and letter.refuses_its_event:
+            found[letter.event_sequence] = letter
     return found
 
 

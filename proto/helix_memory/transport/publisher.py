@@ -60,8 +60,15 @@ class Publishes(Protocol):
 class Publisher:
     """Publishes events and derived messages; calls may run concurrently."""
 
-    def __init__(self, jetstream: JetStreamContext, *, timeout_seconds: float = 5.0) -> None:
+    def __init__(
+        self, jetstream: JetStreamContext, *, timeout_seconds: float = 5.0, only_tenant: str = ""
+    ) -> None:
+        """`only_tenant`: the one whose events the user of the connection may publish; empty: any.
+
+        The server would drop the others without a reply.
+        """
         self._jetstream = jetstream
+        self._only_tenant = only_tenant
         self._timeout_seconds = timeout_seconds
 
     async def publish_together(self, client: Client, messages: Sequence[Outgoing]) -> list[Receipt] | None:
@@ -69,6 +76,9 @@ class Publisher:
 
         None if they must be published one by one, for example because one of them is already stored.
         """
+        own = f"{subjects.ROOT}.events.{self._only_tenant}."
+        if self._only_tenant and not all(message.subject.startswith(own) for message in messages):
+            return None
         sequences = await publish_batch(client, messages, timeout_seconds=self._timeout_seconds)
         return None if sequences is None else [Receipt(number, duplicate=False) for number in sequences]
 
@@ -76,10 +86,12 @@ class Publisher:
         """Publish one event.
 
         Raises:
-            InvalidInputError: the event is larger than `limits.EVENT_BYTES`.
+            InvalidInputError: the event is larger than `limits.EVENT_BYTES`, or of another tenant.
             OverloadedError: the stream is full.
             TemporaryError: no acknowledgement after the last attempt.
         """
+        if self._only_tenant not in ("", event.tenant_id):
+            raise InvalidInputError("tenant_id", f"this user of NATS publishes for {self._only_tenant} alone")
         message = event_message(event)
         return await self.publish(message.subject, message.body, message_id=message.message_id)
 

@@ -18,7 +18,9 @@ from helix_memory.errors import (
     TemporaryError,
 )
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.polling import poll
+from helix_memory.transport.retrying import retry_policy
 from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
 
 CALL_SECONDS: Final = 10.0
@@ -33,12 +35,21 @@ class RecallClient:
     """A connection to one query service; a context manager."""
 
     def __init__(
-        self, address: str, *, call_seconds: float = CALL_SECONDS, instance: str = "", attempts: int = 1
+        self,
+        address: str,
+        *,
+        call_seconds: float = CALL_SECONDS,
+        instance: str = "",
+        attempts: int = 1,
+        credentials: CallCredentials | None = None,
     ) -> None:
         """Connect at the first call; with `instance`, refuse a service of another instance.
 
         A call has `call_seconds`. With `attempts` (1 to 5), gRPC repeats a call within that time while the
         service does not answer or is full, and waits as long as the service says (gRFC A6).
+
+        Raises:
+            InvalidInputError: a file of the credentials cannot be used.
         """
         self.address = address
         self._instance = instance
@@ -46,8 +57,9 @@ class RecallClient:
         self._is_closed = False
         options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
         if attempts > 1:
-            options.append(("grpc.service_config", json.dumps(_retrying(attempts))))
-        self._channel = grpc.insecure_channel(address, options=options)
+            options.append(("grpc.service_config", json.dumps(retry_policy(attempts))))
+        self._credentials = credentials or CallCredentials()
+        self._channel = self._credentials.channel(address, options)
         self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
 
     def recall(
@@ -256,7 +268,8 @@ class RecallClient:
         def call() -> T:
             if self._instance:
                 self._status()
-            return method(request, timeout=self._call_seconds if seconds is None else seconds)
+            limit = self._call_seconds if seconds is None else seconds
+            return method(request, timeout=limit, metadata=self._credentials.metadata())
 
         return self._answer(call)
 
@@ -273,7 +286,9 @@ class RecallClient:
     def _status(self) -> recall_pb2.GetStatusResponse:
         """Status of the service; the first reply is checked for the right instance."""
         reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
-            recall_pb2.GetStatusRequest(), timeout=self._call_seconds
+            recall_pb2.GetStatusRequest(),
+            timeout=self._call_seconds,
+            metadata=self._credentials.metadata(),
         )
         if self._instance and reply.instance != self._instance:
             raise OtherInstanceError(f"the query service at {self.address}")
@@ -292,19 +307,3 @@ class RecallClient:
     def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
         error = error_of(code, details, who=f"the query service at {self.address}")
         return type(error)(f"{error}; is `helix up` running?") if code in _UNREACHABLE else error
-
-
-def _retrying(attempts: int) -> dict[str, Any]:
-    """The service config of gRPC that repeats calls, which only read: five attempts take about 2 s.
-
-    That is longer than a fresh Helix needs from its first event to its first generation.
-    """
-    policy = {
-        "maxAttempts": attempts,
-        "initialBackoff": "0.1s",
-        "maxBackoff": "1s",
-        "backoffMultiplier": 3,
-        "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"],
-    }
-    service = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
-    return {"methodConfig": [{"name": [{"service": service}], "retryPolicy": policy}]}

@@ -7,6 +7,7 @@ from typing import Final
 import grpc
 
 from helix_memory.errors import (
+    DeniedError,
     HelixError,
     InvalidInputError,
     NotFoundError,
@@ -14,25 +15,35 @@ from helix_memory.errors import (
     OverloadedError,
     PermanentError,
     TemporaryError,
+    UnauthenticatedError,
 )
 
 STATUS_OF_NUMBER: Final = {code.value[0]: code for code in grpc.StatusCode}
 """By the number that a batch gives for a request that failed."""
+_PLAIN: Final[dict[grpc.StatusCode, type[HelixError]]] = {
+    grpc.StatusCode.NOT_FOUND: NotFoundError,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: OverloadedError,
+}
+"""Errors with the message of the service."""
+_NAMED: Final[dict[grpc.StatusCode, tuple[type[HelixError], str]]] = {
+    grpc.StatusCode.UNAVAILABLE: (TemporaryError, "no answer from {who}"),
+    grpc.StatusCode.DEADLINE_EXCEEDED: (OverdueError, "no answer from {who}"),
+    grpc.StatusCode.UNAUTHENTICATED: (UnauthenticatedError, "{who} refused the call"),
+    grpc.StatusCode.PERMISSION_DENIED: (DeniedError, "{who} refused the call"),
+}
+"""Errors whose message says who answered."""
 REPLY_BYTES: Final = 64 * 1024 * 1024
 """Largest reply that a caller accepts; 200 memories of the longest text can in theory have 80 MB."""
 
 
 def error_of(code: grpc.StatusCode, details: str, *, who: str) -> HelixError:
     """The error that a status of `who` stands for."""
-    if code == grpc.StatusCode.UNAVAILABLE:
-        return TemporaryError(f"no answer from {who}: {details}")
-    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
-        return OverdueError(f"no answer from {who}: {details}")
     if code == grpc.StatusCode.INVALID_ARGUMENT:
         field, _, reason = details.partition(": ")
         return InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
-    if code == grpc.StatusCode.NOT_FOUND:
-        return NotFoundError(details)
-    if code == grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return OverloadedError(details)
+    if (plain := _PLAIN.get(code)) is not None:
+        return plain(details)
+    if (named := _NAMED.get(code)) is not None:
+        kind, what = named
+        return kind(f"{what.format(who=who)}: {details}")
     return PermanentError(f"{who} failed with {code.name}: {details}")

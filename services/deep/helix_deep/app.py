@@ -14,6 +14,8 @@ from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import InvalidInputError
 from helix_shared.health import STARTING, Health, beat
 from helix_shared.metrics import serve_metrics
+from helix_shared.rpc.access.admission import Admission
+from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals
 from helix_shared.telemetry import configure_logging, logger
 
@@ -35,6 +37,7 @@ class App:
 
         Raises:
             TemporaryError: the address cannot be bound.
+            InvalidInputError: a file with credentials cannot be used.
         """
         settings, stopped = self.settings, stop_signals()
         async with AsyncExitStack() as owned:
@@ -43,14 +46,19 @@ class App:
                 endpoint = await owned.enter_async_context(Endpoint.of(settings, self.key))
             else:
                 _log.warning("no language model is configured", setting="HELIX_DEEP_BASE_URL")
-            query = QueryService(settings.query_address, seconds=settings.query_seconds)
+            query = QueryService(
+                settings.query_address,
+                seconds=settings.query_seconds,
+                credentials=settings.query_credentials,
+            )
             owned.push_async_callback(query.close)
-            handlers = DeepHandlers(settings, query, endpoint)
+            handlers = DeepHandlers(settings, query, endpoint, Admission(settings))
             server = GrpcServer(
                 handlers.generic_handler(),
                 service=SERVICE_NAME,
                 listen=settings.listen,
                 grace_seconds=settings.grace_seconds,
+                access=settings,
             )
             port = await server.start()
             server.set_serving()
@@ -69,12 +77,14 @@ def create_app() -> App:
     """Read the settings.
 
     Raises:
-        InvalidInputError: a setting is wrong, or an address has no model.
+        InvalidInputError: a setting is wrong, an address has no model, or other machines would reach the
+            service without authentication.
     """
     settings = DeepSettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
     if settings.base_url and not settings.model:
         raise InvalidInputError("HELIX_DEEP_MODEL", "is missing; name the model at HELIX_DEEP_BASE_URL")
+    require_protection(settings.listen, settings, setting="HELIX_DEEP_LISTEN")
     health = Health()
     serve_metrics(settings.metrics_port, health)
     return App(settings, settings.key(), health)

@@ -24,6 +24,8 @@ from helix_shared.encoders.cross_encoder import CrossEncoder
 from helix_shared.health import STARTING, Health, beat
 from helix_shared.metrics import serve_metrics
 from helix_shared.processes import allow_open_files
+from helix_shared.rpc.access.admission import Admission
+from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals
 from helix_shared.telemetry import configure_logging, logger
 
@@ -49,6 +51,7 @@ class App:
     profiles: Mapping[str, RankingProfile]
     cross_encoders: Mapping[str, CrossEncoder]
     health: Health
+    admission: Admission
 
     async def run(self) -> End:
         """Serve until SIGTERM or SIGINT, or until too many threads are stuck."""
@@ -76,14 +79,15 @@ class App:
             prober=prober,
         )
         ring = AccessRing(self.settings.access_ring if self.settings.access_listen else 0)
-        handlers = RecallHandlers(current, self.profiles, self.settings, ring)
+        handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission)
         server = GrpcServer(
             handlers.generic_handler(),
             service=SERVICE_NAME,
             listen=self.settings.listen,
             grace_seconds=self.settings.grace_seconds,
+            access=self.settings,
         )
-        access_server = AccessServer(ring, self.settings.access_listen) if ring.is_on else None
+        access_server = AccessServer(ring, self.settings, self.admission) if ring.is_on else None
         stopped, loop = stop_signals(), asyncio.get_running_loop()
         beating = asyncio.create_task(beat(self.health))
         failed = asyncio.Event()
@@ -117,20 +121,25 @@ class App:
 
 
 def create_app() -> App:
-    """Read settings and ranking profiles, and load the cross-encoders that profiles name.
+    """Read settings, credentials and ranking profiles, and load the cross-encoders that profiles name.
 
     Raises:
-        InvalidInputError: a setting or a profile is wrong, or names a model that is not installed.
+        InvalidInputError: a setting or a profile is wrong, or names a model that is not installed; or other
+            machines would reach an address without authentication.
     """
     settings = QuerySettings.load()
+    require_protection(settings.listen, settings, setting="HELIX_QUERY_LISTEN")
+    if settings.access_listen:
+        require_protection(settings.access_listen, settings, setting="HELIX_QUERY_ACCESS_LISTEN")
     profiles = load_profiles(settings.profiles_dir)
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    admission = Admission(settings)
     cross_encoders = load_cross_encoders(
         settings.models_dir, profiles, recalls=settings.threads, threads=settings.encoder_threads
     )
     health = Health()
     serve_metrics(settings.metrics_port, health)
-    return App(settings, profiles, cross_encoders, health)
+    return App(settings, profiles, cross_encoders, health, admission)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:

@@ -9,7 +9,8 @@ from typing import Final
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from helix_shared.settings import ServiceSettings, helix_home
+from helix_shared.rpc.access.settings import AccessSettings
+from helix_shared.settings import helix_home
 
 CALLS_PER_CORE: Final = 32
 """At 30 recalls a second and core, the last of so many is answered in half of the deadline."""
@@ -21,7 +22,7 @@ def cores() -> int:
     return min(len(os.sched_getaffinity(0)), 64)
 
 
-class QuerySettings(ServiceSettings):
+class QuerySettings(AccessSettings):
     """All settings of an operator; ranking constants are in ranking profiles."""
 
     model_config = SettingsConfigDict(env_prefix="HELIX_QUERY_", frozen=True, extra="forbid")
@@ -45,9 +46,7 @@ class QuerySettings(ServiceSettings):
         "native library is refused",
     )
     profiles_dir: Path | None = Field(None, description="folder with more ranking profiles (*.toml)")
-    listen: str = Field(
-        "127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port; there is no authentication"
-    )
+    listen: str = Field("127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port of recalls")
     instance: str = Field(
         "", max_length=128, description="name of this instance in GetStatus; `helix up` sets it"
     )
@@ -73,6 +72,18 @@ class QuerySettings(ServiceSettings):
         ge=1,
         le=MAX_CALLS,
         description="calls that run or wait at once; more are refused; default: 32 a core",
+    )
+    tenant_in_flight: int = Field(
+        0,
+        ge=0,
+        le=MAX_CALLS,
+        description="calls of one tenant that run or wait at once; 0: no own limit",
+    )
+    tenant_rate: float = Field(
+        0.0, ge=0, le=100_000, description="recalls a second of one tenant in the long run; 0: no limit"
+    )
+    tenant_burst: int = Field(
+        50, ge=1, le=100_000, description="recalls that a tenant may make at once before the rate holds"
     )
     deadline_seconds: float = Field(2.0, gt=0, le=60, description="maximum duration of a call")
     channel_deadline_seconds: float = Field(

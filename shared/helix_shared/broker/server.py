@@ -6,13 +6,17 @@ acknowledged messages in a power cut.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -39,8 +43,8 @@ def server_binary() -> Path:
     return Path(found)
 
 
-def server_config(*, host: str, port: int, store: Path, name: str = "") -> str:
-    """Text of the configuration; ops/nats.conf is the same for a container."""
+def server_config(*, host: str, port: int, store: Path, name: str = "", access: str = "") -> str:
+    """Text of the configuration; ops/nats.conf is the same for a container. `access`: TLS and users."""
     return "\n".join(
         [
             *([f"server_name: {json.dumps(name)}"] if name else []),
@@ -50,20 +54,29 @@ def server_config(*, host: str, port: int, store: Path, name: str = "") -> str:
             f"  store_dir: {json.dumps(str(store))}",
             "  sync_interval: always",
             "}",
-            "",
+            access,
         ]
     )
 
 
-def server_name_at(url: str, *, timeout_seconds: float = NAME_SECONDS) -> str:
+def server_name_at(
+    url: str, *, tls: ssl.SSLContext | None = None, timeout_seconds: float = NAME_SECONDS
+) -> str:
     """Name of the server at `url`: the field `server_name` of the INFO line that NATS sends first.
+
+    With `tls`, after the handshake.
 
     Raises:
         TemporaryError: no NATS server answers there.
     """
     at = urlsplit(url)
     try:
-        with socket.create_connection((at.hostname, at.port), timeout=timeout_seconds) as connection:
+        with contextlib.ExitStack() as opened:
+            connection = opened.enter_context(
+                socket.create_connection((at.hostname, at.port), timeout=timeout_seconds)
+            )
+            if tls is not None:
+                connection = opened.enter_context(tls.wrap_socket(connection, server_hostname=at.hostname))
             line = connection.makefile("rb").readline(INFO_BYTES)
         word, _, body = line.partition(b" ")
         if word != b"INFO":
@@ -85,11 +98,19 @@ class NatsServer:
     """One server process; a context manager that stops it."""
 
     def __init__(
-        self, folder: Path, *, port: int | None = None, host: str = "127.0.0.1", name: str = ""
+        self,
+        folder: Path,
+        *,
+        port: int | None = None,
+        host: str = "127.0.0.1",
+        name: str = "",
+        access: Callable[[], str] = str,
     ) -> None:
+        """Describe a server; `access` gives TLS and users for the configuration, by default none."""
         self.folder = folder
         self.name = name
         self.host = host
+        self._access = access
         self.port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -111,10 +132,7 @@ class NatsServer:
             TemporaryError: it does not answer in time.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "nats.conf"
-        config.write_text(
-            server_config(host=self.host, port=self.port, store=self.folder / "store", name=self.name)
-        )
+        config = self._write_config()
         log = self.folder / "nats.log"
         self._process = subprocess.Popen(  # noqa: S603  our own binary and our own arguments
             [server_binary(), "-c", config, "-l", log],
@@ -134,6 +152,27 @@ class NatsServer:
             time.sleep(0.02)
         self.stop()
         raise TemporaryError(f"nats-server does not answer on {self.url} after {READY_SECONDS} s")
+
+    def reload(self) -> None:
+        """Let the running server read its configuration again: other users or certificates."""
+        self._write_config()
+        if self._process is not None:
+            self._process.send_signal(signal.SIGHUP)
+
+    def _write_config(self) -> Path:
+        path, draft = self.folder / "nats.conf", self.folder / "nats.conf.new"
+        draft.touch(mode=0o600)
+        draft.write_text(
+            server_config(
+                host=self.host,
+                port=self.port,
+                store=self.folder / "store",
+                name=self.name,
+                access=self._access(),
+            )
+        )
+        draft.replace(path)
+        return path
 
     def stop(self) -> None:
         """Terminate the server; kill it if it does not end in time."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -16,7 +16,10 @@ from grpc_health.v1.health import SERVICE_NAME as HEALTH_NAME
 from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  # the stubs lack aio
 from grpc_reflection.v1alpha import reflection
 
-from helix_shared.errors import TemporaryError
+from helix_shared.rpc.access.listening import bind
+
+if TYPE_CHECKING:
+    from helix_shared.rpc.access.settings import AccessSettings
 
 REQUEST_BYTES: Final = 256 * 1024
 METADATA_BYTES: Final = 8 * 1024
@@ -34,33 +37,42 @@ OPTIONS: Final = (
 
 
 class GrpcServer:
-    """One listening server; `service` is the full name of what `handler` answers, `listen` is host:port."""
+    """One listening server; `service` is the full name of what `handler` answers, `listen` is host:port.
+
+    `access` has the certificate. With authentication there is no reflection: health alone answers everybody.
+    """
 
     def __init__(
-        self, handler: grpc.GenericRpcHandler[Any, Any], *, service: str, listen: str, grace_seconds: float
+        self,
+        handler: grpc.GenericRpcHandler[Any, Any],
+        *,
+        service: str,
+        listen: str,
+        grace_seconds: float,
+        access: AccessSettings | None = None,
     ) -> None:
         self._service = service
         self._listen = listen
+        self._access = access
         self._grace_seconds = grace_seconds
         self._loop = asyncio.get_running_loop()
         self._health = health.HealthServicer()
         self._server = grpc.aio.server(options=OPTIONS)
         self._server.add_generic_rpc_handlers((handler,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        names = (service, HEALTH_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._server)
+        if access is None or not access.modes:
+            names = (service, HEALTH_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, self._server)
 
     async def start(self) -> int:
         """Listen; return the port, which the system chooses if the setting says 0.
 
         Raises:
             TemporaryError: the address cannot be bound.
+            InvalidInputError: the certificate or its key cannot be used.
         """
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
-        try:
-            port = self._server.add_insecure_port(self._listen)
-        except RuntimeError as error:
-            raise TemporaryError(f"cannot listen on {self._listen}: is another server there?") from error
+        port = bind(self._server, self._listen, self._access)
         await self._server.start()
         return port
 

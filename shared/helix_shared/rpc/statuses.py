@@ -12,12 +12,14 @@ import grpc
 from helix_shared.errors import (
     PASSED,
     CorruptArtifactError,
+    DeniedError,
     HelixError,
     InvalidInputError,
     NotFoundError,
     OverdueError,
     OverloadedError,
     TemporaryError,
+    UnauthenticatedError,
 )
 from helix_shared.telemetry import logger
 
@@ -29,6 +31,8 @@ Refused = tuple[grpc.StatusCode, str]
 _STATUS: Final[tuple[tuple[type[BaseException], grpc.StatusCode], ...]] = (
     (InvalidInputError, grpc.StatusCode.INVALID_ARGUMENT),
     (NotFoundError, grpc.StatusCode.NOT_FOUND),
+    (UnauthenticatedError, grpc.StatusCode.UNAUTHENTICATED),
+    (DeniedError, grpc.StatusCode.PERMISSION_DENIED),
     (OverdueError, grpc.StatusCode.DEADLINE_EXCEEDED),
     (OverloadedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (TemporaryError, grpc.StatusCode.UNAVAILABLE),

@@ -79,7 +79,7 @@ async def read_feedback(server: Server, tenant_id: str, *, most: int = sys.maxsi
         TemporaryError: NATS does not answer.
         PermanentError: there is no log.
     """
-    async with connected(server.address, instance=server.instance) as jetstream:
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
         await require_events_stream(jetstream)
         feedback = await _read(jetstream, tenant_id, "feedback")
         erasures = await _read(jetstream, tenant_id, "erase")
@@ -91,7 +91,7 @@ async def read_erased(server: Server, tenant_id: str) -> Erased:
 
     Raises: as `read_feedback`.
     """
-    async with connected(server.address, instance=server.instance) as jetstream:
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
         await require_events_stream(jetstream)
         return Erased.by(await _read(jetstream, tenant_id, "erase"))
 

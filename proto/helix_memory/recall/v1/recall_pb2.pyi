@@ -5,6 +5,9 @@ Recall: a query in, memories out. Read only: no call changes a memory.
 
 Times are UTC. Strings are UTF-8. The server checks all limits: a request that breaks one gets
 INVALID_ARGUMENT with the field and the limit. Fields are only added, never renumbered.
+
+Where the service checks callers, every call has metadata `authorization: Bearer <token>`; without a valid token it
+is UNAUTHENTICATED, with one message for every reason.
 """
 
 from collections import abc as _abc
@@ -213,7 +216,8 @@ Global___Order: _TypeAlias = Order  # noqa: Y015
 
 @_typing.final
 class Scope(_message.Message):
-    """The caller. A memory of a user is visible to that user alone unless it is shared. A memory with an access
+    """The caller. Where the service checks callers, the credential decides: a field that is left out takes its value, and
+    one that names something else is PERMISSION_DENIED, whether that exists or not. A memory of a user is visible to that user alone unless it is shared. A memory with an access
     list is visible to a caller with one of its principals.
     """
 
@@ -223,7 +227,7 @@ class Scope(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     PRINCIPALS_FIELD_NUMBER: _builtins.int
     tenant_id: _builtins.str
-    """Isolation boundary, a token of [A-Za-z0-9_-], 1 to 64 characters. Required."""
+    """Isolation boundary, a token of [A-Za-z0-9_-], 1 to 64 characters. Required, unless the credential has one."""
     user_id: _builtins.str
     """User of the caller, 0 to 256 characters. Empty: only memories that belong to no user."""
     @_builtins.property

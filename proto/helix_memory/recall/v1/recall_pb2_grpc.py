@@ -154,7 +154,8 @@ class RecallServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetStatus(self, request, context):
-        """The loaded generation, its model and its counts.
+        """The loaded generation, its model and its counts. Where the service checks callers, counts and what is about other
+        tenants are for the role admin.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -744,7 +745,8 @@ class AccessServiceServicer:
     """
 
     def StreamAccesses(self, request, context):
-        """The accesses so far, then the new ones as they come. Each goes to one stream only.
+        """The accesses so far, then the new ones as they come. Each goes to one stream only. Where the service checks
+        callers, it is for the role service.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

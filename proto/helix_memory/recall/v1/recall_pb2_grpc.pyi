@@ -5,6 +5,9 @@ Recall: a query in, memories out. Read only: no call changes a memory.
 
 Times are UTC. Strings are UTF-8. The server checks all limits: a request that breaks one gets
 INVALID_ARGUMENT with the field and the limit. Fields are only added, never renumbered.
+
+Where the service checks callers, every call has metadata `authorization: Bearer <token>`; without a valid token it
+is UNAUTHENTICATED, with one message for every reason.
 """
 
 from collections import abc as _abc
@@ -53,7 +56,9 @@ class RecallServiceStub:
     FindIds: _grpc.UnaryUnaryMultiCallable[_recall_pb2.FindIdsRequest, _recall_pb2.FindIdsResponse]
     """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
     GetStatus: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]
-    """The loaded generation, its model and its counts."""
+    """The loaded generation, its model and its counts. Where the service checks callers, counts and what is about other
+    tenants are for the role admin.
+    """
     WhyNot: _grpc.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]
     """Why a memory is not in the answer to a query, and which change brings it in; NOT_FOUND if the scope may
     not see it. It runs the query several times: use it for debugging, not in an agent's loop.
@@ -98,7 +103,9 @@ class RecallServiceAsyncStub(RecallServiceStub):
     FindIds: _aio.UnaryUnaryMultiCallable[_recall_pb2.FindIdsRequest, _recall_pb2.FindIdsResponse]  # type: ignore[assignment]
     """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
     GetStatus: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]  # type: ignore[assignment]
-    """The loaded generation, its model and its counts."""
+    """The loaded generation, its model and its counts. Where the service checks callers, counts and what is about other
+    tenants are for the role admin.
+    """
     WhyNot: _aio.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]  # type: ignore[assignment]
     """Why a memory is not in the answer to a query, and which change brings it in; NOT_FOUND if the scope may
     not see it. It runs the query several times: use it for debugging, not in an agent's loop.
@@ -176,7 +183,9 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _recall_pb2.GetStatusRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.GetStatusResponse, _abc.Awaitable[_recall_pb2.GetStatusResponse]]:
-        """The loaded generation, its model and its counts."""
+        """The loaded generation, its model and its counts. Where the service checks callers, counts and what is about other
+        tenants are for the role admin.
+        """
 
     @_abc_1.abstractmethod
     def WhyNot(
@@ -266,7 +275,9 @@ class AccessServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> AccessServiceAsyncStub: ...
     StreamAccesses: _grpc.UnaryStreamMultiCallable[_recall_pb2.StreamAccessesRequest, _recall_pb2.AccessBatch]
-    """The accesses so far, then the new ones as they come. Each goes to one stream only."""
+    """The accesses so far, then the new ones as they come. Each goes to one stream only. Where the service checks
+    callers, it is for the role service.
+    """
 
 @_typing.type_check_only
 class AccessServiceAsyncStub(AccessServiceStub):
@@ -276,7 +287,9 @@ class AccessServiceAsyncStub(AccessServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     StreamAccesses: _aio.UnaryStreamMultiCallable[_recall_pb2.StreamAccessesRequest, _recall_pb2.AccessBatch]  # type: ignore[assignment]
-    """The accesses so far, then the new ones as they come. Each goes to one stream only."""
+    """The accesses so far, then the new ones as they come. Each goes to one stream only. Where the service checks
+    callers, it is for the role service.
+    """
 
 class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
     """What was served, for the forwarder of the operator (ops/decisions/0040). It listens on an address of its own
@@ -289,6 +302,8 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _recall_pb2.StreamAccessesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_recall_pb2.AccessBatch], _abc.AsyncIterator[_recall_pb2.AccessBatch]]:
-        """The accesses so far, then the new ones as they come. Each goes to one stream only."""
+        """The accesses so far, then the new ones as they come. Each goes to one stream only. Where the service checks
+        callers, it is for the role service.
+        """
 
 def add_AccessServiceServicer_to_server(servicer: AccessServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -17,6 +17,7 @@ from nats.js.errors import NotFoundError
 from helix_cli.output.logs import configure_logs
 from helix_memory import subjects
 from helix_memory.transport import connection
+from helix_memory.transport.credentials import NatsCredentials
 from helix_memory.transport.polling import POLL_SECONDS
 from helix_shared.broker import streams
 from helix_shared.broker.server import server_name_at
@@ -45,27 +46,33 @@ async def async_poll(seconds: float, *, every_seconds: float = POLL_SECONDS) -> 
 
 
 @contextlib.asynccontextmanager
-async def connected(url: str, *, instance: str = "") -> AsyncIterator[JetStreamContext]:
+async def connected(
+    url: str, *, instance: str = "", credentials: NatsCredentials | None = None
+) -> AsyncIterator[JetStreamContext]:
     """JetStream at `url`.
 
     Raises: as `connected_client`.
     """
-    async with connected_client(url, instance=instance) as client:
+    async with connected_client(url, instance=instance, credentials=credentials) as client:
         yield client.jetstream()
 
 
 @contextlib.asynccontextmanager
-async def connected_client(url: str, *, instance: str = "") -> AsyncIterator[Client]:
+async def connected_client(
+    url: str, *, instance: str = "", credentials: NatsCredentials | None = None
+) -> AsyncIterator[Client]:
     """NATS at `url`; with `instance`, only a server of that name.
 
     Raises:
+        UnauthenticatedError: it refuses the user of the credentials.
         OtherInstanceError: a server of another name answers there.
         TemporaryError: it does not answer, at first or later.
     """
     configure_logs()
-    if instance and await asyncio.to_thread(server_name_at, url) != instance:
+    tls = credentials.options().get("tls") if credentials else None
+    if instance and await asyncio.to_thread(server_name_at, url, tls=tls) != instance:
         raise OtherInstanceError(f"NATS at {url}")
-    client = await connection.connect(url, name="helix-cli")
+    client = await connection.connect(url, name="helix-cli", credentials=credentials)
     try:
         yield client
     except (NatsError, TimeoutError) as error:
@@ -87,12 +94,30 @@ async def require_events_stream(jetstream: JetStreamContext, *, wait_seconds: fl
     raise PermanentError(f"stream {subjects.EVENTS_STREAM} does not exist; run `helix provision`")
 
 
+async def require_publishing(
+    jetstream: JetStreamContext, credentials: NatsCredentials | None, *, wait_seconds: float
+) -> None:
+    """As `require_events_stream`, unless the user may not ask: a tenant's may only publish.
+
+    Raises: as `require_events_stream`.
+    """
+    if credentials is None or not credentials.is_of_tenant:
+        await require_events_stream(jetstream, wait_seconds=wait_seconds)
+
+
 async def last_event_sequence(jetstream: JetStreamContext) -> int:
     """Sequence of the newest event; 0 where there is none."""
     return (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
 
 
-def provision(nats_url: str, *, replicas: int = 1, instance: str = "", endpoint: bool = False) -> list[str]:
+def provision(
+    nats_url: str,
+    *,
+    replicas: int = 1,
+    instance: str = "",
+    endpoint: bool = False,
+    credentials: NatsCredentials | None = None,
+) -> list[str]:
     """Create or update the streams, consumers and buckets at `nats_url`; one line for each.
 
     `endpoint`: also those of the worker that asks a language model.
@@ -102,7 +127,7 @@ def provision(nats_url: str, *, replicas: int = 1, instance: str = "", endpoint:
     """
 
     async def work() -> list[str]:
-        async with connected(nats_url, instance=instance) as jetstream:
+        async with connected(nats_url, instance=instance, credentials=credentials) as jetstream:
             return await streams.provision(jetstream, replicas=replicas, endpoint=endpoint)
 
     return run_async(work())

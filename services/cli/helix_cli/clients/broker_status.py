@@ -10,6 +10,7 @@ from nats.js.errors import NotFoundError as NoStreamError
 from helix_cli.clients.broker import connected
 from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_cli.clients.writer_status import WriterStatus, writer_status
+from helix_memory.transport.credentials import NatsCredentials
 from helix_shared.broker import drift, streams
 from helix_shared.errors import HelixError
 
@@ -60,10 +61,10 @@ class BrokerStatus:
         return next((row for row in self.streams if row.name == name), None)
 
 
-async def broker_status(url: str, instance: str) -> BrokerStatus:
+async def broker_status(url: str, instance: str, credentials: NatsCredentials | None = None) -> BrokerStatus:
     """Ask NATS at `url`; its errors end up in `problem`."""
     try:
-        async with connected(url, instance=instance) as jetstream:
+        async with connected(url, instance=instance, credentials=credentials) as jetstream:
             rows = [await _stream(jetstream, str(config.name)) for config in streams.STREAMS]
             consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
             writer = await writer_status(jetstream)

@@ -121,7 +121,7 @@ def show_command(
     server = nats_server(nats, home)
 
     async def work() -> tuple[DeadLetter, bytes]:
-        async with connected(server.address, instance=server.instance) as jetstream:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
             return await letter_at(jetstream, sequence)
 
     letter, raw = run_async(work())
@@ -157,7 +157,9 @@ def redrive_command(
         _confirm(len(letters), "redrive", yes=yes)
 
     async def work() -> list[Redriven]:
-        async with connected_client(server.address, instance=server.instance) as client:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
             return [one async for one in redriving.redrive(client, letters, wait_seconds=wait_seconds)]
 
     _conclude(run_async(work()), as_json=as_json)
@@ -185,7 +187,7 @@ def drop_command(
         _confirm(len(letters), "drop", yes=yes)
 
     async def work() -> list[int]:
-        async with connected(server.address, instance=server.instance) as jetstream:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
             return [one.sequence for one in letters if await redriving.remove(jetstream, one.sequence)]
 
     dropped = run_async(work())
@@ -194,7 +196,7 @@ def drop_command(
 
 def _listed(server: Server, only: Filter, *, limit: int, before: int | None = None) -> list[DeadLetter]:
     async def work() -> list[DeadLetter]:
-        async with connected(server.address, instance=server.instance) as jetstream:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
             return await newest(jetstream, limit=limit, before=before, only=only)
 
     return run_async(work())
@@ -210,7 +212,7 @@ def _chosen(server: Server, sequences: Sequence[int], only: Filter, *, all_lette
         raise InvalidInputError("sequences", "--tenant, --service, --reason and --since go with --all")
 
     async def work() -> list[DeadLetter]:
-        async with connected(server.address, instance=server.instance) as jetstream:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
             return [(await letter_at(jetstream, one))[0] for one in dict.fromkeys(sequences)]
 
     return run_async(work())

@@ -94,7 +94,9 @@ def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Ge
     async def ask() -> list[Finding]:
         found = [one async for one in broker_checks(nats)]
         if any(one.check == "nats" and one.level == "ok" for one in found):
-            async with connected_client(nats.address, instance=nats.instance) as client:
+            async with connected_client(
+                nats.address, instance=nats.instance, credentials=nats.nats
+            ) as client:
                 found += [one async for one in log_checks(client, home.data, known)]
         return found
 

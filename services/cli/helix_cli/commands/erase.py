@@ -139,7 +139,7 @@ def _receipt(
         TemporaryError: the erasure was not carried out in time; it goes on.
     """
     found = None
-    with RecallClient(service.address, instance=service.instance) as client:
+    with RecallClient(service.address, instance=service.instance, credentials=service.calls) as client:
         for _ in poll(seconds):
             try:
                 found = client.erasure(scope, event_id)
@@ -160,7 +160,7 @@ def _verified(before: list[dict[str, Any]], home: Path, tenant: str, broker: Ser
     canaries = Canaries.of_rows(unique)
 
     async def of_streams() -> Counter[str]:
-        async with connected(broker.address, instance=broker.instance) as jetstream:
+        async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
             return await residue_in_streams(jetstream, canaries)
 
     residue: Counter[str] = residue_in_files(home, canaries) + run_async(of_streams())

@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "dlq": Entry("dlq", "List, show, redrive and drop dead letters: messages that were refused."),
     "doctor": Entry("doctor", "Check a home and its servers, explain what is wrong, repair what is safe."),
     "rebuild": Entry("rebuild", "Make all memories again from the log: repairs or upgrades the data folder."),
+    "security": Entry("security", "Make certificates, users of NATS and tokens; renew them."),
     "models": Entry("models", "List, build, import and fetch sentence encoders; change the one in use."),
 }
 

@@ -12,7 +12,7 @@ from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, print_message, printable, stdout
 from helix_cli.output.time_zone import moment, zone_of
-from helix_cli.stack.addresses import query_server
+from helix_cli.stack.addresses import calls_of_environment, query_server
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
@@ -62,7 +62,7 @@ def profile_command(
     """Ask and print."""
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
-    if not tenant:
+    if not tenant and calls_of_environment() is None:
         raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)
@@ -74,7 +74,7 @@ def profile_command(
         min_seq=min_seq,
     )
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         reply = client.profile(request)
     if as_json:
         print_message(reply)

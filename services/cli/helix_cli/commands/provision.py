@@ -47,5 +47,11 @@ def provision_command(
 ) -> None:
     """Create or update everything on NATS."""
     server = nats_server(nats, home)
-    done = provision(server.address, replicas=replicas, instance=server.instance, endpoint=endpoint)
+    done = provision(
+        server.address,
+        replicas=replicas,
+        instance=server.instance,
+        endpoint=endpoint,
+        credentials=server.nats,
+    )
     typer.echo(json.dumps(done) if as_json else "\n".join(done))

@@ -111,14 +111,14 @@ def recall_command(
     requests = [request, *(_with_question(question, request) for question in more_questions or ())]
     server = query_server(query, home)
     request.already_served[:] = whole_ids(request.already_served, request.scope, lambda: server)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         if not query:
             wait_until_served(client, nats_server("", home))
         zone = zone_of(request.time_zone)
         print_table = partial(_print_table, full=full, zone=zone)
         print_reply = print_message if as_json else _print_packed if packed else print_table
         if deep:
-            result = ask_deep(deep_server(deep_address, home).address, requests, seconds=deep_seconds)
+            result = ask_deep(deep_server(deep_address, home), requests, seconds=deep_seconds)
             print_deep(result, None if as_json else print_reply, with_summary=not packed)
             return
         replies = client.recall_many(requests) if more_questions else (client.recall(request),)

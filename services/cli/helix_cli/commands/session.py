@@ -39,7 +39,7 @@ def ls_command(
     zone = zone_of(tz or machine_zone())
     scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         reply = client.sessions(recall_pb2.ListSessionsRequest(scope=scope, page_size=limit, page_token=page))
     if as_json:
         print_message(reply)
@@ -89,7 +89,7 @@ def show_command(
         page_token=page,
     )
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         reply = client.timeline(request)
     if not (reply.memories or reply.next_page_token or page or after or before):
         raise NotFoundError(f"no memory of session {session!r} is visible to this scope; {OWNED}")

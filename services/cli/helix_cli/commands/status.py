@@ -128,7 +128,7 @@ def status_command(
 ) -> None:
     """Show the status."""
     server = nats_server(nats, home, wait=False)
-    broker = run_async(broker_status(server.address, server.instance))
+    broker = run_async(broker_status(server.address, server.instance, server.nats))
     service = query_status(query_server(query, home, wait=False), now=datetime.now(UTC))
     if not (broker.problem or service.problem or broker.writer.has_lease):
         note("no process is the writer at the moment; waiting for one")
@@ -181,7 +181,9 @@ def query_status(server: Server, *, now: datetime) -> QueryStatus:
     """Ask the query service; its errors end up in `problem`."""
     address = server.address
     try:
-        with RecallClient(address, call_seconds=STATUS_SECONDS, instance=server.instance) as client:
+        with RecallClient(
+            address, call_seconds=STATUS_SECONDS, instance=server.instance, credentials=server.calls
+        ) as client:
             reply = client.status()
     except HelixError as error:
         return QueryStatus(address, problem=str(error))
@@ -217,7 +219,7 @@ def _check_deep(data: Path, models: Path, tenant: str, user: str, principals: li
 
 
 async def _next_writer(server: Server) -> WriterStatus:
-    async with connected(server.address, instance=server.instance) as jetstream:
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
         return await wait_for_writer(jetstream)
 
 

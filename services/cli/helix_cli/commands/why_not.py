@@ -46,7 +46,7 @@ def why_not_command(
     """Ask why a memory is missing."""
     server = query_server(query, home)
     [memory_id] = whole_ids([memory_id], request.scope, lambda: server)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         try:
             reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))
         except NotFoundError as error:

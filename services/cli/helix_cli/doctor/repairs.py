@@ -49,7 +49,7 @@ def unlock(home: HomeFolder) -> str:
 
 async def provision(server: Server) -> str:
     """Provision again, with as many replicas as the streams have; returns what was done."""
-    async with connected(server.address, instance=server.instance) as jetstream:
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
         found = {info.config.name: info.config.num_replicas or 1 for info in await jetstream.streams_info()}
         endpoint = streams.ANSWERS.name in found
         done = await streams.provision(jetstream, replicas=max(found.values(), default=1), endpoint=endpoint)
@@ -58,7 +58,7 @@ async def provision(server: Server) -> str:
 
 async def derive(server: Server, missing: Sequence[MissingEvent]) -> str:
     """Store the memories messages of events again, as results of the same events; returns what was done."""
-    async with connected(server.address, instance=server.instance) as jetstream:
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
         publisher = Publisher(jetstream)
         for event in missing:
             await publisher.publish(

@@ -92,7 +92,9 @@ async def log_checks(client: Client, data: Path, known: Generations) -> AsyncIte
 def query_checks(server: Server, known: Generations) -> Finding:
     """Whether the query service answers, and from which generation."""
     try:
-        with RecallClient(server.address, call_seconds=CALL_SECONDS, instance=server.instance) as client:
+        with RecallClient(
+            server.address, call_seconds=CALL_SECONDS, instance=server.instance, credentials=server.calls
+        ) as client:
             served = client.status().generation
     except HelixError as error:
         return Finding(

@@ -98,7 +98,9 @@ async def rebuild(task: Task) -> Made:
         stack.enter_context(owned(workspace))
         encoder = stack.enter_context(Encoder.load(task.folder, lanes=lanes))
         workers = Workers.configured(encoder)
-        async with connected_client(task.nats.address, instance=task.nats.instance) as client:
+        async with connected_client(
+            task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
+        ) as client:
             source = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
             key = {
                 "model": encoder.card.id,

@@ -6,13 +6,16 @@ home. There is no default address: with a wrong home it could reach another inst
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from helix_cli.output.terminal import note
+from helix_cli.security.folder import SecurityFolder
 from helix_cli.stack.home import HomeFolder, RunRecord, is_starting, running_record
+from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 from helix_memory.transport.polling import poll
 from helix_shared.errors import InvalidInputError, TemporaryError
 
@@ -27,6 +30,15 @@ QUERY_VARIABLE: Final = "HELIX_RECALL_ADDRESS"
 DEEP_VARIABLE: Final = "HELIX_RECALL_DEEP_ADDRESS"
 """Not HELIX_DEEP_...: those are settings of the service."""
 
+CALL_VARIABLES: Final = {
+    "token_file": "HELIX_TOKEN_FILE",
+    "ca_file": "HELIX_TLS_CA",
+    "cert_file": "HELIX_TLS_CERT",
+    "key_file": "HELIX_TLS_KEY",
+}
+NATS_VARIABLES: Final = {"credentials_file": "HELIX_NATS_CREDENTIALS", "ca_file": "HELIX_NATS_CA"}
+"""Files with credentials; where none is set, those of the home are used."""
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -34,6 +46,10 @@ class Server:
 
     address: str
     instance: str = ""
+    calls: CallCredentials | None = None
+    """How it is called, if it is a gRPC service; None: in the clear and without a token."""
+    nats: NatsCredentials | None = None
+    """The user, if it is NATS; None: without one."""
 
 
 def nats_server(option: str, home: Path, *, wait: bool = True) -> Server:
@@ -74,9 +90,40 @@ def deep_server(option: str, home: Path) -> Server:
 
 def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wait: bool) -> Server:
     if option:
-        return Server(option)
+        return Server(option, calls=calls_of_environment(), nats=nats_of_environment())
     record = _wait_for_record(home, wait_seconds=START_SECONDS if wait else 0.0)
-    return Server(address(record), record.instance)
+    folder = SecurityFolder.of(home) if record.is_secured else None
+    return Server(
+        address(record),
+        record.instance,
+        calls_of_environment() or (folder.call_credentials() if folder else None),
+        nats_of_environment() or (folder.nats_credentials() if folder else None),
+    )
+
+
+def calls_of_environment() -> CallCredentials | None:
+    """How gRPC services are called, by the variables of `CALL_VARIABLES`; None: none is set."""
+    given = _files(CALL_VARIABLES)
+    if not given:
+        return None
+    return CallCredentials(
+        token_file=given.get("token_file"),
+        ca_file=given.get("ca_file"),
+        cert_file=given.get("cert_file"),
+        key_file=given.get("key_file"),
+    )
+
+
+def nats_of_environment() -> NatsCredentials | None:
+    """The user of NATS, by the variables of `NATS_VARIABLES`; None: none is set."""
+    given = _files(NATS_VARIABLES)
+    return NatsCredentials(**given) if given else None
+
+
+def _files(variables: Mapping[str, str]) -> dict[str, Path]:
+    """The files that variables of the environment name, by the field that each is for."""
+    named = ((field, os.environ.get(name)) for field, name in variables.items())
+    return {field: Path(value).expanduser() for field, value in named if value}
 
 
 def _wait_for_record(home: Path, *, wait_seconds: float) -> RunRecord:

@@ -69,7 +69,7 @@ class ServiceChild:
         self.name = name
         self.log = log
         self._command = [sys.executable, "-m", module]
-        self._environment = dict(environment)
+        self.environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -96,11 +96,11 @@ class ServiceChild:
     def _with_port(self) -> dict[str, str]:
         """The environment with a port for the health; a free one may be taken at the next start."""
         if not self._port_variable:
-            return self._environment
-        port = self._environment.get(self._port_variable, "0")
+            return self.environment
+        port = self.environment.get(self._port_variable, "0")
         port = str(free_port()) if port in {"", "0"} else port
         self.health_url = f"http://127.0.0.1:{port}/healthz"
-        return self._environment | {self._port_variable: port}
+        return self.environment | {self._port_variable: port}
 
     def ended(self) -> int | None:
         """Exit code, or None while it runs."""
@@ -125,6 +125,10 @@ class NatsChild:
 
     def __init__(self, server: NatsServer) -> None:
         self._server = server
+
+    def reload(self) -> None:
+        """Let the running server read its users again."""
+        self._server.reload()
 
     @property
     def log(self) -> Path:

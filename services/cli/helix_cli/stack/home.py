@@ -89,6 +89,8 @@ class RunRecord:
     """Where the deep service listens; empty: there is none."""
     is_held: bool = False
     """Whether the processes that embed and write are stopped for a command (`hold`)."""
+    is_secured: bool = False
+    """Whether this run uses the security folder of the home."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Variables with which memories are made (`settings_in_use`)."""
 
@@ -113,6 +115,7 @@ def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:
             {str(name): str(time) for name, time in fields.get("start_times", {}).items()},
             str(fields.get("deep_address", "")),
             fields.get("is_held") is True,
+            fields.get("is_secured") is True,
             {str(name): str(value) for name, value in fields.get("settings", {}).items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

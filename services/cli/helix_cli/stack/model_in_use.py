@@ -6,10 +6,13 @@ A writer refuses vectors of another model, so a better model that is only instal
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from helix_cli.model_build.default_model import ensure_default_model
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest, ModelIdentity
+from helix_shared.encoders.model import ModelCard, read_card
 from helix_shared.encoders.store import choose_model, default_model, folder_with_checksum
 from helix_shared.errors import NotFoundError
 
@@ -42,3 +45,19 @@ def follow_generation(data: Path, models: Path) -> str:
         pass
     choose_model(models, folder.name)
     return folder.name
+
+
+def ready_model(data: Path, models: Path, *, say: Callable[[str], None]) -> ModelCard:
+    """The model that memories are embedded with; it is built or completed if it has to be.
+
+    Raises:
+        PermanentError: there is none, and none can be built.
+    """
+    if followed := follow_generation(data, models):
+        say(f"the data folder has vectors of {followed}: memories are embedded with it")
+    try:
+        if not read_card(default_model(models)).makes_codes:
+            say("the model is of an older release: completing it")
+    except NotFoundError:
+        say("there is no model yet: building one")
+    return read_card(ensure_default_model(models))

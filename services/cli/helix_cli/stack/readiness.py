@@ -11,6 +11,7 @@ from nats.js import JetStreamContext
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.deep_client import is_listening
 from helix_cli.clients.writer_status import writer_status
+from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import DurableConsumer
 from helix_shared.errors import HelixError
@@ -25,16 +26,18 @@ def missing(
     data: Path,
     consumers: Sequence[DurableConsumer],
     deep_address: str = "",
+    nats: NatsCredentials | None = None,
+    calls: CallCredentials | None = None,
 ) -> str:
     """The part that is not ready yet, for people; empty when every part is ready."""
     try:
-        if reason := run_async(_not_consuming(nats_url, consumers)):
+        if reason := run_async(_not_consuming(nats_url, consumers, nats)):
             return reason
-        with RecallClient(query_address, call_seconds=CALL_SECONDS) as client:
+        with RecallClient(query_address, call_seconds=CALL_SECONDS, credentials=calls) as client:
             served = client.status().generation
         if served < _published(data):
             return f"query serves generation {served}"
-        if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS):
+        if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS, credentials=calls):
             return f"the deep service does not listen at {deep_address}"
     except HelixError as error:
         return str(error)
@@ -49,9 +52,11 @@ def _published(data: Path) -> int:
         return 0
 
 
-async def _not_consuming(nats_url: str, consumers: Sequence[DurableConsumer]) -> str:
+async def _not_consuming(
+    nats_url: str, consumers: Sequence[DurableConsumer], credentials: NatsCredentials | None
+) -> str:
     """Why messages are not consumed: the writer is blocked, or no process fetches for a consumer."""
-    async with connected(nats_url) as jetstream:
+    async with connected(nats_url, credentials=credentials) as jetstream:
         if problem := (await writer_status(jetstream)).problem:
             return f"the writer is blocked: {problem}"
         idle = [c.name for c in consumers if not await _is_fetched(jetstream, c)]

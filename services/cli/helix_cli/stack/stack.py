@@ -17,13 +17,13 @@ import contextlib
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
 from helix_cli.clients.broker import provision
-from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.stack.addresses import USUAL_DEEP_PORT, USUAL_NATS_PORT, USUAL_QUERY_PORT
-from helix_cli.stack.children import Child, NatsChild, ServiceChild, child_environment
+from helix_cli.stack.children import Child, ServiceChild, child_environment
 from helix_cli.stack.hold import HELD_SERVICES, Holding
 from helix_cli.stack.home import (
     HomeFolder,
@@ -35,9 +35,10 @@ from helix_cli.stack.home import (
     write_record,
 )
 from helix_cli.stack.liveness import SILENT_SECONDS, Liveness
-from helix_cli.stack.model_in_use import follow_generation
+from helix_cli.stack.model_in_use import ready_model
 from helix_cli.stack.ports import choose_port, metrics_ports
 from helix_cli.stack.readiness import missing
+from helix_cli.stack.secured import Secured
 from helix_cli.stack.services import (
     DEEP,
     EXTRACT,
@@ -53,10 +54,8 @@ from helix_cli.stack.settings_in_use import making_settings
 from helix_cli.stack.supervisor import Say, Supervisor, drain
 from helix_memory.transport.polling import poll
 from helix_shared.broker import streams
-from helix_shared.broker.server import NatsServer, free_port
-from helix_shared.encoders.model import read_card
-from helix_shared.encoders.store import default_model
-from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
+from helix_shared.broker.server import free_port
+from helix_shared.errors import InvalidInputError, TemporaryError
 
 NATS: Final = "nats"
 READY_SECONDS: Final = 120.0
@@ -110,6 +109,7 @@ class Stack:
         )
         self._nats_port = self._query_port = self._access_port = self._deep_port = 0
         self._instance = ""
+        self.secured = Secured(self.home, say=say)
         self._metrics: Mapping[str, int] = {}
 
     @property
@@ -159,8 +159,9 @@ class Stack:
                 usual = None if query_port is None else 0
                 self._deep_port = choose_port(usual, usual=USUAL_DEEP_PORT, option=DEEP)
             self._metrics = metrics_ports(self._copies, child_environment(self._environment))
-            self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port, name=self._instance)))
-            provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]))
+            self.secured.start()
+            self._run(self.secured.nats_child(port=self._nats_port, name=self._instance))
+            self._provision()
             for service in SERVICES:
                 for number in range(1, self._copies[service.name] + 1):
                     self._run(self._service_child(service, number))
@@ -239,7 +240,8 @@ class Stack:
         variable, port = f"HELIX_{service.name.upper()}_METRICS_PORT", self._metrics.get(name)
         metrics = {variable: str(port)} if port else {}
         own = settings | {"HELIX_HOME": str(self.home.root)}
-        environment = child_environment(own | self._environment | metrics)
+        secured = self.secured.settings(service.name, child_environment(self._environment))
+        environment = child_environment(own | secured | self._environment | metrics)
         for secret in SECRETS:
             if not secret.startswith(f"HELIX_{service.name.upper()}_"):
                 environment.pop(secret, None)
@@ -248,16 +250,12 @@ class Stack:
 
     def _look(self) -> None:
         self._holding.look()
+        if not self._holding.is_on:
+            services = [child for child in self._children if _role(child) != NATS]
+            self.secured.look(restart=partial(self._supervisor.restart, services))
 
     def _ready_model(self) -> None:
-        if followed := follow_generation(self.home.data, self.models):
-            self._say(f"the data folder has vectors of {followed}: memories are embedded with it")
-        try:
-            if not read_card(default_model(self.models)).makes_codes:
-                self._say("the model is of an older release: completing it")
-        except NotFoundError:
-            self._say("there is no model yet: building one")
-        card = read_card(ensure_default_model(self.models))
+        card = ready_model(self.home.data, self.models, say=self._say)
         self.model = f"{card.name} ({card.dimensions} dimensions, {card.checksum[:12]})"
 
     def _ready_again(self) -> None:
@@ -265,13 +263,18 @@ class Stack:
             self._ready_model()
         finally:
             # the command may have ended between the removal of a consumer and its creation
-            provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]))
+            self._provision()
+
+    def _provision(self) -> None:
+        provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]), credentials=self.secured.nats)
 
     def _missing(self) -> str:
         return missing(
             query_address=self.query_address,
             deep_address=self.deep_address,
             nats_url=self.nats_url,
+            nats=self.secured.nats,
+            calls=self.secured.calls,
             data=self.home.data,
             consumers=[
                 consumer
@@ -291,6 +294,7 @@ class Stack:
             start_times=start_times,
             deep_address=self.deep_address,
             is_held=self._holding.is_on,
+            is_secured=self.secured.is_on,
             settings=making_settings(child_environment(self._environment)),
         )
         write_record(self.home, record)

@@ -91,6 +91,11 @@ class Supervisor:
                 watched.is_held, watched.failures = False, 0
                 self._restart(watched)
 
+    def restart(self, children: Sequence[Child]) -> None:
+        """End children and start them again at once; only for `look`."""
+        self.hold(children)
+        self.resume()
+
     def release(self) -> None:
         """Stop watching; after this returns, no child is restarted."""
         self._released.set()

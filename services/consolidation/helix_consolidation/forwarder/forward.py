@@ -58,11 +58,13 @@ class Forwarder:
     async def read(self) -> None:
         """Count what the query service streams; connect again whenever the stream ends."""
         reported = ""
+        credentials = self._settings.call_credentials
         while True:
             try:
-                async with grpc.aio.insecure_channel(self._settings.access_address) as channel:
+                async with credentials.aio_channel(self._settings.access_address) as channel:
                     stub = recall_pb2_grpc.AccessServiceStub(channel)
-                    async for batch in stub.StreamAccesses(recall_pb2.StreamAccessesRequest()):
+                    request = recall_pb2.StreamAccessesRequest()
+                    async for batch in stub.StreamAccesses(request, metadata=credentials.metadata()):
                         reported = ""
                         await self.add(batch)
             except grpc.aio.AioRpcError as error:

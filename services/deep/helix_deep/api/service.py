@@ -18,6 +18,8 @@ from helix_deep.questions.limits import Budget, DailyTokens
 from helix_deep.questions.model import NOT_ALLOWED, NOT_CONFIGURED, Model
 from helix_memory.deep.v1 import deep_pb2
 from helix_shared.errors import OverloadedError
+from helix_shared.rpc.access.admission import Admission
+from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import guarded_stream, tolerant
 
 if TYPE_CHECKING:
@@ -35,7 +37,14 @@ CALLS = Gauge("helix_deep_calls", "Deep recalls that run")
 class DeepHandlers:
     """DeepRecallService; used from one event loop. Without an `endpoint` every result is the plain recall."""
 
-    def __init__(self, settings: DeepSettings, query: QueryService, endpoint: Endpoint | None) -> None:
+    def __init__(
+        self,
+        settings: DeepSettings,
+        query: QueryService,
+        endpoint: Endpoint | None,
+        admission: Admission | None = None,
+    ) -> None:
+        self._admission = Admission(settings) if admission is None else admission
         self._settings = settings
         self._query = query
         self._endpoint = endpoint
@@ -44,8 +53,9 @@ class DeepHandlers:
 
     def generic_handler(self) -> grpc.GenericRpcHandler[Any, Any]:
         """The handler, with the guard around it and a deserializer that never fails."""
+        call = self._admission.checked_stream(self.deep_recall, deep_pb2.DeepRecallRequest, RECALL)
         handler = grpc.unary_stream_rpc_method_handler(
-            guarded_stream(self.deep_recall),
+            guarded_stream(call),
             request_deserializer=tolerant(deep_pb2.DeepRecallRequest.FromString),
             response_serializer=lambda reply: reply.SerializeToString(),
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
 
 if TYPE_CHECKING:
@@ -20,15 +21,18 @@ Metadata = Sequence[tuple[str, str]]
 class QueryService:
     """A connection for all calls of a process; used from one event loop, closed by its owner."""
 
-    def __init__(self, address: str, *, seconds: float) -> None:
+    def __init__(self, address: str, *, seconds: float, credentials: CallCredentials | None = None) -> None:
         """Connect at the first call; none waits longer than `seconds`, or than until the moment it is given.
 
-        Moments are of the monotonic clock.
+        Moments are of the monotonic clock. `credentials` are of the channel; a call has its caller's token.
+
+        Raises:
+            InvalidInputError: a file of the credentials cannot be used.
         """
         self._who = f"the query service at {address}"
         self._seconds = seconds
         options = [("grpc.max_receive_message_length", REPLY_BYTES)]
-        self._channel = grpc.aio.insecure_channel(address, options=options)
+        self._channel = (credentials or CallCredentials()).aio_channel(address, options)
         self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
 
     async def close(self) -> None:

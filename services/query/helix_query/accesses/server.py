@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.errors import TemporaryError
+from helix_shared.rpc.access.credential import SERVICE
+from helix_shared.rpc.access.listening import bind
+from helix_shared.rpc.guard import guarded_stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from helix_query.accesses.ring import AccessRing, ServedMemories
+    from helix_query.settings import QuerySettings
+    from helix_shared.rpc.access.admission import Admission
 
 ACCESS_SERVICE: Final = recall_pb2.DESCRIPTOR.services_by_name["AccessService"].full_name
 BATCH_ACCESSES: Final = 256
@@ -25,14 +29,15 @@ OPTIONS: Final = (("grpc.so_reuseport", 0),)
 
 
 class AccessServer:
-    """A server that streams the accesses of one ring."""
+    """A server that streams the accesses of one ring, to callers with the role of a service."""
 
-    def __init__(self, ring: AccessRing, listen: str) -> None:
+    def __init__(self, ring: AccessRing, settings: QuerySettings, admission: Admission) -> None:
         self._ring = ring
-        self._listen = listen
+        self._settings = settings
         self._server = grpc.aio.server(options=OPTIONS)
+        stream = admission.checked_stream(self._stream, recall_pb2.StreamAccessesRequest, SERVICE)
         handler = grpc.unary_stream_rpc_method_handler(
-            self._stream,
+            guarded_stream(stream),
             request_deserializer=recall_pb2.StreamAccessesRequest.FromString,
             response_serializer=lambda batch: batch.SerializeToString(),
         )
@@ -45,12 +50,9 @@ class AccessServer:
         Raises:
             TemporaryError: the address cannot be bound.
         """
-        try:
-            port = self._server.add_insecure_port(self._listen)
-        except RuntimeError as error:
-            raise TemporaryError(f"cannot listen on {self._listen}: is another server there?") from error
+        port = bind(self._server, self._settings.access_listen, self._settings)
         await self._server.start()
-        return 0 if self._listen.startswith("unix:") else port
+        return port
 
     async def stop(self) -> None:
         """End the streams; what is still in the ring is lost."""

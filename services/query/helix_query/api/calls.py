@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from helix_query.scheduling.deadline import PASSED_IN_QUEUE, left
 from helix_query.scheduling.fair_executor import FairExecutor
+from helix_query.scheduling.tenant_limits import TenantLimits
 from helix_shared.errors import PASSED, OverdueError
 
 if TYPE_CHECKING:
@@ -34,10 +35,16 @@ class Calls:
     """
 
     def __init__(
-        self, current: SnapshotSource, executor: FairExecutor, *, channel_deadline_seconds: float
+        self,
+        current: SnapshotSource,
+        executor: FairExecutor,
+        limits: TenantLimits,
+        *,
+        channel_deadline_seconds: float,
     ) -> None:
         self._current = current
         self._executor = executor
+        self._limits = limits
         self._channel_deadline_seconds = channel_deadline_seconds
 
     async def one(self, rpc: str, tenant: str, work: OnSnapshot[T], until: float, *, wanted: int = 0) -> T:
@@ -66,8 +73,21 @@ class Calls:
         Waits for that event until only answering time is left. `works` takes the seconds waited.
 
         Raises:
-            OverloadedError: there are too few places and no call to drop.
+            OverloadedError: there are too few places and no call to drop, or the tenant reached a limit.
         """
+        with self._limits.admitted(tenant, count):
+            return await self._several(rpc, tenant, works, until, count=count, wanted=wanted)
+
+    async def _several(
+        self,
+        rpc: str,
+        tenant: str,
+        works: Callable[[float], Sequence[OnSnapshot[T]]],
+        until: float,
+        *,
+        count: int,
+        wanted: int,
+    ) -> tuple[int, list[T | BaseException]]:
         progress = self._current.progress
         if progress.has_reached(wanted):
             generation, futures = self._submit(rpc, tenant, works(0.0), until)

@@ -36,6 +36,10 @@ _PLAIN = (
     "flags", "facets",
 )  # fmt: skip
 _TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+_OF_EVERY_TENANT = (
+    "generation", "applied_sequence", "derived_sequence", "published_at", "model", "model_checksum",
+    "instance",
+)  # fmt: skip
 _USE_TIMES = ("last_accessed_at", "decayed_at")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -87,6 +91,14 @@ def context_message(packed: Packed) -> recall_pb2.PackedContext:
         tokens=packed.tokens,
         surrounding_ids=packed.surrounding_ids,
     )
+
+
+def without_other_tenants(status: recall_pb2.GetStatusResponse) -> recall_pb2.GetStatusResponse:
+    """What a caller of one tenant may know of the status: the position of the generation, and no counts."""
+    for field, _ in status.ListFields():
+        if field.name not in _OF_EVERY_TENANT:
+            status.ClearField(field.name)
+    return status
 
 
 def batch_response(

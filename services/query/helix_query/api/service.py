@@ -41,6 +41,7 @@ from helix_query.api.responses import (
     describe_learned_adapters,
     recall_response,
     status_response,
+    without_other_tenants,
 )
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
@@ -50,9 +51,13 @@ from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
+from helix_query.scheduling.deadline import deadline_of
 from helix_query.scheduling.fair_executor import FairExecutor
+from helix_query.scheduling.tenant_limits import TenantLimits
 from helix_shared.errors import TemporaryError
 from helix_shared.metrics import RECALL_SECONDS
+from helix_shared.rpc.access.admission import Admission
+from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import Call, guarded, tolerant
 from helix_shared.rpc.statuses import refused_of
 
@@ -77,7 +82,9 @@ class RecallHandlers:
         profiles: Mapping[str, RankingProfile],
         settings: QuerySettings,
         accesses: AccessRing | None = None,
+        admission: Admission | None = None,
     ) -> None:
+        self._admission = Admission(settings) if admission is None else admission
         self._accesses = AccessRing(0) if accesses is None else accesses
         self._current = current
         self._profiles = profiles
@@ -91,7 +98,12 @@ class RecallHandlers:
             stuck_seconds=settings.stuck_seconds,
         )
         self._calls = Calls(
-            current, self._executor, channel_deadline_seconds=settings.channel_deadline_seconds
+            current,
+            self._executor,
+            TenantLimits(
+                in_flight=settings.tenant_in_flight, rate=settings.tenant_rate, burst=settings.tenant_burst
+            ),
+            channel_deadline_seconds=settings.channel_deadline_seconds,
         )
 
     @property
@@ -108,7 +120,10 @@ class RecallHandlers:
         self._executor.close()
 
     def generic_handler(self) -> grpc.GenericRpcHandler[Any, Any]:
-        """All handlers, each with the guard around it and a deserializer that never fails."""
+        """All handlers, each behind guard and admission and with a deserializer that never fails.
+
+        GetStatus takes any role: a program that only writes waits with it.
+        """
         calls: dict[str, tuple[Call, Any]] = {
             "Recall": (self.recall, recall_pb2.RecallRequest),
             "BatchRecall": (self.batch_recall, recall_pb2.BatchRecallRequest),
@@ -124,7 +139,7 @@ class RecallHandlers:
         calls |= {name: (partial(self._listed, name), request) for name, (request, _, _) in LISTINGS.items()}
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
-                guarded(call),
+                guarded(self._admission.checked(call, request, None if name == "GetStatus" else RECALL)),
                 request_deserializer=tolerant(request.FromString),
                 response_serializer=lambda reply: reply.SerializeToString(),
             )
@@ -248,7 +263,7 @@ class RecallHandlers:
         used = profiles_by_cross_encoder(self._profiles)
         describe_cross_encoders(reply, self._current.cross_encoders, used)
         self._accesses.describe(reply)
-        return reply
+        return reply if self._admission.sees_all_tenants() else without_other_tenants(reply)
 
     async def _listed(self, rpc: str, request: Any, context: Any) -> Any:
         """A page of a list."""
@@ -297,5 +312,4 @@ class RecallHandlers:
 
     def _until(self, context: Any) -> float:
         """The earlier of the caller's deadline and ours, a moment of the monotonic clock."""
-        remaining, limit = context.time_remaining(), self._settings.deadline_seconds
-        return time.monotonic() + (limit if remaining is None else min(limit, max(remaining, 0.0)))
+        return deadline_of(context.time_remaining(), limit=self._settings.deadline_seconds)

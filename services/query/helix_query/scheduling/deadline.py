@@ -10,6 +10,11 @@ from helix_shared.errors import PASSED, OverdueError
 PASSED_IN_QUEUE: Final = f"{PASSED}; the call was still queued"
 
 
+def deadline_of(remaining: float | None, *, limit: float) -> float:
+    """The earlier of a caller's deadline, in `remaining` seconds, and one in `limit` seconds."""
+    return time.monotonic() + (limit if remaining is None else min(limit, max(remaining, 0.0)))
+
+
 def left(until: float, *, most: float | None = None) -> float:
     """Seconds until the deadline, at least 0 and at most `most`."""
     seconds = until - time.monotonic()

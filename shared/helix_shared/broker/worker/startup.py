@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
@@ -18,7 +19,10 @@ from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
+    from nats.aio.client import Client
     from nats.js.api import ConsumerInfo
+
+    from helix_memory.transport.credentials import NatsCredentials
 
 START_SECONDS: Final = 30.0
 """How long a starting worker waits."""
@@ -37,16 +41,23 @@ class RequiredConsumer:
     """Subject that it must filter for; empty: any."""
 
 
-async def wait_for_consumers(url: str, consumers: Sequence[RequiredConsumer], *, service: str) -> None:
+async def wait_for_consumers(
+    url: str,
+    consumers: Sequence[RequiredConsumer],
+    *,
+    service: str,
+    credentials: NatsCredentials | None = None,
+) -> None:
     """Wait until NATS answers and every consumer exists; logs each reason for waiting once.
 
     Raises:
         TemporaryError: not ready after `START_SECONDS`.
-        PermanentError: a consumer has the right name but another filter.
+        PermanentError: a consumer has the right name but another filter, or NATS refuses the user.
     """
+    connecting = partial(connection.connect, url, name=f"helix-{service}-start", credentials=credentials)
     deadline = asyncio.get_running_loop().time() + START_SECONDS
     reported = ""
-    while (missing := await _missing(url, consumers, service=service)) is not None:
+    while (missing := await _missing(url, consumers, connecting)) is not None:
         if asyncio.get_running_loop().time() > deadline:
             raise missing
         if (reason := str(missing)) != reported:
@@ -55,9 +66,11 @@ async def wait_for_consumers(url: str, consumers: Sequence[RequiredConsumer], *,
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _missing(url: str, consumers: Sequence[RequiredConsumer], *, service: str) -> TemporaryError | None:
+async def _missing(
+    url: str, consumers: Sequence[RequiredConsumer], connecting: Callable[[], Awaitable[Client]]
+) -> TemporaryError | None:
     try:
-        client = await connection.connect(url, name=f"helix-{service}-start")
+        client = await connecting()
     except TemporaryError as error:
         return error
     try:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from faststream import FastStream
 from faststream.nats import NatsBroker
+from faststream.nats.security import NatsSecurity, NatsUserPassword
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
@@ -106,8 +107,20 @@ class Worker(FastStream):
 
 
 def create_broker(settings: BrokerSettings, *, service: str) -> NatsBroker:
-    """A broker that reconnects without limit."""
+    """A broker that reconnects without limit, with the user of the settings.
+
+    Raises:
+        InvalidInputError: the file of the user, or of the CA, cannot be used.
+    """
     options = connection.connection_options(name=f"helix-{service}")
+    own = settings.nats_credentials.options()
+    if "user" in own:
+        options["inbox_prefix"] = own["inbox_prefix"]
+        options["security"] = NatsUserPassword(
+            own["user"], own["password"], ssl_context=own.get("tls"), tls_handshake_first="tls" in own
+        )
+    elif "tls" in own:
+        options["security"] = NatsSecurity(ssl_context=own["tls"], tls_handshake_first=True)
     return NatsBroker(settings.nats_url, **options, graceful_timeout=DRAIN_SECONDS, logger=None)
 
 
@@ -204,7 +217,9 @@ def create_worker(
 
     async def wait_ready() -> None:
         serve_metrics(settings.metrics_port, health)
-        await wait_for_consumers(settings.nats_url, required, service=service)
+        await wait_for_consumers(
+            settings.nats_url, required, service=service, credentials=settings.nats_credentials
+        )
 
     async def start() -> None:
         readers.extend(asyncio.create_task(_read(worker, durable, stop)) for durable in durables)

@@ -10,6 +10,8 @@ import grpc
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_query.accesses.ring import AccessRing
 from helix_query.accesses.server import AccessServer
+from helix_query.settings import QuerySettings
+from helix_shared.rpc.access.admission import Admission
 
 
 def query(**fields: Any) -> Any:
@@ -75,7 +77,8 @@ def test_a_stream_gets_what_waits_and_what_comes_and_ends_with_the_server() -> N
 
     async def streamed() -> None:
         ring = AccessRing(10)
-        server = AccessServer(ring, "127.0.0.1:0")
+        settings = QuerySettings(access_listen="127.0.0.1:0")
+        server = AccessServer(ring, settings, Admission(settings))
         port = await server.start()
         ring.record_recall(query(), reply("a"))
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:

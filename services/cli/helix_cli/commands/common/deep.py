@@ -11,6 +11,7 @@ from helix_shared.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from helix_cli.stack.addresses import Server
     from helix_memory.recall.v1 import recall_pb2
 
 _TOLD = {
@@ -21,7 +22,7 @@ _TOLD = {
 
 
 def ask_deep(
-    address: str, requests: list[recall_pb2.RecallRequest], *, seconds: float | None
+    server: Server, requests: list[recall_pb2.RecallRequest], *, seconds: float | None
 ) -> deep_pb2.DeepRecallResult:
     """The result for the one question; writes a line to standard error as each stage ends.
 
@@ -34,7 +35,7 @@ def ask_deep(
     if len(requests) > 1:
         raise InvalidInputError("--deep", "takes one question")
     request = deep_pb2.DeepRecallRequest(recall=requests[0], seconds=seconds)
-    return deep_recall(address, request, _note)
+    return deep_recall(server.address, request, _note, credentials=server.calls)
 
 
 def print_deep(

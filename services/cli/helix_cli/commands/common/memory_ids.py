@@ -44,7 +44,7 @@ def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[]
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
     found = server()
-    with RecallClient(found.address, instance=found.instance) as client:
+    with RecallClient(found.address, instance=found.instance, credentials=found.calls) as client:
         try:
             return [client.whole_id(scope, one) if is_short(one) else one.lower() for one in given]
         except NotFoundError as error:

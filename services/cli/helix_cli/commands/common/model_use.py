@@ -11,7 +11,7 @@ from helix_cli.clients.broker import run_async
 from helix_cli.output.terminal import note
 from helix_cli.rebuilding.rebuild import Task, rebuild
 from helix_cli.rebuilding.workspace import discard, workspace_of
-from helix_cli.stack.addresses import nats_server, query_server
+from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.hold import held
 from helix_cli.stack.home import running_record
 from helix_cli.stack.model_in_use import model_of
@@ -71,21 +71,21 @@ def use_model(
     if made is None:
         typer.echo(f"{name} is used from now on; there are no memories yet")
         return
-    wait_served(query_server(query, home.root, wait=False).address, made)
+    wait_served(query_server(query, home.root, wait=False), made)
     typer.echo(
         f"{name} is in use: {made.counts.recallable:,} memories, generation {made.generation}; "
         "`helix models list` tells what was fitted for another model"
     )
 
 
-def wait_served(address: str, made: Manifest) -> None:
+def wait_served(server: Server, made: Manifest) -> None:
     """Return when the query service answers from the generation `made`, or a later one.
 
     Raises:
         TemporaryError: it does not in `SERVED_SECONDS`.
     """
     served = 0
-    with RecallClient(address, call_seconds=2.0) as client:
+    with RecallClient(server.address, call_seconds=2.0, credentials=server.calls) as client:
         for _ in poll(SERVED_SECONDS):
             try:
                 served = client.status().generation

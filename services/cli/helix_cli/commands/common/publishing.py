@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import typer
 
-from helix_cli.clients.broker import connected, connected_client, require_events_stream, run_async
+from helix_cli.clients.broker import connected, connected_client, require_publishing, run_async
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally
 from helix_cli.output.exit_codes import FAILED_EXIT
@@ -60,12 +60,16 @@ def publish_items(
     started = time.monotonic()
 
     async def work() -> None:
-        async with connected_client(server.address, instance=server.instance) as client:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
             jetstream = client.jetstream()
-            await require_events_stream(jetstream, wait_seconds=PROVISION_SECONDS if server.instance else 0.0)
-            if tracked:
+            await require_publishing(
+                jetstream, server.nats, wait_seconds=PROVISION_SECONDS if server.instance else 0.0
+            )
+            if tracked and not (server.nats and server.nats.is_of_tenant):
                 tally.letters_before = await dead_letters.last_sequence(jetstream)
-            publisher = Publisher(jetstream)
+            publisher = Publisher(jetstream, only_tenant=server.nats.tenant if server.nats else "")
             publish_batch = functools.partial(publisher.publish_together, client)
             with progress() as bar:
                 task = bar.add_task("publishing", total=total)
@@ -179,8 +183,11 @@ def _refused(tally: Tally, server: Server) -> list[Refusal]:
     after = max(0, tally.letters_before - earlier)
 
     async def work() -> list[Refusal]:
-        async with connected(server.address, instance=server.instance) as jetstream:
-            letters = await dead_letters.refusals_of(jetstream, places.keys(), after=after)
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+            if server.nats and server.nats.is_of_tenant:
+                letters = await dead_letters.own_refusals(jetstream, server.nats.tenant, places.keys())
+            else:
+                letters = await dead_letters.refusals_of(jetstream, places.keys(), after=after)
         return [Refusal(places[sequence], *letters[sequence].broken_rule) for sequence in sorted(letters)]
 
     return run_async(work())
@@ -194,7 +201,10 @@ def wait_for(sequence: int, server: Server, wait_seconds: float) -> int:
     """
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
-    with RecallClient(server.address, instance=server.instance) as client, progress() as bar:
+    with (
+        RecallClient(server.address, instance=server.instance, credentials=server.calls) as client,
+        progress() as bar,
+    ):
         task = bar.add_task("becoming recallable", total=sequence)
         reached = client.wait_until_applied(
             sequence, wait_seconds=wait_seconds, progress=lambda applied: bar.update(task, completed=applied)

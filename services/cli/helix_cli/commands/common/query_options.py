@@ -13,6 +13,7 @@ from typer import Argument, Option
 from helix_cli.commands.common import options
 from helix_cli.commands.common.option_group import with_options
 from helix_cli.output.time_zone import moment, zone_of
+from helix_cli.stack.addresses import calls_of_environment
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
@@ -100,10 +101,10 @@ def request_of(
     """The request for these options; the server fills in what is not given.
 
     Raises:
-        InvalidInputError: no tenant, a count below 1, no date where one is expected, an unknown zone, or a
-            span of time that is empty.
+        InvalidInputError: no tenant where no credential has one, a count below 1, no date where one is
+            expected, an unknown zone, or a span of time that is empty.
     """
-    if not tenant:
+    if not tenant and calls_of_environment() is None:
         raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)

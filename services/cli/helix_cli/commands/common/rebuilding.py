@@ -80,7 +80,7 @@ def rebuild_home(
         )
         made = run_async(rebuild(task))
     if record is not None and made.manifest is not None:
-        wait_served(query_server(query, home.root, wait=False).address, made.manifest)
+        wait_served(query_server(query, home.root, wait=False), made.manifest)
     _report(made, as_json=as_json)
     if made.manifest is None and made.parity is not None and made.parity.refuses:
         complain(

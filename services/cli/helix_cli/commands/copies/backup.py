@@ -68,7 +68,9 @@ def backup_command(
     record = read_record(at)
 
     async def work() -> BackedUp:
-        async with connected_client(server.address, instance=server.instance) as client:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
             return await back_up(
                 client,
                 root,

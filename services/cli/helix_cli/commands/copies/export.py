@@ -70,7 +70,9 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: P
     """Write to `target` with a progress bar; notes what is left out."""
 
     async def work() -> Exported:
-        async with connected_client(server.address, instance=server.instance) as client:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
             await require_events_stream(client.jetstream())
             with progress() as bar:
                 task = bar.add_task("exporting", total=None)

@@ -71,7 +71,9 @@ def take(path: Path, *, tenant: str, server: Server, tracked: bool, name: str = 
     started = time.monotonic()
 
     async def work() -> int:
-        async with connected_client(server.address, instance=server.instance) as client:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
             await require_events_stream(client.jetstream())
             if tracked:
                 tally.letters_before = await dead_letters.last_sequence(client.jetstream())

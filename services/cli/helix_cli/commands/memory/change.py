@@ -77,7 +77,7 @@ class Changes:
     def client(self) -> Iterator[RecallClient]:
         """A client of the query service."""
         server = self.server
-        with RecallClient(server.address, instance=server.instance) as client:
+        with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
             yield client
 
     def ids(self, given: Sequence[str]) -> list[str]:

@@ -46,7 +46,7 @@ def history_command(
     server = query_server(query, home)
     scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         try:
             reply = client.history(recall_pb2.GetHistoryRequest(scope=scope, memory_id=memory_id))
         except NotFoundError as error:

@@ -68,7 +68,7 @@ def ls_command(
         valid_at=moment("--valid-at", valid_at, zone),
     )
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         reply = client.memories(request)
     if as_json:
         print_message(reply)
@@ -96,7 +96,7 @@ def show_command(
     server = query_server(query, home)
     scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
-    with RecallClient(server.address, instance=server.instance) as client:
+    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         try:
             memory = client.memory(scope, memory_id)
         except NotFoundError as error:

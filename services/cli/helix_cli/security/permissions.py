@@ -1,0 +1,178 @@
+"""The subjects that every user of NATS may publish and subscribe: what its service uses, and nothing else.
+
+Nobody but the operator may create, change or restore streams and consumers. A user reads replies only from
+inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for it on any
+subject that the consumer names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from helix_memory import subjects
+from helix_memory.events import EVENT_MODELS
+from helix_memory.subjects import (
+    ACCESS_STREAM,
+    ANSWERS_STREAM,
+    DERIVED_STREAM,
+    DLQ_STREAM,
+    EVENTS_STREAM,
+    PAIRS_STREAM,
+    ROOT,
+)
+from helix_memory.transport.credentials import inbox_of
+from helix_memory.transport.dead_letters import REFUSING
+from helix_shared.broker import streams
+from helix_shared.rpc.access.credential import ERASE, WRITE
+
+API: Final = "$JS.API"
+EVERYTHING: Final = (">",)
+ERASURE: Final = "erase"
+"""Kind of the event that removes memories for good; it needs a role of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Subjects that a user may publish and subscribe; `responds`: also replies to requests it receives."""
+
+    publish: tuple[str, ...]
+    subscribe: tuple[str, ...] = ()
+    responds: bool = False
+
+
+def rights_of_service(user: str) -> Rights:
+    """Rights of a service or of the operator."""
+    return _SERVICES[user]
+
+
+def rights_of_tenant(tenant: str, roles: Sequence[str]) -> Rights:
+    """Rights of a publisher of one tenant: its own events, and the last of its own dead letters."""
+    kinds = [kind for kind in EVENT_MODELS if (ERASE if kind == ERASURE else WRITE) in roles]
+    if len(kinds) == len(EVENT_MODELS):
+        events = [f"{ROOT}.events.{tenant}.>"]
+    else:
+        events = [f"{ROOT}.events.{tenant}.*.{kind}" for kind in kinds]
+    letters = [
+        f"{API}.DIRECT.GET.{DLQ_STREAM}.{subjects.dlq_subject(service, tenant)}" for service in REFUSING
+    ]
+    return Rights((*events, *letters))
+
+
+def inbox_subject(user: str) -> str:
+    """Where a user receives replies."""
+    return f"{inbox_of(user)}.>"
+
+
+def _reads(stream: str, consumer: str) -> tuple[str, ...]:
+    """Read, watch and acknowledge one durable consumer; both forms of the subjects of acknowledgements."""
+    return (
+        f"{API}.CONSUMER.MSG.NEXT.{stream}.{consumer}",
+        f"{API}.CONSUMER.INFO.{stream}.{consumer}",
+        f"$JS.ACK.{stream}.{consumer}.>",
+        f"$JS.ACK.*.*.{stream}.{consumer}.>",
+    )
+
+
+def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
+    """As `_reads`; the writer also has what was not acknowledged delivered again when it starts."""
+    return (*_reads(stream, consumer), f"{API}.CONSUMER.RESET.{stream}.{consumer}")
+
+
+def _looks_up(*names: str) -> tuple[str, ...]:
+    """Read single messages of streams."""
+    return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
+
+
+def _informs(*names: str) -> tuple[str, ...]:
+    """Read the state of streams."""
+    return tuple(f"{API}.STREAM.INFO.{name}" for name in names)
+
+
+def _keeps(bucket: str, key: str) -> tuple[str, ...]:
+    """Read and write one key of a bucket."""
+    stream = f"KV_{bucket}"
+    return (
+        f"$KV.{bucket}.{key}",
+        f"{API}.STREAM.INFO.{stream}",
+        f"{API}.DIRECT.GET.{stream}.$KV.{bucket}.{key}",
+        f"{API}.STREAM.MSG.GET.{stream}",
+    )
+
+
+def _derives(service: str, *edges: str) -> tuple[str, ...]:
+    return (*(subjects.derived_edge(edge) for edge in edges), _refuses(service))
+
+
+def _refuses(service: str) -> str:
+    """Write dead letters, of any tenant."""
+    return f"{ROOT}.dlq.{service}.*"
+
+
+def _asked(*edges: str) -> tuple[str, ...]:
+    return tuple(map(subjects.derivation_request_subject, edges))
+
+
+def _worker(service: str, edge: str) -> Rights:
+    """A worker that reads memories messages and adds to them."""
+    return Rights(
+        (*_reads(DERIVED_STREAM, service), *_derives(service, edge), *_asked("memories")),
+        _asked(edge),
+        responds=True,
+    )
+
+
+_INGEST: Final = Rights(
+    (
+        *_reads(EVENTS_STREAM, streams.INGEST),
+        *_derives("ingest", "memories"),
+        *_looks_up(EVENTS_STREAM),
+    ),
+    _asked("memories"),
+    responds=True,
+)
+_EXTRACT: Final = Rights(
+    (
+        *_reads(EVENTS_STREAM, streams.EXTRACT),
+        *_reads(PAIRS_STREAM, streams.EXTRACT_PAIRS),
+        *_derives("extract", "statements", "verdicts"),
+        *_looks_up(EVENTS_STREAM, PAIRS_STREAM, ANSWERS_STREAM),
+        f"{ROOT}.answers.>",
+        *_keeps(streams.LEDGER, streams.LEDGER_KEY),
+    ),
+    _asked("statements", "verdicts"),
+    responds=True,
+)
+_CONSOLIDATION: Final = Rights(
+    (
+        *_writer_reads(DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
+        *_writer_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
+        *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
+        *(f"{API}.CONSUMER.INFO.{DERIVED_STREAM}.{name}" for name in (streams.DOC2QUERY, streams.KG)),
+        *_informs(EVENTS_STREAM, DERIVED_STREAM, ACCESS_STREAM, PAIRS_STREAM),
+        *_looks_up(EVENTS_STREAM),
+        *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM)),
+        *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, PAIRS_STREAM, streams.LEASE_STREAM)),
+        *_keeps(streams.LEASES, streams.WRITER_KEY),
+        *_asked(*subjects.EDGES),
+        _refuses("consolidation"),
+        f"{ROOT}.pairs.>",
+    )
+)
+_FORWARDER: Final = Rights(
+    (
+        f"{API}.CONSUMER.INFO.{ACCESS_STREAM}.{streams.CONSOLIDATION_ACCESS}",
+        subjects.access_subject("*"),
+    )
+)
+_SERVICES: Final = {
+    "operator": Rights(EVERYTHING, EVERYTHING),
+    "ingest": _INGEST,
+    "doc2query": _worker("doc2query", "expansions"),
+    "kg": _worker("kg", "links"),
+    "extract": _EXTRACT,
+    "consolidation": _CONSOLIDATION,
+    "forwarder": _FORWARDER,
+}
+SERVICE_USERS: Final = tuple(_SERVICES)

@@ -1,0 +1,251 @@
+"""The users of NATS that `helix security init` makes, with a real server: each may do its work alone."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import nats
+import nats.errors
+import pytest
+from nats.aio.client import Client
+from nats.js.errors import NoStreamResponseError
+
+from helix_cli.security import setup
+from helix_cli.security.folder import SecurityFolder
+from helix_cli.security.users import nats_access, read_state
+from helix_memory import subjects
+from helix_memory.errors import TemporaryError, UnauthenticatedError
+from helix_memory.transport.connection import connect
+from helix_memory.transport.credentials import NatsCredentials
+from helix_shared.broker.server import NatsServer, server_name_at
+from helix_shared.broker.streams import provision
+
+pytestmark = pytest.mark.integration
+
+DENIED_SECONDS = 1.0
+"""A denied publish has no reply; an allowed one has it within milliseconds."""
+ACME, BETA = "helix.v1.events.acme.s1.message", "helix.v1.events.beta.s1.message"
+DERIVED = "helix.v1.derived.memories.acme"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> SecurityFolder:
+    """A security folder with the publishers of acme and, without erase, of beta."""
+    made = SecurityFolder(tmp_path_factory.mktemp("home") / "security")
+    assert setup.init(made, tenants={"acme": ["write", "erase"], "beta": ["write"]}) == ["acme", "beta"]
+    return made
+
+
+@pytest.fixture(scope="module")
+def secured(folder: SecurityFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
+    """A server with these users and TLS, and the streams of Helix."""
+    with NatsServer(
+        tmp_path_factory.mktemp("nats"), name="mine", access=lambda: nats_access(folder, read_state(folder))
+    ) as server:
+        asyncio.run(provisioned(server, folder.nats_credentials()))
+        yield server
+
+
+async def provisioned(server: NatsServer, credentials: NatsCredentials | None) -> None:
+    """Create the streams."""
+    client = await connect(server.url, name="test", credentials=credentials)
+    await provision(client.jetstream(), endpoint=True)
+    await client.close()
+
+
+@pytest.fixture
+async def clients(secured: NatsServer, folder: SecurityFolder) -> AsyncIterator[Any]:
+    """Connects as a user; all connections are closed after the test."""
+    opened: list[Client] = []
+
+    async def open_as(user: str) -> Client:
+        credentials = folder.nats_credentials(user)
+        opened.append(await connect(secured.url, name="test", credentials=credentials))
+        return opened[-1]
+
+    yield open_as
+    for client in opened:
+        await client.close()
+
+
+async def is_stored(client: Client, subject: str, body: bytes = b"{}") -> bool:
+    """Whether a stream acknowledges a message."""
+    try:
+        await client.jetstream().publish(subject, body, timeout=DENIED_SECONDS)
+    except (nats.errors.TimeoutError, NoStreamResponseError):
+        return False
+    return True
+
+
+async def stored_of(client: Client, names: Collection[str]) -> set[str]:
+    """The subjects on which a message is stored; all are tried at once."""
+    outcomes = await asyncio.gather(*(is_stored(client, name) for name in names))
+    return {name for name, stored in zip(names, outcomes, strict=True) if stored}
+
+
+async def is_answered(client: Client, subject: str, body: bytes = b"") -> bool:
+    """Whether a request gets a reply."""
+    try:
+        await client.request(subject, body, timeout=DENIED_SECONDS)
+    except nats.errors.TimeoutError:
+        return False
+    return True
+
+
+async def test_a_publisher_writes_for_its_tenant_alone(clients: Any) -> None:
+    """Not for another tenant, and none of what services derive, forward or refuse."""
+    acme, operator = await clients("tenant-acme"), await clients("operator")
+    events = operator.jetstream()
+    assert await is_stored(acme, ACME)
+    before = (await events.stream_info(subjects.EVENTS_STREAM)).state.last_seq
+    foreign = (
+        BETA,
+        "helix.v1.events.acmes.s1.message",
+        DERIVED,
+        "helix.v1.derived.links.acme",
+        "helix.v1.access.acme",
+        "helix.v1.dlq.ingest.acme",
+        "helix.v1.answers.acme.key",
+        "helix.v1.pairs.acme.1",
+        "$KV.HELIX_LEASES.consolidation.0",
+    )
+    assert await stored_of(acme, foreign) == set()
+    assert (await events.stream_info(subjects.EVENTS_STREAM)).state.last_seq == before
+    assert (await events.stream_info(subjects.DERIVED_STREAM)).state.messages == 0
+
+
+async def test_without_users_the_same_publishes_are_stored(tmp_path: Path) -> None:
+    """The control: what refuses them is the users, not the subjects."""
+    with NatsServer(tmp_path / "open") as server:
+        await provisioned(server, None)
+        client = await connect(server.url, name="test")
+        for subject in (ACME, BETA, DERIVED, "helix.v1.dlq.ingest.acme"):
+            assert await is_stored(client, subject), subject
+        await client.close()
+
+
+async def test_erasing_needs_a_role_of_its_own(clients: Any) -> None:
+    """A publisher with the role write alone may correct and forget, which can be undone."""
+    acme, beta = await clients("tenant-acme"), await clients("tenant-beta")
+    for kind in ("message", "correct", "forget", "session"):
+        assert await is_stored(beta, f"helix.v1.events.beta.s1.{kind}"), kind
+    assert not await is_stored(beta, "helix.v1.events.beta.s1.erase")
+    assert await is_stored(acme, "helix.v1.events.acme.s1.erase")
+
+
+async def test_a_publisher_reads_nothing_but_the_last_of_its_own_dead_letters(clients: Any) -> None:
+    """No events, no states of streams, no consumers, no other tenant's dead letters."""
+    acme, operator = await clients("tenant-acme"), await clients("operator")
+    for tenant in ("acme", "beta"):
+        await operator.jetstream().publish(f"helix.v1.dlq.ingest.{tenant}", tenant.encode())
+    own = "$JS.API.DIRECT.GET.HELIX_DLQ.helix.v1.dlq.ingest"
+    assert (await acme.request(f"{own}.acme", timeout=5)).data == b"acme"
+    refused = {
+        f"{own}.beta": b"",
+        "$JS.API.DIRECT.GET.HELIX_DLQ": b'{"seq": 1}',
+        "$JS.API.DIRECT.GET.HELIX_EVENTS": b'{"seq": 1}',
+        "$JS.API.STREAM.MSG.GET.HELIX_EVENTS": b'{"seq": 1}',
+        "$JS.API.STREAM.INFO.HELIX_EVENTS": b'{"subjects_filter": ">"}',
+        "$JS.API.STREAM.PURGE.HELIX_EVENTS": b"",
+        "$JS.API.STREAM.DELETE.HELIX_EVENTS": b"",
+        "$JS.API.STREAM.MSG.DELETE.HELIX_EVENTS": b'{"seq": 1}',
+        "$JS.API.CONSUMER.CREATE.HELIX_EVENTS.mine": b'{"stream_name": "HELIX_EVENTS", "config": {}}',
+        "$JS.API.CONSUMER.MSG.NEXT.HELIX_EVENTS.ingest": b"1",
+        "$JS.API.CONSUMER.RESET.HELIX_EVENTS.ingest": b"",
+        "$JS.API.INFO": b"",
+    }
+    answers = await asyncio.gather(*(is_answered(acme, one, body) for one, body in refused.items()))
+    assert not any(answers), [one for one, answered in zip(refused, answers, strict=True) if answered]
+    assert await is_answered(operator, "$JS.API.STREAM.INFO.HELIX_EVENTS")
+
+
+@pytest.mark.parametrize(
+    "subject", [">", "helix.v1.events.acme.>", "helix.v1.>", "_INBOX.>", "_INBOX_ingest.>"]
+)
+async def test_a_publisher_hears_nobody(clients: Any, subject: str) -> None:
+    """A subscription that is not under its own inbox is refused, and stays silent."""
+    acme, operator = await clients("tenant-acme"), await clients("operator")
+    heard = asyncio.Queue[Any]()
+    await acme.subscribe(subject, cb=heard.put)
+    control = await operator.subscribe(subject)
+    await acme.flush()
+    await operator.flush()
+    target = subject.replace(">", "x") if subject != ">" else ACME
+    await operator.publish(target, b"secret")
+    assert (await control.next_msg(timeout=5)).data == b"secret"
+    await acme.flush()
+    assert heard.empty()
+
+
+@pytest.mark.parametrize("user", ["ingest", "doc2query", "kg", "extract", "consolidation", "forwarder"])
+async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, user: str) -> None:
+    """No service may publish an event, or what another service makes."""
+    service = await clients(user)
+    own = {
+        "ingest": {"derived.memories.acme", "dlq.ingest.acme"},
+        "doc2query": {"derived.expansions.acme", "dlq.doc2query.acme"},
+        "kg": {"derived.links.acme", "dlq.kg.acme"},
+        "extract": {
+            "derived.statements.acme",
+            "derived.verdicts.acme",
+            "dlq.extract.acme",
+            "answers.acme.key",
+        },
+        "consolidation": {"dlq.consolidation.acme", "pairs.acme.1"},
+        "forwarder": {"access.acme"},
+    }
+    everything = set().union(*own.values()) | {"events.acme.s1.message", "events.acme.s1.erase"}
+    stored = await stored_of(service, [f"helix.v1.{one}" for one in everything])
+    assert stored == {f"helix.v1.{one}" for one in own[user]}
+
+
+async def test_a_server_with_users_refuses_everybody_else(
+    secured: NatsServer, folder: SecurityFolder, tmp_path: Path
+) -> None:
+    """No user, a wrong password and a wrong CA all fail; nothing is sent before the handshake."""
+    wrong = tmp_path / "wrong"
+    wrong.write_text("operator.1:guess")
+    wrong.chmod(0o600)
+    with pytest.raises(UnauthenticatedError, match="refuses the user"):
+        await connect(secured.url, name="test", credentials=NatsCredentials(wrong, folder.ca))
+    with pytest.raises(UnauthenticatedError, match="refuses the user"):
+        await connect(secured.url, name="test", credentials=NatsCredentials(ca_file=folder.ca))
+    with pytest.raises(TemporaryError):
+        await connect(secured.url, name="test", timeout_seconds=1)
+    setup.init(other := SecurityFolder(tmp_path / "security"), tenants={})
+    with pytest.raises(TemporaryError, match="no TLS connection"):
+        await connect(
+            secured.url, name="test", credentials=NatsCredentials(folder.nats_file("operator"), other.ca)
+        )
+    credentials = folder.nats_credentials()
+    assert credentials is not None
+    assert server_name_at(secured.url, tls=credentials.options()["tls"]) == "mine"
+
+
+async def test_a_new_secret_of_a_publisher_leaves_the_one_before_valid(
+    secured: NatsServer, folder: SecurityFolder, tmp_path: Path
+) -> None:
+    """Publishers change to the new one in their own time; the next renewal ends the old one."""
+    kept = []
+    for number in range(2):
+        path = tmp_path / f"secret-{number}"
+        path.write_text(folder.nats_file("tenant-beta").read_text())
+        path.chmod(0o600)
+        kept.append(NatsCredentials(path, folder.ca))
+        setup.renew_tenant(folder, "beta", end_older=False)
+    kept.append(NatsCredentials(folder.nats_file("tenant-beta"), folder.ca))
+    secured.reload()
+
+    async def is_refused(credentials: NatsCredentials) -> bool:
+        try:
+            await (await connect(secured.url, name="test", credentials=credentials)).close()
+        except UnauthenticatedError:
+            return True
+        return False
+
+    for _ in range(100):
+        if await is_refused(kept[0]):
+            break
+        await asyncio.sleep(0.1)
+    assert [await is_refused(one) for one in kept] == [True, False, False]

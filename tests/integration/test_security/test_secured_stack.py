@@ -1,0 +1,179 @@
+"""All of Helix with `helix security init`: every process with its own user, recalls with tokens over TLS."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from helix_cli.stack.stack import Stack
+from helix_memory.client import DeniedError, Helix, InvalidInputError, UnauthenticatedError
+from helix_memory.errors import HelixError
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.credentials import CallCredentials
+from helix_memory.transport.recall_client import RecallClient
+from tests.integration.test_cli.running import run
+
+pytestmark = pytest.mark.integration
+
+ENVIRONMENT = {
+    "HELIX_FORWARDER_PUBLISH_INTERVAL_SECONDS": "0.2",
+    "HELIX_CONSOLIDATION_ACCESS_INTERVAL_SECONDS": "0.2",
+}
+TEA = "The kettle in the workshop is descaled with vinegar."
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for a condition; an error of Helix means that it does not hold yet."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if condition():
+                return
+        except HelixError:
+            pass
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
+    """A secured stack with all processes, and publishers of acme and beta."""
+    home = tmp_path_factory.mktemp("home")
+    code, out, err = run(home, "security", "init", "--tenant", "acme", "--tenant", "beta:write")
+    assert code == 0, err
+    assert "tenant acme: " in out
+    with Stack(home, nats_port=0, query_port=0, models=models_dir, environment=ENVIRONMENT) as running:
+        running.wait_ready()
+        yield running
+
+
+def security(stack: Stack) -> Path:
+    """The folder with the secrets."""
+    return stack.home.root / "security"
+
+
+def token(stack: Stack, *options: str) -> str:
+    """A new token, as the command prints it."""
+    code, out, err = run(stack.home.root, "security", "token", *options)
+    assert code == 0, err
+    assert out.strip() not in (security(stack) / "tokens.json").read_text()
+    return out.strip()
+
+
+def client(stack: Stack, secret: str, *, tenant: str = "acme", **more: Any) -> Helix:
+    """The client of a program that has a token and the publisher of a tenant."""
+    return Helix(
+        "127.0.0.1",
+        tenant=tenant,
+        nats_port=int(stack.nats_url.rpartition(":")[2]),
+        query_port=int(stack.query_address.rpartition(":")[2]),
+        token=secret,
+        ca_file=security(stack) / "ca.pem",
+        nats_credentials=security(stack) / "nats" / f"tenant-{tenant}",
+        deadline_seconds=30,
+        **more,
+    )
+
+
+def violations(stack: Stack) -> list[str]:
+    """What NATS refused to users of services and to the operator."""
+    lines = (stack.home.nats / "nats.log").read_text().splitlines()
+    return [line for line in lines if "Violation" in line and "user:tenant-" not in line]
+
+
+def test_programs_write_and_recall_with_the_credentials_of_their_tenant(stack: Stack) -> None:
+    """A write is waited for, a refused one says so, and every process does its work with its own user."""
+    with client(stack, token(stack, "--tenant", "acme", "--user", "ana"), user="ana") as helix:
+        session = helix.session("s1")
+        with session:
+            session.message(TEA, speaker="Ana", wait=True)
+        found = helix.recall("how is the kettle descaled?")
+        assert [one.text for one in found.memories] == [TEA]
+        with pytest.raises(InvalidInputError, match=r"PDF|document"):
+            helix.document("d1", b"%PDF-1.4 broken", media_type="application/pdf", wait=True)
+        helix.erase(found.memories[0], wait=True)
+        assert not helix.recall("how is the kettle descaled?").memories
+    code, _, err = run(stack.home.root, "publish", "--session", "s2", "--text", TEA, "--wait")
+    assert code == 0, err
+    code, out, err = run(stack.home.root, "recall", "how is the kettle descaled?")
+    assert code == 0, err
+    assert TEA in out
+    assert violations(stack) == []
+
+
+def test_what_was_served_reaches_the_writer_through_a_service_token(stack: Stack) -> None:
+    """The forwarder has a token of its own; a recall token cannot read what others were served."""
+    code, _, err = run(
+        stack.home.root, "publish", "--session", "s3", "--text", "The mill grinds oats.", "--wait"
+    )
+    assert code == 0, err
+    with RecallClient(stack.query_address, credentials=stack.secured.calls) as operator:
+        request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="what does the mill grind?")
+        served = operator.recall(request).memories[0].memory.memory_id
+        until(lambda: operator.memory(recall_pb2.Scope(tenant_id="acme"), served).access_count)
+    secret = token(stack, "--tenant", "*", "--role", "recall", "--role", "admin")
+    address = next(
+        child.environment["HELIX_FORWARDER_ACCESS_ADDRESS"]  # type: ignore[attr-defined]
+        for child in stack.processes
+        if child.name == "forwarder-1"
+    )
+    credentials = CallCredentials(token=secret, ca_file=security(stack) / "ca.pem")
+    with credentials.channel(address) as channel:
+        stub: Any = recall_pb2_grpc.AccessServiceStub(channel)  # type: ignore[no-untyped-call] # generated
+        call = stub.StreamAccesses(
+            recall_pb2.StreamAccessesRequest(), metadata=credentials.metadata(), timeout=10
+        )
+        with pytest.raises(grpc.RpcError) as refused:
+            next(call)
+    assert refused.value.code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+def test_a_credential_of_one_tenant_reaches_no_other(stack: Stack) -> None:
+    """Not by the scope of a request, and not by an event; an ended token reaches nothing."""
+    secret = token(stack, "--tenant", "acme", "--user", "ana", "--note", "for this test")
+    with client(stack, secret, tenant="beta") as helix, pytest.raises(DeniedError):
+        helix.recall("how is the kettle descaled?")
+    variables = {
+        "HELIX_NATS_CREDENTIALS": str(security(stack) / "nats" / "tenant-acme"),
+        "HELIX_NATS_CA": str(security(stack) / "ca.pem"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        publish = ("publish", "--nats", stack.nats_url, "--text", "x", "--session", "s9")
+        code, _, err = run(stack.home.root, *publish, "--tenant", "beta")
+        assert (code, "publishes for acme alone" in err) == (1, True), err
+        code, _, err = run(stack.home.root, *publish, "--tenant", "acme")
+        assert code == 0, err
+    _, shown, _ = run(stack.home.root, "security", "show")
+    identity = next(line for line in shown.splitlines() if "for this test" in line).split("id=")[1].split()[0]
+    assert secret not in shown
+    assert run(stack.home.root, "security", "revoke", identity)[0] == 0
+    with client(stack, secret) as helix, pytest.raises(UnauthenticatedError, match="no valid credential"):
+        helix.recall("how is the kettle descaled?")
+
+
+def test_rotated_secrets_replace_the_old_ones_while_everything_runs(stack: Stack) -> None:
+    """The services restart with new secrets; the old ones end; a program's own token stays."""
+    secret = token(stack, "--tenant", "acme")
+    kept = stack.home.root / "old-operator"
+    kept.write_text((security(stack) / "tokens" / "operator").read_text())
+    kept.chmod(0o600)
+    users = {child.name: child.pid for child in stack.processes}
+    code, out, err = run(stack.home.root, "security", "rotate")
+    assert code == 0, err
+    assert "rotated" in out
+    changed = {child.name for child in stack.processes if child.pid != users[child.name]}
+    assert changed == users.keys() - {"nats"}
+    old = CallCredentials(token_file=kept, ca_file=security(stack) / "ca.pem")
+    with RecallClient(stack.query_address, credentials=stack.secured.calls) as operator:
+        until(lambda: operator.status().memories)
+    with RecallClient(stack.query_address, credentials=old) as refused, pytest.raises(UnauthenticatedError):
+        refused.status()
+    with client(stack, secret) as helix:
+        helix.remember("After the rotation the cat sleeps.", wait=True)
+        assert helix.recall("when does the cat sleep?").memories
+    assert violations(stack) == []
