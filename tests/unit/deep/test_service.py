@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent import futures
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -12,9 +14,10 @@ import pytest
 from helix_deep.api.service import DeepHandlers
 from helix_deep.fast.query_service import QueryService
 from helix_deep.settings import DeepSettings
-from helix_memory.deep.v1 import deep_pb2
+from helix_memory.deep.v1 import deep_pb2, deep_pb2_grpc
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.errors import InvalidInputError, TemporaryError
+from helix_shared.rpc.access.static_tokens import token_digest
 
 
 class Recalls(recall_pb2_grpc.RecallServiceServicer):
@@ -103,3 +106,43 @@ async def test_a_query_service_that_is_away_fails_the_call() -> None:
     """Nothing else does."""
     with pytest.raises(TemporaryError, match="no answer from the query service"):
         await ask("127.0.0.1:9")
+
+
+async def served(address: str, tokens: Path, metadata: tuple[tuple[str, str], ...]) -> grpc.StatusCode:
+    """The status of one call, without a scope, of a service that checks its callers."""
+    query = QueryService(address, seconds=5)
+    handlers = DeepHandlers(DeepSettings(auth="tokens", tokens_file=tokens), query, None)
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((handlers.generic_handler(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub: Any = deep_pb2_grpc.DeepRecallServiceStub(channel)  # type: ignore[no-untyped-call] # generated
+            request = deep_pb2.DeepRecallRequest(recall=recall_pb2.RecallRequest(query="which?"))
+            try:
+                async for _ in stub.DeepRecall(request, metadata=metadata, timeout=20):
+                    pass
+            except grpc.aio.AioRpcError as error:
+                return error.code()
+            return grpc.StatusCode.OK
+    finally:
+        await server.stop(None)
+        await query.close()
+
+
+async def test_callers_are_checked_and_their_scope_and_token_passed_on(
+    recalls: Recalls, tmp_path: Path
+) -> None:
+    """The query service gets the scope of the credential, and checks the same token itself."""
+    entry = {"id": "t", "sha256": token_digest("ann"), "tenant": "acme", "user": "ann", "roles": ["recall"]}
+    tokens = tmp_path / "tokens.json"
+    tokens.write_text(json.dumps({"tokens": [entry]}))
+    for metadata in ((), (("authorization", "Bearer bob"),)):
+        assert await served(recalls.address, tokens, metadata) == grpc.StatusCode.UNAUTHENTICATED
+    assert recalls.requests == []
+    code = await served(recalls.address, tokens, (("authorization", "Bearer ann"),))
+    assert code == grpc.StatusCode.OK
+    scope = recalls.requests[0].scope
+    assert (scope.tenant_id, scope.user_id) == ("acme", "ann")
+    assert recalls.metadata[0]["authorization"] == "Bearer ann"
