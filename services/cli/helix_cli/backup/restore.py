@@ -124,7 +124,7 @@ def _finish_generation(contents: Contents, data: Path, log: StreamState) -> Mani
         )
     stream = manifest.stream.model_copy(update={"created_at": log.created_at})
     manifest = manifest.model_copy(update={"stream": stream})
-    write_synced(folder / MANIFEST_NAME, manifest.model_dump_json().encode())
+    write_synced(folder / MANIFEST_NAME, manifest.sealed())
     write_synced(data / CURRENT, f"{contents.generation}\n".encode("ascii"))
     return manifest
 
