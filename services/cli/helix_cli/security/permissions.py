@@ -1,8 +1,9 @@
 """The subjects that every user of NATS may publish and subscribe: what its service uses, and nothing else.
 
-Nobody but the operator may create, change or restore streams and consumers. A user reads replies only from
-inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for it on any
-subject that the consumer names.
+Nobody but the operator may create, change or restore streams and durable consumers. The writer alone may
+create consumers that the server names, to read streams for erasures and the archive. A user reads replies only
+from inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for it on
+any subject that the consumer names.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from helix_memory.subjects import (
 from helix_memory.transport.credentials import inbox_of
 from helix_memory.transport.dead_letters import REFUSING
 from helix_shared.broker import streams
+from helix_shared.broker.stored_at import IMPORTS, SEAL_KEY
 from helix_shared.rpc.access.credential import ERASE, WRITE
 
 API: Final = "$JS.API"
@@ -90,6 +92,33 @@ def _informs(*names: str) -> tuple[str, ...]:
     return tuple(f"{API}.STREAM.INFO.{name}" for name in names)
 
 
+def _watches() -> tuple[str, ...]:
+    """Compare the settings of all streams and consumers with what provisioning wants."""
+    names = (*(str(stream.name) for stream in streams.wanted_streams()), streams.LEASE_STREAM)
+    consumers = (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)
+    return (*_informs(*names), *(f"{API}.CONSUMER.INFO.{one.stream}.{one.name}" for one in consumers))
+
+
+def _knows_imports() -> tuple[str, ...]:
+    """Read the key that seals the times of imported events."""
+    return (
+        f"{API}.STREAM.INFO.KV_{IMPORTS}",
+        f"{API}.DIRECT.GET.KV_{IMPORTS}.$KV.{IMPORTS}.{SEAL_KEY}",
+        f"{API}.STREAM.MSG.GET.KV_{IMPORTS}",
+    )
+
+
+def _scans(*names: str) -> tuple[str, ...]:
+    """Read streams by consumers that the server names; those with a name of their own cannot be made so."""
+    kinds = ("CREATE.{}", "MSG.NEXT.{}.*", "DELETE.{}.*")
+    return tuple(f"{API}.CONSUMER.{kind.format(name)}" for name in names for kind in kinds)
+
+
+def _erases(*names: str) -> tuple[str, ...]:
+    """Find messages of streams, and remove them one by one with their bytes."""
+    return (*_scans(*names), *(f"{API}.STREAM.MSG.DELETE.{name}" for name in names))
+
+
 def _keeps(bucket: str, key: str) -> tuple[str, ...]:
     """Read and write one key of a bucket."""
     stream = f"KV_{bucket}"
@@ -105,6 +134,12 @@ def _derives(service: str, *edges: str) -> tuple[str, ...]:
     return (*(subjects.derived_edge(edge) for edge in edges), _refuses(service))
 
 
+def _derives_again() -> tuple[str, ...]:
+    """Write what was derived again because of an erasure, and the message that ends a file of the stream."""
+    again = map(subjects.derived_edge, ("memories", "expansions", "links"))
+    return (*again, subjects.derived_subject("filler", subjects.UNKNOWN_TENANT))
+
+
 def _refuses(service: str) -> str:
     """Write dead letters, of any tenant."""
     return f"{ROOT}.dlq.{service}.*"
@@ -117,7 +152,7 @@ def _asked(*edges: str) -> tuple[str, ...]:
 def _worker(service: str, edge: str) -> Rights:
     """A worker that reads memories messages and adds to them."""
     return Rights(
-        (*_reads(DERIVED_STREAM, service), *_derives(service, edge), *_asked("memories")),
+        (*_reads(DERIVED_STREAM, service), *_watches(), *_derives(service, edge), *_asked("memories")),
         _asked(edge),
         responds=True,
     )
@@ -126,6 +161,8 @@ def _worker(service: str, edge: str) -> Rights:
 _INGEST: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.INGEST),
+        *_watches(),
+        *_knows_imports(),
         *_derives("ingest", "memories"),
         *_looks_up(EVENTS_STREAM),
     ),
@@ -136,6 +173,8 @@ _EXTRACT: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.EXTRACT),
         *_reads(PAIRS_STREAM, streams.EXTRACT_PAIRS),
+        *_watches(),
+        *_knows_imports(),
         *_derives("extract", "statements", "verdicts"),
         *_looks_up(EVENTS_STREAM, PAIRS_STREAM, ANSWERS_STREAM),
         f"{ROOT}.answers.>",
@@ -151,11 +190,14 @@ _CONSOLIDATION: Final = Rights(
         *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
         *(f"{API}.CONSUMER.INFO.{DERIVED_STREAM}.{name}" for name in (streams.DOC2QUERY, streams.KG)),
         *_informs(EVENTS_STREAM, DERIVED_STREAM, ACCESS_STREAM, PAIRS_STREAM),
+        *_knows_imports(),
         *_looks_up(EVENTS_STREAM),
-        *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM)),
-        *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, PAIRS_STREAM, streams.LEASE_STREAM)),
+        *_erases(EVENTS_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
+        *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM, DLQ_STREAM)),
+        *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, streams.LEASE_STREAM)),
         *_keeps(streams.LEASES, streams.WRITER_KEY),
         *_asked(*subjects.EDGES),
+        *_derives_again(),
         _refuses("consolidation"),
         f"{ROOT}.pairs.>",
     )
