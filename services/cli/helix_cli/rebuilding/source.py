@@ -1,23 +1,30 @@
 """Where events come from: one after another, in the order of the log.
 
-HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log, as an archive has,
-becomes one by the three members of `Source`; `Joined` reads it first, and the rest from the log.
+HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log becomes one by the three
+members of `Source`, as the archive does; `Joined` reads it first, and the rest from the log.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from helix_cli.clients.broker import last_event_sequence
 from helix_memory import subjects
-from helix_shared.broker import log
+from helix_shared.broker import log as log_reading
+from helix_shared.errors import NotFoundError, PermanentError
+from helix_shared.event_log.archive_files import CARD, read_card, verify
+from helix_shared.event_log.read import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from nats.aio.client import Client
+
+    from helix_shared.event_log.record import EventRecord
 
 EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
 
@@ -80,7 +87,7 @@ class LogSource:
         """
         found: list[SourceEvent] = []
         while len(found) < most:
-            logged = await log.first_after(self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
+            logged = await log_reading.first_after(self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
             if logged is None or logged.sequence > until:
                 break
             found.append(logged)
@@ -112,3 +119,70 @@ class Joined:
         ):
             return found
         return await self.rest.after(max(sequence, first_end), until=until, most=most)
+
+
+@dataclass(slots=True)
+class ArchiveSource:
+    """The archive in `folder`, which was verified up to sequence `last`."""
+
+    folder: Path
+    last: int
+    _records: Iterator[EventRecord] = field(default_factory=lambda: iter(()))
+    _next: EventRecord | None = None
+    _reached: int | None = None
+    """Sequence up to which the present reading has come; None: it has not begun."""
+
+    @property
+    def name(self) -> str:
+        """The folder; it may grow."""
+        return f"archive {self.folder}"
+
+    async def end(self) -> int:
+        """The last sequence that was verified."""
+        return self.last
+
+    async def after(self, sequence: int, *, until: int, most: int) -> Sequence[EventRecord]:
+        """Read on; from the beginning if `sequence` is not where the last call ended.
+
+        Raises:
+            CorruptArtifactError: a segment is damaged.
+        """
+        return await asyncio.to_thread(self._after, sequence, min(until, self.last), most)
+
+    def _after(self, sequence: int, until: int, most: int) -> list[EventRecord]:
+        if self._reached is None or sequence < self._reached:
+            self._records = records_of(self.folder)
+            self._take()
+        while self._next is not None and self._next.sequence <= sequence:
+            self._take()
+        found: list[EventRecord] = []
+        while self._next is not None and self._next.sequence <= until and len(found) < most:
+            found.append(self._next)
+            self._take()
+        self._reached = found[-1].sequence if found else sequence
+        return found
+
+    def _take(self) -> None:
+        self._next = next(self._records, None)
+
+
+def from_archive(folder: Path, log: LogSource) -> Joined:
+    """The archive in `folder` as far as it goes, then `log`; every checksum is compared first.
+
+    Raises:
+        NotFoundError: the folder is no archive.
+        CorruptArtifactError: it is damaged.
+        PermanentError: it is the archive of another log, whose sequences mean other events.
+    """
+    if not (folder / CARD).is_file():
+        raise NotFoundError(
+            f"{folder} is no archive: it has no {CARD}; `helix import` takes an export, `helix restore` "
+            "a backup"
+        )
+    created = read_card(folder).get("log")
+    if created != log.created:
+        raise PermanentError(
+            f"{folder} is the archive of a log that was created at {created}, HELIX_EVENTS at {log.created}: "
+            "its sequences mean other events"
+        )
+    return Joined(ArchiveSource(folder, verify(folder).last_sequence), log)

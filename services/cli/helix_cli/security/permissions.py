@@ -1,9 +1,9 @@
 """The subjects that every user of NATS may publish and subscribe: what its service uses, and nothing else.
 
 Nobody but the operator may create, change or restore streams and durable consumers. The writer alone may
-create consumers that the server names, to read streams for erasures and the archive. A user reads replies only
-from inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for it on
-any subject that the consumer names.
+create consumers that the server names, to read streams for erasures and the archive. A user reads replies
+only from inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for
+it on any subject that the consumer names.
 """
 
 from __future__ import annotations
@@ -188,8 +188,7 @@ _CONSOLIDATION: Final = Rights(
         *_writer_reads(DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
         *_writer_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
         *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
-        *(f"{API}.CONSUMER.INFO.{DERIVED_STREAM}.{name}" for name in (streams.DOC2QUERY, streams.KG)),
-        *_informs(EVENTS_STREAM, DERIVED_STREAM, ACCESS_STREAM, PAIRS_STREAM),
+        *_watches(),
         *_knows_imports(),
         *_looks_up(EVENTS_STREAM),
         *_erases(EVENTS_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
@@ -204,7 +203,7 @@ _CONSOLIDATION: Final = Rights(
 )
 _FORWARDER: Final = Rights(
     (
-        f"{API}.CONSUMER.INFO.{ACCESS_STREAM}.{streams.CONSOLIDATION_ACCESS}",
+        *_watches(),
         subjects.access_subject("*"),
     )
 )
