@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 """Health checks of the containers: exit 0 when healthy, else 1 with one line on standard error.
 
-    python ops/healthy.py http://127.0.0.1:9100/metrics   the address answers 200, and no writer is blocked
-    python ops/healthy.py grpc://127.0.0.1:7461           the gRPC health service answers
+    python ops/healthy.py http://127.0.0.1:9100/readyz   the address answers 200; else its first line says why
+    python ops/healthy.py grpc://127.0.0.1:7461          the gRPC health service answers
 
-A worker serves its metrics once its durable consumer stands, and ends itself when it can never receive
-again (`helix_shared.broker.worker.worker`). The query service is healthy as soon as it listens: a fresh
-installation has no generation before its first event. Clients that must know ask `GetStatus`.
+A worker is ready once it reads its durable consumer, until it ends (`helix_shared.health`), and ends itself
+when it can never receive again (`helix_shared.broker.worker.watch`). The query service is healthy as soon as
+it listens: a fresh installation has no generation before its first event. Clients that must know ask
+`GetStatus`.
 """
 
 from __future__ import annotations
 
 import sys
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 TIMEOUT_SECONDS = 3.0
+REASON_BYTES = 1_000
 
 
 def problem(address: str) -> str:
@@ -28,17 +30,12 @@ def problem(address: str) -> str:
         return f"neither http nor grpc: {address}"
     try:
         with urlopen(address, timeout=TIMEOUT_SECONDS) as reply:  # noqa: S310  http alone passes the check above
-            if reply.status != 200:  # noqa: PLR2004  HTTP OK
-                return f"{address} answers {reply.status}"
-            return _blocked(reply.read().decode())
+            return "" if reply.status == 200 else f"{address} answers {reply.status}"  # noqa: PLR2004  HTTP OK
+    except HTTPError as error:
+        reason = error.read(REASON_BYTES).decode(errors="replace").partition("\n")[0]
+        return f"{address} answers {error.code}: {reason}"
     except (URLError, OSError) as error:
         return f"{address} does not answer: {error}"
-
-
-def _blocked(metrics: str) -> str:
-    gauges = (line for line in metrics.splitlines() if line.startswith("helix_blocked{"))
-    blocked = any(line.endswith(" 1.0") for line in gauges)
-    return "the writer is blocked: `helix status` says why" if blocked else ""
 
 
 def _grpc_problem(target: str) -> str:

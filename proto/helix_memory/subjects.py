@@ -11,8 +11,9 @@
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
-an event would be dropped when another tenant had used its id. An event outside any session has the session
-token `-`.
+an event would be dropped when another tenant had used its id. An imported event also has the headers
+`Helix-Stored-At` and `Helix-Seal` (`helix_shared.broker.stored_at`). An event outside any session has the
+session token `-`.
 """
 
 from __future__ import annotations
@@ -37,11 +38,22 @@ UNKNOWN_TENANT: Final = "-"
 
 MSG_ID_HEADER: Final = "Nats-Msg-Id"
 EVENT_SEQUENCE_HEADER: Final = "Helix-Event-Sequence"
+MADE_WITH_HEADER: Final = "Helix-Made-With"
+"""Of a derived message: version of the rules of its worker, and the settings that change its result."""
 REASON_HEADER: Final = "Helix-Reason"
 SUBJECT_HEADER: Final = "Helix-Subject"
 SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
 MODEL_HEADER: Final = "Helix-Model"
+ATTEMPTS_HEADER: Final = "Helix-Attempts"
+"""How often a refused message was delivered."""
+REDRIVE_HEADER: Final = "Helix-Redrive"
+"""How often what a message says was redriven; a message without it was not."""
+STORED_AT_HEADER: Final = "Helix-Stored-At"
+"""Of an imported event: when the server that it comes from stored it; counts with a seal only."""
+SEAL_HEADER: Final = "Helix-Seal"
+EVENTS_HEADER: Final = "Helix-Events"
+"""Sequences of the events whose text is behind a message, with commas."""
 
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 
@@ -132,6 +144,11 @@ def derivation_request_subject(edge: str) -> str:
 def dlq_subject(service: str, tenant_id: str) -> str:
     """Dead-letter subject; a tenant that is not a valid token is replaced by `-`."""
     return f"{ROOT}.dlq.{service}.{tenant_id if is_token(tenant_id) else UNKNOWN_TENANT}"
+
+
+def dlq_filter(service: str = "", tenant_id: str = "") -> str:
+    """Subject filter for the dead letters of a service and a tenant; empty: of all."""
+    return f"{ROOT}.dlq.{service or '*'}.{tenant_id or '*'}"
 
 
 def message_id(tenant_id: str, event_id: str) -> str:

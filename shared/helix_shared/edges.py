@@ -31,7 +31,7 @@ import pyarrow as pa
 from helix_memory.subjects import EDGES
 from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError
 
-EDGE_VERSION: Final = "7"
+EDGE_VERSION: Final = "8"
 LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
@@ -133,6 +133,8 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("answered_by", pa.string()),
             # id of the verbatim memory of the same event that this statement was resolved from
             _required("derived_from", pa.string()),
+            # ids of the other events whose text may be in its text, context, vector or expansions
+            _required("quotes", _NAMES),
             # some of `helix_memory.speech_acts.FLAGS`
             _required("flags", _NAMES),
             # some of `helix_memory.facets.FACETS`; two offsets in the text for each: start, end of a sentence

@@ -39,6 +39,7 @@ from helix_memory.errors import (
 
 __all__ = [
     "PASSED",
+    "REBUILD",
     "CorruptArtifactError",
     "DeniedError",
     "HelixError",
@@ -52,14 +53,22 @@ __all__ = [
     "PermanentError",
     "TemporaryError",
     "UnauthenticatedError",
+    "naming_rebuild",
 ]
 
+REBUILD: Final = "`helix rebuild` makes the data folder again from the log"
+"""What helps where a data folder cannot be read."""
 PASSED: Final = "deadline passed before the answer was ready"
 """Message of an `OverdueError`."""
 
 
 class CorruptArtifactError(PermanentError):
     """An artifact file is missing, truncated or does not match its checksum."""
+
+
+def naming_rebuild(error: BaseException) -> str:
+    """The message of an error about a data folder, with `REBUILD` unless it says so already."""
+    return str(error) if REBUILD in str(error) else f"{error}; {REBUILD}"
 
 
 class IncompatibleError(TemporaryError):

@@ -5,7 +5,18 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge, Histogram, start_http_server
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+from prometheus_client import Counter, Gauge, Histogram, make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
+
+from helix_shared.health import Health
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 MESSAGES = Counter("helix_messages_total", "Messages settled by a worker", ["service", "outcome"])
 WORK_SECONDS = Histogram(
@@ -20,9 +31,26 @@ STUCK_LANES = Gauge(
 EMBEDDINGS = Counter(
     "helix_embeddings_total", "Vectors returned, from the model or from the cache", ["source"]
 )
+STREAM_SETTINGS = Gauge(
+    "helix_stream_settings_differ",
+    "1 for each setting of a stream or consumer that is not as provisioning wants it",
+    ["stream", "field"],
+)
+RECONCILE_DIFFERENCES = Gauge(
+    "helix_reconcile_differences",
+    "Memories that some store lacks, found by the last reconciliation",
+    ["kind"],
+)
 BLOCKED = Gauge("helix_blocked", "1 while the writer holds messages of another release or model", ["service"])
 GENERATION = Gauge("helix_generation_current", "Generation published or served", ["service"])
-GENERATIONS_REJECTED = Counter("helix_generation_rejected_total", "Generations that failed verification")
+GENERATIONS_REJECTED = Counter(
+    "helix_generation_rejected_total", "Generations that were not served, by why", ["reason"]
+)
+PROBE_SECONDS = Histogram(
+    "helix_generation_probe_seconds",
+    "Time in which another process opened and searched a generation before the query service did",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
 RECALL_SECONDS = Histogram(
     "helix_recall_seconds",
     "Time of a recall by stage",
@@ -56,7 +84,35 @@ RECALL_STUCK = Gauge(
 )
 
 
-def serve_metrics(port: int, *, host: str = "127.0.0.1") -> None:
-    """Serve Prometheus metrics on `host:port`; port 0 serves nothing."""
+_HEALTH: Final = {"/healthz": Health.not_alive, "/readyz": Health.not_ready}
+
+
+def serve_metrics(port: int, health: Health, *, host: str = "127.0.0.1") -> None:
+    """Serve metrics and health on `host:port` from threads of their own; port 0 serves nothing."""
     if port:
-        start_http_server(port, addr=host)
+        server = make_server(
+            host, port, _application(health), server_class=ThreadingWSGIServer, handler_class=_Silent
+        )
+        threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+
+
+class _Silent(WSGIRequestHandler):
+    """Logs no requests."""
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002  the name of the base class
+        """Log nothing."""
+
+
+def _application(health: Health) -> WSGIApplication:
+    metrics = make_wsgi_app()
+
+    def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        ask = _HEALTH.get(environ.get("PATH_INFO", ""))
+        if ask is None:
+            return metrics(environ, start)  # type: ignore[no-any-return]
+        problem = ask(health)
+        status = "503 Service Unavailable" if problem else "200 OK"
+        start(status, [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"{problem or 'ok'}\n".encode()]
+
+    return answer

@@ -230,7 +230,7 @@ def test_health_check_asks_the_port_the_service_listens_on() -> None:
         if name in GRPC:
             assert address.rsplit(":", 1)[1] == SERVICES[name]["ports"][0].rsplit(":", 1)[1]
         else:
-            assert address == f"http://127.0.0.1:{port}/metrics"
+            assert address == f"http://127.0.0.1:{port}/readyz"
 
 
 @pytest.mark.parametrize("name", CONSUMERS)

@@ -218,6 +218,32 @@ async def test_a_worker_whose_handlers_do_not_come_back_ends_itself(
     assert Counter(sequence for sequence, _ in await dead_letters(nats_client)) == {"1": 1, "2": 1}
 
 
+async def _in_work(client: Client) -> int:
+    """Messages of kg that are delivered and not answered."""
+    info = await client.jetstream().consumer_info(subjects.DERIVED_STREAM, streams.KG)
+    return info.num_ack_pending or 0
+
+
+async def test_sigterm_ends_a_worker_in_time_although_a_handler_does_not_come_back(
+    nats_client: Client, workers: Workers
+) -> None:
+    """Within 15 s and with code 0; what it had in work is delivered again, and answered once."""
+    await streams.provision(nats_client.jetstream(), ack_wait_seconds=3)
+    await publish(nats_client, 1, "never")
+    process = workers.start(DEADLINE_SECONDS="600", ACK_WAIT_SECONDS="3")
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not await _in_work(nats_client):  # noqa: ASYNC110  a consumer has no event
+            await asyncio.sleep(0.05)
+    process.terminate()
+    began = time.monotonic()
+    assert await asyncio.to_thread(process.wait, PATIENCE_SECONDS) == 0
+    assert time.monotonic() - began < 15
+    workers.start(ACK_WAIT_SECONDS="3")
+    await publish(nats_client, 2, "Caroline met Ann.")
+    found = await answers(nats_client, wanted=2)
+    assert {number: len(rows) for number, rows in found.items()} == {1: 1, 2: 1}
+
+
 async def test_a_request_has_a_deadline_too(nats_client: Client, workers: Workers) -> None:
     """The requester gets the reason, and the next request is processed."""
     workers.start()

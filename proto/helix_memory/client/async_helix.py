@@ -109,6 +109,7 @@ class AsyncHelix(_OnThreads):
     forget = _of_helix(Helix.forget)
     restore = _of_helix(Helix.restore)
     erase = _of_helix(Helix.erase)
+    receipt = _of_helix(Helix.receipt)
     feedback = _of_helix(Helix.feedback)
     recall = _of_helix(Helix.recall)
     get = _of_helix(Helix.get)

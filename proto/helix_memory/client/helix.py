@@ -121,8 +121,19 @@ class Helix(Remembering, Listing):
         return self._act("forget", {"restore": True, **self._selected(memories, options)})
 
     def erase(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
-        """Remove memories for good: these, or all of a session, document or user."""
+        """Remove memories for good: these with all of their events, or those of a session, document or user.
+
+        `receipt` tells what was removed from which place, and what is still to be done.
+        """
         return self._act("erase", self._selected(memories, options))
+
+    def receipt(self, erased: Written) -> recall_pb2.GetErasureResponse:
+        """What an erasure removed, place by place, as `recall.proto` describes.
+
+        Raises:
+            NotFoundError: it is none of this caller, or it was not carried out yet.
+        """
+        return self._reader.erasure(self._scope, erased.event_id)
 
     def feedback(
         self,

@@ -45,10 +45,11 @@ class ForgetEvent(EventBase, Selector):
 
 
 class EraseEvent(EventBase, Selector):
-    """Removes memories from every store. It applies to the same memories as `forget`.
+    """Removes memories for good. It applies to the same memories as `forget`.
 
-    Two copies remain until the memory lifecycle is complete: quotations of the memory in the context of
-    neighbouring turns, and the event in the log.
+    A memory is erased with its whole event: every piece, what was derived from it, what other memories
+    quote of it, the event in the log, its dead letters. This event stays: it holds ids only. `GetErasure`
+    has the receipt.
     """
 
     kind: Literal["erase"] = "erase"

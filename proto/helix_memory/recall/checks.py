@@ -81,6 +81,13 @@ def memory_id(value: str) -> str:
     return memory_ids("memory_id", [value], most=1)[0]
 
 
+def event_id(value: str) -> str:
+    """The id of an event, as its publisher gave it."""
+    if re.match(limits.EVENT_ID_PATTERN, value) is None or value.endswith("\n"):
+        raise InvalidInputError("event_id", "must be 1 to 128 printable ASCII characters without spaces")
+    return value
+
+
 def id_prefix(prefix: str) -> str:
     """The beginning of a memory id, in lower case."""
     if _ID_PREFIX.fullmatch(prefix.lower()) is None:

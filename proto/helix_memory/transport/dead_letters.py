@@ -6,7 +6,7 @@ refused message.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -21,6 +21,9 @@ REFUSING: Final = ("ingest", "consolidation")
 """Services whose dead letter means that the event had no effect; others only add to its memories."""
 EARLIER_LETTERS: Final = 1_000
 """Dead letters read for an event that was published before."""
+LETTERS_AT_ONCE: Final = 100
+"""Sequences of which the letters are read together, from the newest back."""
+_NO_END: Final = 2**63
 _REFUSED_EDGE: Final = "memories"
 _SUBJECT_TOKENS: Final = 5
 
@@ -40,6 +43,10 @@ class DeadLetter:
     size_bytes: int
     event_sequence: int
     """Sequence of the event that it comes from; 0 where it names none."""
+    attempts: int = 0
+    """How often the refused message was delivered; 0: not stated."""
+    redrives: int = 0
+    """How often it was redriven before, and refused again."""
 
     @property
     def refuses_its_event(self) -> bool:
@@ -56,33 +63,70 @@ class DeadLetter:
         return (field, rule) if is_field else ("event", self.reason)
 
 
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which dead letters are meant; an empty field leaves them all."""
+
+    service: str = ""
+    tenant_id: str = ""
+    reason: str = ""
+    """A part of the reason, in any case."""
+    since: datetime | None = None
+
+    @property
+    def subject(self) -> str:
+        """Subject of the letters that may match."""
+        return subjects.dlq_filter(self.service, self.tenant_id)
+
+    def matches(self, letter: DeadLetter) -> bool:
+        """Whether a letter on `subject` is meant."""
+        is_recent = self.since is None or datetime.fromisoformat(letter.stored_at) >= self.since
+        return is_recent and self.reason.casefold() in letter.reason.casefold()
+
+
 async def newest(
-    jetstream: JetStreamContext, *, limit: int, before: int | None = None
-) -> list[api.RawStreamMsg]:
-    """The newest `limit` messages of the dead-letter stream, newest first; fewer where some were removed.
+    jetstream: JetStreamContext, *, limit: int, before: int | None = None, only: Filter | None = None
+) -> list[DeadLetter]:
+    """The newest `limit` dead letters of `only` with a sequence below `before`, newest first.
 
     Raises:
-        PermanentError: there is no such stream.
+        PermanentError: there is no stream of dead letters.
     """
+    only = only or Filter()
     try:
         state = (await jetstream.stream_info(subjects.DLQ_STREAM)).state
     except NoSuchMessageError as error:
         raise PermanentError(f"stream {subjects.DLQ_STREAM} does not exist; run `helix provision`") from error
     end = min(state.last_seq + 1, before or state.last_seq + 1)
-    sequence = max(state.first_seq, end - limit)
-    found: list[api.RawStreamMsg] = []
-    while state.messages and sequence < end:
+    found: list[DeadLetter] = []
+    while state.messages and len(found) < limit and end > state.first_seq:
+        start = max(state.first_seq, end - max(limit, LETTERS_AT_ONCE))
+        part = [letter async for letter in _between(jetstream, only.subject, start, end)]
+        found += [letter for letter in reversed(part) if only.matches(letter)]
+        end = start
+    return found[:limit]
+
+
+async def letters_from(jetstream: JetStreamContext, sequence: int) -> AsyncIterator[DeadLetter]:
+    """All dead letters from `sequence` on, ascending."""
+    async for letter in _between(jetstream, subjects.dlq_filter(), sequence, _NO_END):
+        yield letter
+
+
+async def _between(
+    jetstream: JetStreamContext, subject: str, sequence: int, end: int
+) -> AsyncIterator[DeadLetter]:
+    """The letters on `subject` from `sequence` up to below `end`, ascending."""
+    while sequence < end:
         try:
-            message = await jetstream.get_msg(
-                subjects.DLQ_STREAM, sequence, next=True, subject=f"{subjects.ROOT}.dlq.>"
-            )
+            message = await jetstream.get_msg(subjects.DLQ_STREAM, sequence, next=True, subject=subject)
         except NoSuchMessageError:
-            break
-        if (message.seq or end) >= end:
-            break
-        found.append(message)
-        sequence = (message.seq or end) + 1
-    return found[::-1]
+            return
+        letter = described(message)
+        if letter.sequence >= end:
+            return
+        yield letter
+        sequence = letter.sequence + 1
 
 
 def described(message: api.RawStreamMsg) -> DeadLetter:
@@ -101,6 +145,8 @@ def described(message: api.RawStreamMsg) -> DeadLetter:
         stream_sequence=_number(headers, subjects.SEQUENCE_HEADER),
         size_bytes=len(message.data or b""),
         event_sequence=_number(headers, subjects.EVENT_SEQUENCE_HEADER),
+        attempts=_number(headers, subjects.ATTEMPTS_HEADER),
+        redrives=_number(headers, subjects.REDRIVE_HEADER),
     )
 
 
@@ -117,17 +163,11 @@ async def refusals_of(
 ) -> Mapping[int, DeadLetter]:
     """Dead letters with a sequence above `after` that refuse one of `events`, by the event's sequence."""
     found: dict[int, DeadLetter] = {}
-    while len(found) < len(events):
-        try:
-            message = await jetstream.get_msg(
-                subjects.DLQ_STREAM, after + 1, next=True, subject=f"{subjects.ROOT}.dlq.>"
-            )
-        except NoSuchMessageError:
-            break
-        letter = described(message)
+    async for letter in letters_from(jetstream, after + 1):
         if letter.event_sequence in events and letter.refuses_its_event:
             found.setdefault(letter.event_sequence, letter)
-        after = letter.sequence
+        if len(found) == len(events):
+            break
     return found
 
 

@@ -115,6 +115,17 @@ class RecallClient:
         reply: recall_pb2.GetHistoryResponse = self._call(self._stub.GetHistory, request)
         return reply
 
+    def erasure(self, scope: recall_pb2.Scope, event_id: str) -> recall_pb2.GetErasureResponse:
+        """What an erasure removed, place by place.
+
+        Raises:
+            NotFoundError: there is no such erasure of this scope, or it was not carried out yet.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        request = recall_pb2.GetErasureRequest(scope=scope, event_id=event_id)
+        reply: recall_pb2.GetErasureResponse = self._call(self._stub.GetErasure, request)
+        return reply
+
     def whole_id(self, scope: recall_pb2.Scope, given: str) -> str:
         """The id of the one memory of `scope` whose id begins with `given`.
 

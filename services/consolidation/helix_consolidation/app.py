@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from helix_consolidation.delivery.consumer import DURABLES, consolidate
 from helix_consolidation.delivery.settle import SERVICE
 from helix_consolidation.settings import ConsolidationSettings
-from helix_shared.broker.worker.worker import Durable, Worker, create_broker, create_worker
+from helix_shared.broker.worker.watchdog import end_at_once
+from helix_shared.broker.worker.worker import DRAIN_SECONDS, Durable, Worker, create_broker, create_worker
 from helix_shared.errors import HelixError
 from helix_shared.telemetry import configure_logging, logger
 
@@ -40,7 +41,7 @@ def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) ->
 
     async def write() -> None:
         try:
-            await consolidate(broker.connection, settings, stop)
+            await consolidate(broker.connection, settings, stop, worker.health)
         except Exception as error:  # noqa: BLE001  every failure ends the process; a supervisor restarts it
             if not isinstance(error, HelixError):
                 _log.exception("writer failed")
@@ -51,7 +52,10 @@ def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) ->
 
     async def drain() -> None:
         stop.set()
-        await asyncio.gather(*running)
+        _, unfinished = await asyncio.wait(running, timeout=DRAIN_SECONDS)
+        if unfinished:
+            # what is not published is not acknowledged: the next writer gets it again
+            end_at_once(f"the writer did not finish within {DRAIN_SECONDS:g} s", code=0)
 
     worker.after_startup(start)
     worker.on_shutdown(drain)

@@ -33,6 +33,16 @@ class ConsolidationSettings(BrokerSettings):
         le=86_400,
         description="longest time for one piece of work on the stores; past it the process ends",
     )
+    archive: bool = Field(
+        default=True,
+        description="write every event into `archive` of the data folder before it is applied",
+    )
+    archive_segment_bytes: int = Field(
+        64 * 1024 * 1024,
+        ge=4_096,
+        le=1 << 40,
+        description="size at which a segment of the archive is sealed",
+    )
     publish_interval_seconds: float = Field(
         1.0, ge=0, le=600, description="minimum time between two generations"
     )
@@ -94,6 +104,9 @@ class ConsolidationSettings(BrokerSettings):
     )
     decay_most_accesses: int = Field(
         0, ge=0, le=1_000_000, description="decay: a memory that was served more often is not hidden"
+    )
+    reconcile_hour: int = Field(
+        3, ge=-1, le=23, description="hour of the day (UTC) in which log and stores are compared; -1: never"
     )
     gap_seconds: float = Field(
         2.0, gt=0, le=600, description="time after which a missing sequence is looked up in its stream"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +12,7 @@ from helix_deep.fast.query_service import QueryService
 from helix_deep.settings import DeepSettings
 from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import InvalidInputError
+from helix_shared.health import STARTING, Health, beat
 from helix_shared.metrics import serve_metrics
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.listening import require_protection
@@ -28,6 +30,7 @@ class App:
 
     settings: DeepSettings
     key: str
+    health: Health
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
@@ -59,10 +62,13 @@ class App:
             )
             port = await server.start()
             server.set_serving()
+            self.health.set_problem(STARTING, "")
+            owned.callback(asyncio.create_task(beat(self.health)).cancel)
             _log.info("listening", address=settings.listen, port=port, query=settings.query_address)
             try:
                 await stopped.wait()
             finally:
+                self.health.stop()
                 _log.info("stopping")
                 await server.stop()
 
@@ -79,5 +85,6 @@ def create_app() -> App:
     if settings.base_url and not settings.model:
         raise InvalidInputError("HELIX_DEEP_MODEL", "is missing; name the model at HELIX_DEEP_BASE_URL")
     require_protection(settings.listen, settings, setting="HELIX_DEEP_LISTEN")
-    serve_metrics(settings.metrics_port)
-    return App(settings, settings.key())
+    health = Health()
+    serve_metrics(settings.metrics_port, health)
+    return App(settings, settings.key(), health)

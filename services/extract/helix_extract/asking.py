@@ -50,6 +50,8 @@ class Part:
     """What one recorded answer is for: a window, or the pairs of one event and their place."""
 
     key: str
+    events: tuple[int, ...]
+    """Sequences of the events whose texts are in the question."""
     first: int = 0
     pairs: int = 1
 
@@ -144,7 +146,9 @@ class Asking:
         for part in parts:
             place = {"first": part.first, "asked": count if part.first else 0}
             own = answer.model_copy(update=place)
-            found = await record_answer(connected.client, connected.publisher, tenant, part.key, own)
+            found = await record_answer(
+                connected.client, connected.publisher, tenant, part.key, own, events=part.events
+            )
             recorded.append(found)
         tokens = reply.prompt_tokens + reply.completion_tokens
         await self.note(question.call, "answered", count, tenant_id=tenant, tokens=tokens, problem="")

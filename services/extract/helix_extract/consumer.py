@@ -20,6 +20,7 @@ from helix_extract.windows.window import Turn, Window
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_shared.broker import deadline, log
+from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.rederive import requested_sequence
 from helix_shared.endpoint.client import Question
 from helix_shared.endpoint.json_text import object_in
@@ -93,7 +94,8 @@ class Extract:
         async def ask() -> RecordedAnswer | None:
             most_tokens = self.settings.max_output_tokens
             asked = Question(ABOUT_WINDOWS, SYSTEM, question(window), answer_schema(), most_tokens)
-            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, [Part(key)], connected)
+            parts = [Part(key, tuple(turn.sequence for turn in window.turns))]
+            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, parts, connected)
             return answers[0] if answers else None
 
         about = Subject(ABOUT_WINDOWS, tenant, key, window.last.stored_at)
@@ -123,7 +125,6 @@ def _turn(message: Msg) -> Turn | None:
         event = published_event(message.subject, message.data)
     except PermanentError:
         return None
-    position = message.metadata
     if not isinstance(event, MessageEvent):
         return None
-    return Turn(event, position.sequence.stream, position.timestamp)
+    return Turn(event, message.metadata.sequence.stream, stored_at(message))

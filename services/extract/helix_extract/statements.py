@@ -26,7 +26,7 @@ from helix_shared.naming import canonical
 from helix_shared.timex import find_time_expressions
 
 EDGE: Final = "statements"
-VERSION: Final = "2"
+VERSION: Final = "3"
 """Part of the de-duplication id: raise it when the same answer should give other rows."""
 TYPES: Final = {
     "fact": "semantic",
@@ -82,7 +82,9 @@ class StatementsBuilder:
             pieces[memory.source.sequence] += 1
             links = _links(entities[place], relations[place], memory.source.event.speaker)
             row = self._row(memory, vector, links, number, window.last.sequence)
-            rows.append(row | {"token_codes": codes[place].tobytes()})
+            rows.append(
+                row | {"token_codes": codes[place].tobytes(), "quotes": window.quoted_by(memory.source)}
+            )
         schema = edges.statements_schema(self.encoder.card.dimensions)
         # the columns that a statement does not set are empty
         rows = [edges.empty_row(schema) | row for row in rows]

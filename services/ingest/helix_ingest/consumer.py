@@ -18,9 +18,10 @@ from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings
 from helix_memory import events, subjects
 from helix_shared.broker import log, streams
+from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
-from helix_shared.broker.worker.rederive import requested_sequence
+from helix_shared.broker.worker.rederive import is_redrive, requested_sequence
 from helix_shared.broker.worker.worker import Connected, Durable, subscribe
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.published import published_event
@@ -59,9 +60,8 @@ class Ingest:
         logged = None
         try:
             if subjects.kind_of(message.subject) not in events.LIFECYCLE_KINDS:
-                position = message.metadata
                 event = published_event(message.subject, message.data)
-                logged = LoggedEvent(event, position.sequence.stream, position.timestamp)
+                logged = LoggedEvent(event, message.metadata.sequence.stream, stored_at(message))
         finally:
             self.turns.observe(message, logged)
         return logged
@@ -70,6 +70,7 @@ class Ingest:
         """Build the message of an event in the log again; it is empty if the event is refused.
 
         Raises:
+            PermanentError: the event is refused, and the request is that of a redrive.
             IncompatibleError: the request names another model than this worker's.
             TemporaryError: NATS does not answer.
         """
@@ -87,6 +88,8 @@ class Ingest:
             event = published_event(found.subject, found.body)
             return (await self._build(LoggedEvent(event, sequence, found.stored_at), connected)).body
         except PermanentError:
+            if is_redrive(request):
+                raise
             return self._empty(found.subject, sequence).body
 
     async def on_dead_letter(self, message: Msg, connected: Connected) -> None:

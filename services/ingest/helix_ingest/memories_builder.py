@@ -20,7 +20,7 @@ from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 
 EDGE: Final = "memories"
-VERSION: Final = "12"
+VERSION: Final = "13"
 """Part of the de-duplication id: raise it when the same event should give other memories."""
 
 
@@ -30,6 +30,11 @@ class MemoriesBuilder:
 
     encoder: Encoder
     most_tokens: int
+
+    @property
+    def settings(self) -> str:
+        """The settings that change the memories of an event, as generations list them."""
+        return f"piece_tokens={self.most_tokens}"
 
     def build(self, logged: LoggedEvent, earlier: list[LoggedEvent]) -> DerivedMessage:
         """The message of an event; `earlier` are turns of its session, oldest first.
@@ -70,4 +75,4 @@ class MemoriesBuilder:
 
     def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
         schema = edges.memories_schema(self.encoder.card.dimensions)
-        return DerivedMessage.of(origin, rows, schema, version=VERSION)
+        return DerivedMessage.of(origin, rows, schema, version=VERSION, settings=self.settings)

@@ -80,6 +80,7 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "answers": draft.answers,
         "answered_by": draft.answered_by,
         "derived_from": draft.derived_from,
+        "quotes": draft.quotes,
         "flags": flags_of(f"{draft.title}\n{draft.text}"),
         "vector": vector,
         "model": model,

@@ -14,12 +14,14 @@ from helix_query.accesses.server import AccessServer
 from helix_query.api.service import SERVICE_NAME, RecallHandlers
 from helix_query.generations.current import SERVICE, CurrentGeneration
 from helix_query.generations.link_folder import link_folder
+from helix_query.generations.prober import Prober
 from helix_query.generations.verified_files import verified_files_path
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.settings import QuerySettings
 from helix_shared.encoders.cross_encoder import CrossEncoder
+from helix_shared.health import STARTING, Health, beat
 from helix_shared.metrics import serve_metrics
 from helix_shared.processes import allow_open_files
 from helix_shared.rpc.access.admission import Admission
@@ -48,6 +50,7 @@ class App:
     settings: QuerySettings
     profiles: Mapping[str, RankingProfile]
     cross_encoders: Mapping[str, CrossEncoder]
+    health: Health
     admission: Admission
 
     async def run(self) -> End:
@@ -58,6 +61,10 @@ class App:
 
     async def _serve(self, scratch: Path) -> End:
         data = self.settings.data_dir
+        prober = Prober() if self.settings.probe_generations else None
+        if prober is not None:
+            # it imports the engines while the service loads its models
+            prober.start()
         current = CurrentGeneration(
             data,
             self.settings.models_dir,
@@ -69,6 +76,7 @@ class App:
             if self.settings.trust_verified_files
             else None,
             cross_encoders=self.cross_encoders,
+            prober=prober,
         )
         ring = AccessRing(self.settings.access_ring if self.settings.access_listen else 0)
         handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission)
@@ -81,6 +89,7 @@ class App:
         )
         access_server = AccessServer(ring, self.settings, self.admission) if ring.is_on else None
         stopped, loop = stop_signals(), asyncio.get_running_loop()
+        beating = asyncio.create_task(beat(self.health))
         failed = asyncio.Event()
 
         def fail() -> None:
@@ -92,17 +101,23 @@ class App:
         if access_server is not None:
             await access_server.start()
         _log.info("listening", address=self.settings.listen, port=port)
-        current.start(server.set_serving)
+        current.start(lambda: self._set_serving(server))
         try:
             await stopped.wait()
         finally:
+            self.health.stop()
             _log.info("stopping")
             await server.stop()
             if access_server is not None:
                 await access_server.stop()
             await asyncio.to_thread(handlers.close)
             await asyncio.to_thread(current.close)
+            beating.cancel()
         return End(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)
+
+    def _set_serving(self, server: GrpcServer) -> None:
+        server.set_serving()
+        self.health.set_problem(STARTING, "")
 
 
 def create_app() -> App:
@@ -122,8 +137,9 @@ def create_app() -> App:
     cross_encoders = load_cross_encoders(
         settings.models_dir, profiles, recalls=settings.threads, threads=settings.encoder_threads
     )
-    serve_metrics(settings.metrics_port)
-    return App(settings, profiles, cross_encoders, admission)
+    health = Health()
+    serve_metrics(settings.metrics_port, health)
+    return App(settings, profiles, cross_encoders, health, admission)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:

@@ -40,6 +40,11 @@ class QuerySettings(AccessSettings):
         default=True,
         description="do not hash files again that were verified before and not written since",
     )
+    probe_generations: bool = Field(
+        default=True,
+        description="open and search each generation in another process first (230 MB): one that crashes a "
+        "native library is refused",
+    )
     profiles_dir: Path | None = Field(None, description="folder with more ranking profiles (*.toml)")
     listen: str = Field("127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port of recalls")
     instance: str = Field(

@@ -15,6 +15,8 @@ from typing import Any, Final
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from helix_memory.subjects import STORED_AT_HEADER
+from helix_shared.broker.stored_at import checked_time, is_sealed
 from helix_shared.errors import TemporaryError
 
 READ_SECONDS: Final = 5.0
@@ -25,7 +27,7 @@ _NANOSECONDS: Final = 1e9
 
 @dataclass(frozen=True, slots=True)
 class LoggedMessage:
-    """One message of a stream."""
+    """One message of a stream; `stored_at` is when it was first stored (`stored_at`)."""
 
     subject: str
     sequence: int
@@ -76,12 +78,10 @@ async def _direct(client: Client, stream: str, selector: Mapping[str, Any]) -> L
         raise TemporaryError(
             f"direct get on {stream} failed: {headers.get('Description', headers['Status'])}"
         )
-    return LoggedMessage(
-        headers["Nats-Subject"],
-        int(headers["Nats-Sequence"]),
-        stored_at(headers["Nats-Time-Stamp"]),
-        reply.data,
-    )
+    subject, when = headers["Nats-Subject"], stored_at(headers["Nats-Time-Stamp"])
+    if STORED_AT_HEADER in headers and await is_sealed(client, subject, reply.data, headers):
+        when = checked_time(headers) or when
+    return LoggedMessage(subject, int(headers["Nats-Sequence"]), when, reply.data)
 
 
 def stored_at(stamp: str) -> datetime:

@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from nats.errors import Error as NatsError
 
+from helix_shared.broker.stored_at import check_times
+from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -34,6 +38,16 @@ REFILL: Final = 4
 _log = logger(__name__)
 
 
+@dataclass(slots=True)
+class Pulling:
+    """Progress of one pull loop."""
+
+    in_work: int = 0
+    """Messages that are processed now."""
+    fetched_at: float = field(default_factory=time.monotonic)
+    """When a message was fetched last, or the loop began."""
+
+
 async def pull(
     client: Client,
     process: Callable[[Msg], Coroutine[Any, Any, None]],
@@ -44,12 +58,16 @@ async def pull(
     most_in_work: int,
     collect_seconds: float,
     ack_wait_seconds: float,
+    pulling: Pulling | None = None,
 ) -> None:
     """Run `process` for every message of a durable, at most `most_in_work` at once, until `stop` is set.
 
     Processing starts in the order of delivery. A fetch waits up to `collect_seconds` for more messages,
-    which adds to the latency. An exception of `process` ends the loop and is raised.
+    which adds to the latency. An exception of `process` ends the loop and is raised. `pulling` shows its
+    progress.
     """
+    pulling = pulling or Pulling()
+    pulling.fetched_at = time.monotonic()
     subscription = await client.jetstream().pull_subscribe_bind(durable=durable, stream=stream)
     in_work: dict[asyncio.Task[None], Msg] = {}
     heartbeat = asyncio.create_task(_send_heartbeats(in_work, ack_wait_seconds / 3))
@@ -59,9 +77,11 @@ async def pull(
             if free < max(1, most_in_work // REFILL):
                 await _wait_for_one(in_work)
                 continue
-            for message in await fetch(subscription, free, collect_seconds):
+            for message in await fetch(client, subscription, free, collect_seconds):
                 in_work[asyncio.create_task(process(message))] = message
+                pulling.fetched_at = time.monotonic()
             _remove(in_work, {task for task in in_work if task.done()})
+            pulling.in_work = len(in_work)
         while in_work:
             await _wait_for_one(in_work)
     finally:
@@ -96,7 +116,7 @@ async def _send_heartbeats(in_work: Mapping[asyncio.Task[None], Msg], every_seco
 
 
 async def fetch(
-    subscription: JetStreamContext.PullSubscription, most: int, collect_seconds: float
+    client: Client, subscription: JetStreamContext.PullSubscription, most: int, collect_seconds: float
 ) -> list[Msg]:
     """At most `most` messages: the first within `LINGER_SECONDS`, the others `collect_seconds` after it.
 
@@ -114,4 +134,17 @@ async def fetch(
         # the first message must be processed even when this fetch fails
         with contextlib.suppress(TimeoutError, NatsError, OSError):
             messages += await subscription.fetch(most - 1, timeout=collect_seconds)
+    try:
+        await check_times(client, messages)
+    except TemporaryError as error:
+        _log.warning("times of storage not checked", reason=str(error))
+        await _give_back(messages)
+        return []
     return messages
+
+
+async def _give_back(messages: list[Msg]) -> None:
+    for message in messages:
+        # without it the message is delivered again after the ack wait
+        with contextlib.suppress(NatsError, OSError):
+            await message.nak(delay=RETRY_SECONDS)

@@ -9,7 +9,7 @@ terminated, so a refused message is never lost.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from helix_memory import subjects
-from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.publisher import Publisher, Receipt
 from helix_shared.errors import (
     HelixError,
     IncompatibleError,
@@ -200,7 +200,12 @@ async def store_dead_letter(message: Msg, error: Exception, *, service: str, pub
     """
     position = message.metadata
     origin = LetterOrigin(
-        message.subject, position.stream, position.sequence.stream, _event_sequence(message)
+        message.subject,
+        position.stream,
+        position.sequence.stream,
+        _event_sequence(message),
+        attempts=position.num_delivered,
+        redrives=redrives_of(message.headers),
     )
     reason = str(error) or type(error).__name__
     await publish_dead_letter(origin, message.data, reason, service=service, publisher=publisher)
@@ -208,37 +213,52 @@ async def store_dead_letter(message: Msg, error: Exception, *, service: str, pub
 
 @dataclass(frozen=True, slots=True)
 class LetterOrigin:
-    """Where a refused message stands; `event` is the sequence of the event it is or comes from, 0: none."""
+    """Where a refused message stands; `event` is the sequence of the event it is or comes from, 0: none.
+
+    It was delivered `attempts` times, and what it says was redriven `redrives` times before.
+    """
 
     subject: str
     stream: str
     sequence: int
     event: int
+    attempts: int = 1
+    redrives: int = 0
 
 
 async def publish_dead_letter(
     origin: LetterOrigin, body: bytes, reason: str, *, service: str, publisher: Publisher
-) -> None:
-    """Store a dead letter.
+) -> Receipt:
+    """Store a dead letter; returns where.
 
     Raises: as `store_dead_letter`.
     """
     address = subjects.parse_event_subject(origin.subject)
     tenant = address.tenant_id if address else origin.subject.rsplit(".", 1)[-1]
-    reason = _header_text(reason)
-    await publisher.publish(
+    reason = header_text(reason)
+    redriven = f":{origin.redrives}" if origin.redrives else ""
+    receipt = await publisher.publish(
         subjects.dlq_subject(service, tenant),
         body,
-        message_id=f"dlq:{service}:{origin.stream}:{origin.sequence}",
+        message_id=f"dlq:{service}:{origin.stream}:{origin.sequence}{redriven}",
         headers={
             subjects.REASON_HEADER: reason,
-            subjects.SUBJECT_HEADER: _header_text(origin.subject),
+            subjects.SUBJECT_HEADER: header_text(origin.subject),
             subjects.STREAM_HEADER: origin.stream,
             subjects.SEQUENCE_HEADER: str(origin.sequence),
             subjects.EVENT_SEQUENCE_HEADER: str(origin.event),
+            subjects.ATTEMPTS_HEADER: str(origin.attempts),
+            subjects.REDRIVE_HEADER: str(origin.redrives),
         },
     )
     _log.warning("dead letter", stream=origin.stream, sequence=origin.sequence, reason=reason)
+    return receipt
+
+
+def redrives_of(headers: Mapping[str, str] | None) -> int:
+    """How often what a message says was redriven, from its headers; 0: never."""
+    stated = (headers or {}).get(subjects.REDRIVE_HEADER, "")
+    return int(stated) if stated.isdecimal() and len(stated) <= _DIGITS else 0
 
 
 def _event_sequence(message: Msg) -> int:
@@ -250,7 +270,7 @@ def _event_sequence(message: Msg) -> int:
     return int(named) if named.isdecimal() and len(named) <= _DIGITS else 0
 
 
-def _header_text(text: str) -> str:
+def header_text(text: str) -> str:
     """One line of printable ASCII: a header value has no line break."""
     line = text.encode("ascii", "backslashreplace").decode()
     return "".join(c if c.isprintable() else " " for c in line)[:REASON_CHARACTERS].strip() or "unknown"

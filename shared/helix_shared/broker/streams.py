@@ -17,11 +17,13 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
 from helix_memory import events, limits, subjects
+from helix_shared.broker.stored_at import IMPORTS
 
 MIB: Final = 1024**2
 DAY_SECONDS: Final = 86_400.0
 DERIVED_BYTES: Final = 8 * MIB - 64 * 1024
 DUPLICATE_WINDOW_SECONDS: Final = 3_600.0
+ACK_WAIT_SECONDS: Final = 60.0
 LEASES: Final = "HELIX_LEASES"
 LEASE_STREAM: Final = f"KV_{LEASES}"
 """Stream of the key-value bucket."""
@@ -147,7 +149,7 @@ async def provision(
     jetstream: JetStreamContext,
     *,
     replicas: int = 1,
-    ack_wait_seconds: float = 60.0,
+    ack_wait_seconds: float = ACK_WAIT_SECONDS,
     lease_seconds: float = LEASE_TTL_SECONDS,
     endpoint: bool = False,
 ) -> list[str]:
@@ -158,18 +160,30 @@ async def provision(
     """
     done = [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in STREAMS]
     for consumer in CONSUMERS:
-        await jetstream.add_consumer(consumer.stream, _consumer_config(consumer, ack_wait_seconds))
+        await jetstream.add_consumer(consumer.stream, consumer_config(consumer, ack_wait_seconds))
         done.append(f"consumer {consumer.stream}/{consumer.name}")
     await jetstream.create_key_value(api.KeyValueConfig(bucket=LEASES, ttl=lease_seconds, replicas=replicas))
     done.append(f"bucket {LEASES}")
+    await jetstream.create_key_value(api.KeyValueConfig(bucket=IMPORTS, replicas=replicas))
+    done.append(f"bucket {IMPORTS}")
     if endpoint:
         done += [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in (ANSWERS, PAIRS)]
         for consumer in ENDPOINT_CONSUMERS:
-            await jetstream.add_consumer(consumer.stream, _consumer_config(consumer, ack_wait_seconds))
+            await jetstream.add_consumer(consumer.stream, consumer_config(consumer, ack_wait_seconds))
             done.append(f"consumer {consumer.stream}/{consumer.name}")
         await jetstream.create_key_value(api.KeyValueConfig(bucket=LEDGER, replicas=replicas))
         done.append(f"bucket {LEDGER}")
     return done
+
+
+def wanted_streams() -> list[api.StreamConfig]:
+    """Every stream as `provision` wants it, those that only a language model needs last."""
+    return [_complete(stream, 1) for stream in (*STREAMS, ANSWERS, PAIRS)]
+
+
+async def ensure_answers(jetstream: JetStreamContext, *, replicas: int = 1) -> None:
+    """Create the stream of recorded answers, for an import into an instance that asks no language model."""
+    await _ensure_stream(jetstream, _complete(ANSWERS, replicas))
 
 
 def _complete(stream: api.StreamConfig, replicas: int) -> api.StreamConfig:
@@ -195,7 +209,10 @@ async def _ensure_stream(jetstream: JetStreamContext, config: api.StreamConfig) 
     return f"stream {config.name} up to date"
 
 
-def _consumer_config(consumer: DurableConsumer, ack_wait_seconds: float) -> api.ConsumerConfig:
+def consumer_config(
+    consumer: DurableConsumer, ack_wait_seconds: float = ACK_WAIT_SECONDS
+) -> api.ConsumerConfig:
+    """A consumer as `provision` wants it."""
     return api.ConsumerConfig(
         durable_name=consumer.name,
         filter_subjects=list(consumer.filters),

@@ -6,16 +6,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
+from dataclasses import replace
 from datetime import UTC, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import grpc
 import pytest
-from nats.js import JetStreamContext
+from nats.js import JetStreamContext, api
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
+from helix_consolidation.delivery.lease import Lease
 from helix_ingest.extraction.score import event_times
 from helix_memory import events, subjects
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
@@ -240,6 +242,24 @@ def test_status_ends_with_3_while_no_process_is_the_writer(nats_server: NatsServ
     code, out, err = run("status", "--nats", nats_server.url, "--query", query)
     assert (code, "writer no process has the lease" in out) == (3, True), out + err
     assert "waiting for one" in err
+
+
+def test_status_names_a_stream_whose_settings_differ_and_ends_with_3(nats: str, query: str) -> None:
+    """Until somebody provisions again; status itself changes nothing."""
+
+    async def change(jetstream: JetStreamContext) -> None:
+        await Lease.acquire(await jetstream.key_value(streams.LEASES), lock_identity="test")
+        config = (await jetstream.stream_info(subjects.EVENTS_STREAM)).config
+        await jetstream.update_stream(replace(config, discard=api.DiscardPolicy.OLD))
+
+    on(nats, change)
+    for _ in range(2):
+        code, out, _ = run("status", "--nats", nats, "--query", query)
+        assert code == 3
+        assert "differs HELIX_EVENTS: discard is old, wanted new; run `helix provision`" in out
+    assert run("provision", "--nats", nats)[0] == 0
+    code, out, err = run("status", "--nats", nats, "--query", query)
+    assert (code, "differs" in out) == (0, False), (out, err)
 
 
 def test_status_waits_for_the_writer_that_comes_next(nats: str, query: str) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from helix_cli.commands.common import model_use
 from helix_cli.model_build.description import Description
 from helix_cli.model_build.importing import Origin, import_folder
-from helix_cli.reembedding import reembed
+from helix_cli.rebuilding import rebuild, source
 from helix_cli.stack.home import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.recall.v1.recall_pb2 import RecallRequest, Scope
@@ -43,9 +44,9 @@ SAID = (
 MIDWAY = """
 import os, signal, sys
 from pathlib import Path
-from helix_cli.reembedding import reembed, replay
+from helix_cli.rebuilding import rebuild, replay
 
-replay.EVENTS_AT_ONCE, reembed.CLOSE_ENOUGH = 8, 4
+replay.EVENTS_AT_ONCE, rebuild.CLOSE_ENOUGH = 8, 4
 replay.CHECKPOINT_SECONDS = replay.CHECKPOINT_SHARE = 0.0
 checkpoint = replay.Replay.checkpoint
 
@@ -192,7 +193,7 @@ def test_the_model_changes_beside_what_is_served(stack: Stack) -> None:
     assert "invoices" in asked["memories"][0]["memory"]["text"]
     status = json.loads(run(home, "status", "--json")[1])
     assert (status["query"]["model"], status["lag"], status["nats"]["writer"]["problem"]) == ("tiny", 0, "")
-    assert not (home / "data/reembedding/generations").exists()
+    assert not (home / "data/rebuilding/generations").exists()
     for command in (["status"], ["models", "list"]):
         told = " ".join(run(home, *command)[1].split())
         assert "left out: query adapter (`helix-lab adapter`), share of the channels" in told
@@ -216,12 +217,12 @@ def test_what_is_made_again_is_what_the_workers_had_made(
     before, made = _manifest(home), _memories(home)
     assert erased not in made
     # everything is applied while the workers are held, after the stores were maintained
-    monkeypatch.setattr("helix_cli.reembedding.reembed.CLOSE_ENOUGH", 1_000_000)
+    monkeypatch.setattr("helix_cli.rebuilding.rebuild.CLOSE_ENOUGH", 1_000_000)
     assert "in use already" in run(home, "models", "use", name)[1]
     assert _manifest(home).origin == before.origin
     steps: list[str] = []
-    for step in ("last_event_sequence", "maintain_now", "held"):
-        monkeypatch.setattr(reembed, step, _noted(step, getattr(reembed, step), steps))
+    for place, step in ((source, "last_event_sequence"), (rebuild, "maintain_now"), (model_use, "held")):
+        monkeypatch.setattr(place, step, _noted(step, getattr(place, step), steps))
     with monkeypatch.context() as other_shell:
         other_shell.setenv("HELIX_INGEST_PIECE_TOKENS", "90")
         code, out, err = run(home, "models", "use", name, "--again")

@@ -186,12 +186,12 @@ def test_statements_outlive_a_reembedding_that_is_ended_just_after_its_step(
         raise TemporaryError("NATS is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr("helix_cli.reembedding.reembed.choose_model", end)
+        patched.setattr("helix_cli.rebuilding.rebuild.choose_model", end)
         runner = CliRunner(env={"HELIX_HOME": str(home.root)})
         assert "NATS is gone" in runner.invoke(app, ["models", "use", name, "--again"]).output
     assert current_number(home.data) != published
     assert "in use already" in helix.run("models", "use", name)
-    assert {path.name for path in (home.data / "reembedding").iterdir()} == {"live.lock"}
+    assert {path.name for path in (home.data / "rebuilding").iterdir()} == {"live.lock"}
     made = current_number(home.data) or 0
     helix.until(lambda: helix.client.status().generation >= made, "it is not served")
     helix.until(lambda: helix.texts("Mara wheel squeaks").count(wanted) == 1, "the statements are lost")

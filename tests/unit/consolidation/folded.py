@@ -42,6 +42,10 @@ class FoldedShard(Shard):
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         return {name: self.rows[ordinal][name] for name in columns}
 
+    def _stored_many(self, ordinals: Sequence[int], columns: Sequence[str]) -> dict[int, Mapping[str, Any]]:
+        known = [ordinal for ordinal in ordinals if ordinal in self.rows]
+        return {o: {name: (self.rows[o] | self.added[o])[name] for name in columns} for o in known}
+
     def _write(self, changes: Changes) -> None:
         for ordinal, (batch, row) in changes.rows.items():
             columns = [name for name in changes.batches[batch].schema.names if name not in NOT_COMPARED]

@@ -1824,6 +1824,99 @@ class WhyNotResponse(_message.Message):
 Global___WhyNotResponse: _TypeAlias = WhyNotResponse  # noqa: Y015
 
 @_typing.final
+class GetErasureRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    event_id: _builtins.str
+    """Id of the erase event, 1 to 128 characters."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        event_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetErasureRequest: _TypeAlias = GetErasureRequest  # noqa: Y015
+
+@_typing.final
+class ErasedPlace(_message.Message):
+    """What became of one place that may hold something erased."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """memories, derived_statements, vectors, lexicon, graph, expansions (of what was erased), contexts and
+    context_vectors (of other memories that quoted it), generations (older ones), events, dead_letters,
+    answers, pairs, derived_messages (in the streams).
+    """
+    count: _builtins.int
+    """How many were removed or replaced there, 0 and up. Derived messages are dropped in whole files and not counted."""
+    generation: _builtins.int
+    """From this generation on the place holds nothing of what was erased; 0: it is still to be done."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        count: _builtins.int = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "generation", b"generation", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ErasedPlace: _TypeAlias = ErasedPlace  # noqa: Y015
+
+@_typing.final
+class GetErasureResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    PLACES_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    sequence: _builtins.int
+    """Sequence of the erase event in the log, 1 and up."""
+    complete: _builtins.bool
+    """Whether no place is still to be done."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    @_builtins.property
+    def places(self) -> _containers.RepeatedCompositeFieldContainer[Global___ErasedPlace]:
+        """Every place, in a fixed order."""
+
+    def __init__(
+        self,
+        *,
+        sequence: _builtins.int = ...,
+        places: _abc.Iterable[Global___ErasedPlace] | None = ...,
+        complete: _builtins.bool = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "generation", b"generation", "places", b"places", "sequence", b"sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetErasureResponse: _TypeAlias = GetErasureResponse  # noqa: Y015
+
+@_typing.final
 class GetMemoryRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -104,6 +104,11 @@ class RecallServiceStub:
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursRequest.SerializeToString,
                 response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursResponse.FromString,
                 _registered_method=True)
+        self.GetErasure = channel.unary_unary(
+                '/helix.recall.v1.RecallService/GetErasure',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetErasureRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetErasureResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -213,6 +218,14 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetErasure(self, request, context):
+        """What an erasure removed, place by place. NOT_FOUND unless the scope is that of the erase event: its user
+        (or none, as the event), with at least its principals. It answers once the erasure was carried out.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RecallServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -285,6 +298,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.Neighbours,
                     request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursRequest.FromString,
                     response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursResponse.SerializeToString,
+            ),
+            'GetErasure': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetErasure,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetErasureRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetErasureResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -665,6 +683,33 @@ class RecallService:
             '/helix.recall.v1.RecallService/Neighbours',
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursRequest.SerializeToString,
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.NeighboursResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetErasure(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/GetErasure',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetErasureRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetErasureResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -77,6 +77,10 @@ class RecallServiceStub:
     """The entities that memories mention which the caller could recall, the one with the newest memory first."""
     Neighbours: _grpc.UnaryUnaryMultiCallable[_recall_pb2.NeighboursRequest, _recall_pb2.NeighboursResponse]
     """The graph around a memory or an entity, as far as the caller could recall its memories."""
+    GetErasure: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetErasureRequest, _recall_pb2.GetErasureResponse]
+    """What an erasure removed, place by place. NOT_FOUND unless the scope is that of the erase event: its user
+    (or none, as the event), with at least its principals. It answers once the erasure was carried out.
+    """
 
 @_typing.type_check_only
 class RecallServiceAsyncStub(RecallServiceStub):
@@ -120,6 +124,10 @@ class RecallServiceAsyncStub(RecallServiceStub):
     """The entities that memories mention which the caller could recall, the one with the newest memory first."""
     Neighbours: _aio.UnaryUnaryMultiCallable[_recall_pb2.NeighboursRequest, _recall_pb2.NeighboursResponse]  # type: ignore[assignment]
     """The graph around a memory or an entity, as far as the caller could recall its memories."""
+    GetErasure: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetErasureRequest, _recall_pb2.GetErasureResponse]  # type: ignore[assignment]
+    """What an erasure removed, place by place. NOT_FOUND unless the scope is that of the erase event: its user
+    (or none, as the event), with at least its principals. It answers once the erasure was carried out.
+    """
 
 class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -244,6 +252,16 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.NeighboursResponse, _abc.Awaitable[_recall_pb2.NeighboursResponse]]:
         """The graph around a memory or an entity, as far as the caller could recall its memories."""
+
+    @_abc_1.abstractmethod
+    def GetErasure(
+        self,
+        request: _recall_pb2.GetErasureRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.GetErasureResponse, _abc.Awaitable[_recall_pb2.GetErasureResponse]]:
+        """What an erasure removed, place by place. NOT_FOUND unless the scope is that of the erase event: its user
+        (or none, as the event), with at least its principals. It answers once the erasure was carried out.
+        """
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

@@ -11,7 +11,7 @@ from helix_cli.clients.broker import connected
 from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_cli.clients.writer_status import WriterStatus, writer_status
 from helix_memory.transport.credentials import NatsCredentials
-from helix_shared.broker import streams
+from helix_shared.broker import drift, streams
 from helix_shared.errors import HelixError
 
 
@@ -48,6 +48,8 @@ class BrokerStatus:
     writer: WriterStatus = field(default_factory=WriterStatus)
     endpoint: EndpointStatus | None = None
     """None where no language model was ever asked."""
+    differences: list[str] = field(default_factory=list)
+    """Settings of streams and consumers that are not as provisioning wants them."""
 
     @property
     def has_endpoint(self) -> bool:
@@ -67,12 +69,13 @@ async def broker_status(url: str, instance: str, credentials: NatsCredentials | 
             consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
             writer = await writer_status(jetstream)
             endpoint = await endpoint_status(jetstream)
+            differences = [str(one) for one in await drift.differences(jetstream)]
             optional = [await _consumer(jetstream, c.stream, c.name) for c in streams.ENDPOINT_CONSUMERS]
     except HelixError as error:
         return BrokerStatus(url, problem=str(error))
     missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"
     found = [row for row in (*consumers, *optional) if row]
-    return BrokerStatus(url, missing, [row for row in rows if row], found, writer, endpoint)
+    return BrokerStatus(url, missing, [row for row in rows if row], found, writer, endpoint, differences)
 
 
 async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:

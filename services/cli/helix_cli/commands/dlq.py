@@ -1,41 +1,44 @@
-"""`helix dlq`: lists and shows dead letters; changes nothing.
+"""`helix dlq`: lists, shows, redrives and drops dead letters.
 
-`helix_memory.transport.dead_letters` reads them.
+`helix_memory.transport.dead_letters` reads them, `helix_cli.clients.redriving` processes them again.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from nats.js import api
-from nats.js.errors import NotFoundError as NoSuchMessageError
-from rich.table import Table
 
-from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients import redriving
+from helix_cli.clients.broker import connected, connected_client, run_async
+from helix_cli.clients.redriving import Redriven, letter_at
 from helix_cli.commands.common import options
+from helix_cli.commands.common.letters import advice, letter_filter, print_letters, readable
 from helix_cli.commands.group import COMMANDS
-from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.output.terminal import plain, printable, size, stdout
-from helix_cli.stack.addresses import nats_server
-from helix_memory import subjects
-from helix_memory.transport.dead_letters import DeadLetter, described, newest
-from helix_shared.errors import NotFoundError
+from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT, UNREACHABLE_EXIT
+from helix_cli.output.terminal import note, printable
+from helix_cli.stack.addresses import Server, nats_server
+from helix_memory.transport.dead_letters import DeadLetter, Filter, newest
+from helix_shared.errors import InvalidInputError, NotFoundError
 
-STREAM_PREFIX: Final = "HELIX_"
+MOST_LETTERS: Final = 100_000
+"""Letters that one command with --all takes."""
 
 LIST_HELP: Final = f"""List the newest dead letters with their reason.
 
 [bold]Examples[/bold]
 
   helix dlq ls
-  helix dlq ls --limit 200 --json
+  helix dlq ls --tenant acme --service ingest --since 2h
+  helix dlq ls --reason "does not fit" --limit 200 --json
+  helix dlq ls --before 812          (the next page)
 
 {EXIT_CODES}
 """
-SHOW_HELP: Final = f"""Show one dead letter: its origin, its reason and its body.
+SHOW_HELP: Final = f"""Show one dead letter: its origin, reason, attempts and body, and what to do.
 
 [bold]Examples[/bold]
 
@@ -43,6 +46,38 @@ SHOW_HELP: Final = f"""Show one dead letter: its origin, its reason and its body
 
 {EXIT_CODES}
 """
+REDRIVE_HELP: Final = f"""Process what was refused again, after the cause is repaired.
+
+[bold]Examples[/bold]
+
+  helix dlq redrive 17 18
+  helix dlq redrive --all --service ingest --tenant acme
+
+An event keeps its place in the log: what was erased since stays erased. It
+is applied once, also if this is run twice or killed. A letter is removed
+once a generation holds its event; a second refusal gives a new letter and
+ends the command with 1. What no worker has processed in time stays a
+letter: redrive it again (3).
+
+{EXIT_CODES}
+"""
+DROP_HELP: Final = f"""Remove dead letters. Their events stay in the log, without effect.
+
+[bold]Examples[/bold]
+
+  helix dlq drop 17
+  helix dlq drop --all --reason "unknown kind" --yes
+
+{EXIT_CODES}
+"""
+
+Sequences = Annotated[list[int] | None, typer.Argument(min=1, help="Sequences from `helix dlq ls`.")]
+All = Annotated[bool, typer.Option("--all", help="All letters that the filters leave.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before --all.")]
+OfTenant = Annotated[str, typer.Option("--tenant", help="Only of this tenant.")]
+OfService = Annotated[str, typer.Option("--service", help="Only of this service, e.g. ingest.")]
+WithReason = Annotated[str, typer.Option("--reason", help="Only with this text in the reason.")]
+Since = Annotated[str, typer.Option("--since", help="Only since then: 30m, 2h, 7d, or an ISO time.")]
 
 app = typer.Typer(help=COMMANDS["dlq"].summary, no_args_is_help=True, add_completion=False)
 
@@ -52,22 +87,24 @@ def ls_command(
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 50,
     before: Annotated[int | None, typer.Option("--before", min=1, help="Only below this sequence.")] = None,
+    tenant: OfTenant = "",
+    service: OfService = "",
+    reason: WithReason = "",
+    since: Since = "",
     as_json: options.AsJson = False,
     nats: options.Nats = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """List dead letters."""
     server = nats_server(nats, home)
-
-    async def work() -> list[DeadLetter]:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
-            return [described(message) for message in await newest(jetstream, limit=limit, before=before)]
-
-    letters = run_async(work())
+    only = letter_filter(service, tenant, reason, since)
+    letters = _listed(server, only, limit=limit, before=before)
     if as_json:
         typer.echo(json.dumps([asdict(letter) for letter in letters], indent=2))
     elif letters:
-        _print(letters)
+        print_letters(letters)
+        if len(letters) == limit:
+            note(f"there may be more: --before {letters[-1].sequence}")
     else:
         typer.echo("no dead letters")
 
@@ -83,48 +120,123 @@ def show_command(
     """Show one dead letter."""
     server = nats_server(nats, home)
 
-    async def work() -> api.RawStreamMsg:
+    async def work() -> tuple[DeadLetter, bytes]:
         async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
-            try:
-                return await jetstream.get_msg(subjects.DLQ_STREAM, sequence)
-            except NoSuchMessageError as error:
-                raise NotFoundError(f"no dead letter {sequence}; `helix dlq ls` lists them") from error
+            return await letter_at(jetstream, sequence)
 
-    message = run_async(work())
-    letter = asdict(described(message))
-    body = readable(message.data or b"")
+    letter, raw = run_async(work())
+    body, shown = readable(raw), asdict(letter) | {"advice": advice(letter)}
     if as_json:
-        typer.echo(json.dumps(letter | {"body": body}, indent=2))
+        typer.echo(json.dumps(shown | {"body": body}, indent=2))
         return
-    for name, value in letter.items():
+    for name, value in shown.items():
         typer.echo(f"{name:16} {printable(str(value))}")
     typer.echo(printable(body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)))
 
 
-def readable(body: bytes) -> Any:
-    """A body for people: parsed JSON, other text as it is, anything else as its size."""
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        return f"({size(len(body))} of binary data)"
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+@app.command("redrive", help=REDRIVE_HELP)
+def redrive_command(
+    sequences: Sequences = None,
+    *,
+    all_letters: All = False,
+    yes: Yes = False,
+    tenant: OfTenant = "",
+    service: OfService = "",
+    reason: WithReason = "",
+    since: Since = "",
+    wait_seconds: options.WaitSeconds = 60.0,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Process dead letters again."""
+    server = nats_server(nats, home)
+    only = letter_filter(service, tenant, reason, since)
+    letters = _chosen(server, sequences or [], only, all_letters=all_letters)
+    if all_letters:
+        _confirm(len(letters), "redrive", yes=yes)
+
+    async def work() -> list[Redriven]:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
+            return [one async for one in redriving.redrive(client, letters, wait_seconds=wait_seconds)]
+
+    _conclude(run_async(work()), as_json=as_json)
 
 
-def _print(letters: list[DeadLetter]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("sequence", "stored", "service", "tenant", "from"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("reason", overflow="fold", ratio=1)
-    for letter in letters:
-        table.add_row(
-            str(letter.sequence),
-            letter.stored_at[:19],
-            plain(letter.service),
-            plain(letter.tenant_id),
-            f"{letter.stream.removeprefix(STREAM_PREFIX).lower()} {letter.stream_sequence}",
-            plain(letter.reason),
-        )
-    stdout().print(table)
+@app.command("drop", help=DROP_HELP)
+def drop_command(
+    sequences: Sequences = None,
+    *,
+    all_letters: All = False,
+    yes: Yes = False,
+    tenant: OfTenant = "",
+    service: OfService = "",
+    reason: WithReason = "",
+    since: Since = "",
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Remove dead letters."""
+    server = nats_server(nats, home)
+    only = letter_filter(service, tenant, reason, since)
+    letters = _chosen(server, sequences or [], only, all_letters=all_letters)
+    if all_letters:
+        _confirm(len(letters), "drop", yes=yes)
+
+    async def work() -> list[int]:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+            return [one.sequence for one in letters if await redriving.remove(jetstream, one.sequence)]
+
+    dropped = run_async(work())
+    typer.echo(json.dumps({"dropped": dropped}) if as_json else f"dropped {len(dropped)}")
+
+
+def _listed(server: Server, only: Filter, *, limit: int, before: int | None = None) -> list[DeadLetter]:
+    async def work() -> list[DeadLetter]:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+            return await newest(jetstream, limit=limit, before=before, only=only)
+
+    return run_async(work())
+
+
+def _chosen(server: Server, sequences: Sequence[int], only: Filter, *, all_letters: bool) -> list[DeadLetter]:
+    """The letters that the arguments name; every sequence must exist."""
+    if all_letters == bool(sequences):
+        raise InvalidInputError("sequences", "name letters, or use --all; not both")
+    if all_letters:
+        return _listed(server, only, limit=MOST_LETTERS)
+    if only != Filter():
+        raise InvalidInputError("sequences", "--tenant, --service, --reason and --since go with --all")
+
+    async def work() -> list[DeadLetter]:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+            return [(await letter_at(jetstream, one))[0] for one in dict.fromkeys(sequences)]
+
+    return run_async(work())
+
+
+def _confirm(count: int, verb: str, *, yes: bool) -> None:
+    if not count:
+        raise NotFoundError("no dead letter matches")
+    if not yes:
+        typer.confirm(f"{verb} {count} dead letters?", abort=True, err=True)
+
+
+def _conclude(outcomes: Sequence[Redriven], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([asdict(outcome) for outcome in outcomes], indent=2))
+    else:
+        for outcome in outcomes:
+            if outcome.state != "processed":
+                new = f", now letter {outcome.new_letter}" if outcome.new_letter else ""
+                note(f"letter {outcome.letter} {outcome.state}{new}: {outcome.reason}")
+        done = sum(outcome.state == "processed" for outcome in outcomes)
+        typer.echo(f"processed {done} of {len(outcomes)}")
+    states = {outcome.state for outcome in outcomes}
+    if states & {"refused", "not possible"}:
+        raise typer.Exit(FAILED_EXIT)
+    if "waiting" in states:
+        raise typer.Exit(UNREACHABLE_EXIT)

@@ -30,19 +30,27 @@ COMMANDS: Final = {
     "up": Entry("up", "Run all of Helix on this machine: NATS, the workers, the query service."),
     "publish": Entry("publish", "Publish events: one from options, or many as JSON lines."),
     "import": Entry(
-        "import_files", "Import documents (Markdown, HTML, PDF, code, ...) and transcripts of agents."
+        "import_files", "Import documents (Markdown, HTML, PDF, code, ...), transcripts of agents, exports."
     ),
+    "export": Entry("copies.export", "Export the events of tenants as JSON lines."),
+    "clone": Entry("copies.clone", "Copy the memories of a tenant to another tenant."),
+    "backup": Entry("copies.backup", "Back up everything while it runs, or verify backups."),
+    "restore": Entry("copies.restore", "Make a backup the data of an empty home."),
+    "archive": Entry("copies.archive", "Verify the archive of events."),
     "recall": Entry("recall", "Recall the memories that answer a question."),
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
     "profile": Entry("profile", "Show what a user's own statements say about them."),
     "memory": Entry(
         "memory.app", "List and show memories and their history; correct, forget, restore or pin them."
     ),
+    "erase": Entry("erase", "Erase memories for good, with a receipt; search for what is left of them."),
     "session": Entry("session", "List sessions, and show what is remembered of one."),
     "status": Entry("status", "Show streams, consumers, the served generation, and its lag."),
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),
-    "dlq": Entry("dlq", "List and show dead letters: messages that were refused, with their reason."),
+    "dlq": Entry("dlq", "List, show, redrive and drop dead letters: messages that were refused."),
+    "doctor": Entry("doctor", "Check a home and its servers, explain what is wrong, repair what is safe."),
+    "rebuild": Entry("rebuild", "Make all memories again from the log: repairs or upgrades the data folder."),
     "security": Entry("security", "Make certificates, users of NATS and tokens; renew them."),
     "models": Entry("models", "List, build, import and fetch sentence encoders; change the one in use."),
 }

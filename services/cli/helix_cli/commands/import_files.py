@@ -18,7 +18,10 @@ import typer
 from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
 from helix_cli.commands.common.publishing import Waiting, conclude, outcome, publish_items, summary
+from helix_cli.commands.copies.clone import report_taken
+from helix_cli.commands.copies.taking import export_among, take
 from helix_cli.commands.group import help_text
+from helix_cli.exchange.import_export import Checked, check
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, printable
 from helix_cli.sources.discover import Found, Source, discover
@@ -52,6 +55,7 @@ HELP: Final = f"""
   helix import ~/.claude/projects --tenant acme --user ada
   helix import ~/.codex/sessions --tenant acme --user ada --dry-run
   helix import offer.pdf page.html --tenant acme --wait
+  helix import acme.jsonl --wait
 
 Reads {KINDS}.
 The format is detected for each file by its ending and
@@ -75,6 +79,10 @@ Deleting a file later does not delete its memories; this does:
 
 To get it back, `touch` the file and import it again: the same content with
 the same time is what was published before, and changes nothing.
+
+An export of `helix export` brings events with their ids and times. All its
+lines are checked before anything is published. It needs no --tenant; with
+another one than its own, its events become those of that tenant.
 
 {EXIT_CODES}
 """
@@ -107,6 +115,17 @@ def import_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Read and publish."""
+    with export_among(paths) as export:
+        if export is not None and not dry_run:
+            server = nats_server(nats, home)
+            taken = take(export, tenant=tenant, server=server, tracked=wait, name=str(paths[0]))
+            waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
+            report = partial(report_taken, taken, as_json=as_json)
+            conclude(taken.tally, waiting, as_json=as_json, report=report)
+            return
+        if export is not None:
+            _report_checked(check(export, name=str(paths[0])))
+            return
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; name the tenant of the memories, e.g. --tenant acme")
     found = discover(paths, source_format=source_format, root=root)
@@ -127,6 +146,15 @@ def import_command(
             note(PUBLISHED_BEFORE)
     show = partial(_report, tally, counts, documents, files=len(sources), dry_run=dry_run, as_json=as_json)
     conclude(tally, waiting, as_json=as_json, report=show)
+
+
+def _report_checked(checked: Checked) -> None:
+    header = checked.header
+    typer.echo(
+        f"dry run: {header.events} events and {header.answers} answers of "
+        f"{', '.join(sorted(checked.tenants))}, written by helix {header.helix}; "
+        f"every line is good, nothing published"
+    )
 
 
 def _note_left_out(found: Found) -> None:

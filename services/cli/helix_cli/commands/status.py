@@ -9,21 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.table import Table
 
 from helix_cli.clients.broker import connected, run_async
-from helix_cli.clients.broker_status import BrokerStatus, ConsumerRow, StreamRow, broker_status
+from helix_cli.clients.broker_status import BrokerStatus, broker_status
 from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands.common import options
+from helix_cli.commands.common.broker_tables import consumers_table, streams_table
 from helix_cli.commands.common.deep_lines import deep_lines
 from helix_cli.commands.common.query_options import Principals, User
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
-from helix_cli.output.terminal import note, plain, size, stdout
+from helix_cli.output.terminal import note, plain, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import HomeFolder
 from helix_memory import subjects
 from helix_memory.transport.recall_client import RecallClient
+from helix_shared.broker.drift import ADVICE
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import folder_with_checksum
@@ -44,9 +45,9 @@ HELP: Final = f"""
 lag is the number of events that are published but not yet recallable,
 access_lag that of accesses that are not counted yet.
 
-The command ends with 3, and names the part, when a part is down or the
-writer is blocked. When no process is the writer, it waits for one for up
-to 10 seconds.
+The command ends with 3, and names the part, when a part is down, the writer
+is blocked, or a setting of a stream is not as `helix provision` wants it.
+When no process is the writer, it waits for one for up to 10 seconds.
 
 --deep reads the newest generation in the data folder of this machine and
 compares vector search with exact search: the dense channel for the largest
@@ -145,7 +146,7 @@ def status_command(
         _print(broker, service, _fitted_elsewhere(service, models or folder.models))
         if measured is not None:
             stdout().print(plain(deep_lines(measured)))
-    if broker.problem or service.problem or not broker.writer.writes:
+    if broker.problem or service.problem or broker.differences or not broker.writer.writes:
         raise typer.Exit(UNREACHABLE_EXIT)
 
 
@@ -241,11 +242,12 @@ def _print(broker: BrokerStatus, service: QueryStatus, fitted: list[str]) -> Non
     console = stdout()
     console.print(plain(f"nats   {broker.url}  {broker.problem or 'ok'}"))
     if broker.streams:
-        console.print(_streams_table(broker.streams))
+        console.print(streams_table(broker.streams))
     if broker.consumers:
-        console.print(_consumers_table(broker.consumers))
+        console.print(consumers_table(broker.consumers))
     if not broker.problem:
-        console.print(plain(f"writer {broker.writer}"))
+        differing = [f"differs {difference}; {ADVICE}" for difference in broker.differences]
+        console.print(plain("\n".join([f"writer {broker.writer}", *differing])))
     if broker.endpoint is not None or broker.has_endpoint:
         console.print(plain(f"llm    {broker.endpoint or 'provisioned, nothing asked yet'}"))
     console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
@@ -286,19 +288,3 @@ def _accesses(accesses: AccessStatus, behind: int | None) -> str:
     reader = "forwarder ok" if accesses.forwarders else "no forwarder reads"
     waiting = accesses.waiting if behind is None else behind
     return f"{reader}, {waiting} not counted yet, {accesses.dropped} dropped"
-
-
-def _streams_table(rows: list[StreamRow]) -> Table:
-    table = Table("stream", "messages", "size", "first", "last", box=None, header_style="bold")
-    for row in rows:
-        table.add_row(
-            row.name, str(row.messages), size(row.bytes), str(row.first_sequence), str(row.last_sequence)
-        )
-    return table
-
-
-def _consumers_table(rows: list[ConsumerRow]) -> Table:
-    table = Table("consumer", "pending", "in progress", "redelivered", box=None, header_style="bold")
-    for row in rows:
-        table.add_row(row.name, str(row.pending), str(row.ack_pending), str(row.redelivered))
-    return table

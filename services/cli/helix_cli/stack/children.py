@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
-from helix_shared.broker.server import NatsServer
+from helix_shared.broker.server import NatsServer, free_port
 
 LOG_BYTES: Final = 16 * 1024 * 1024
 """A larger log is renamed when its process starts; one old file is kept."""
@@ -54,7 +54,18 @@ class Child(Protocol):
 class ServiceChild:
     """A service of Helix."""
 
-    def __init__(self, name: str, module: str, *, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        *,
+        environment: Mapping[str, str],
+        log: Path,
+        port_variable: str = "",
+    ) -> None:
+        """Describe it. `port_variable` has the port of its health; unset, each start takes a free one."""
+        self.health_url = ""
+        self._port_variable = port_variable
         self.name = name
         self.log = log
         self._command = [sys.executable, "-m", module]
@@ -71,15 +82,25 @@ class ServiceChild:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > LOG_BYTES:
             self.log.replace(self.log.with_suffix(".log.old"))
+        environment = self._with_port()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603  one of our own modules
                 self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=self.environment,
+                env=environment,
                 process_group=0,
             )
+
+    def _with_port(self) -> dict[str, str]:
+        """The environment with a port for the health; a free one may be taken at the next start."""
+        if not self._port_variable:
+            return self.environment
+        port = self.environment.get(self._port_variable, "0")
+        port = str(free_port()) if port in {"", "0"} else port
+        self.health_url = f"http://127.0.0.1:{port}/healthz"
+        return self.environment | {self._port_variable: port}
 
     def ended(self) -> int | None:
         """Exit code, or None while it runs."""

@@ -1,8 +1,8 @@
 """Holding: a command asks the `helix up` of its home to stop the processes that embed and write, for a while.
 
-`helix models use` does so to put other stores in the place of those of the data folder. The request is a file
-that names the process of the command: where that ends, however it ends, the processes start again. The
-query service answers all the time.
+`helix rebuild` and `helix models use` do so to put other stores in the place of those of the data folder. The
+request is a file that names the process of the command: where that ends, however it ends, the processes start
+again. The query service answers all the time.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Holding:
         if wanted:
             children = self._children()
             self._supervisor.hold(children)
-            self._say(f"{', '.join(child.name for child in children)} stopped for `helix models use`")
+            self._say(f"{', '.join(child.name for child in children)} stopped for a rebuild")
         else:
             try:
                 self._before_start()

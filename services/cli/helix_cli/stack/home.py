@@ -6,6 +6,7 @@ models/      encoders
 logs/        one file per process
 run/up.lock  held by the running `helix up`
 run/up.json  addresses and process ids of the running `helix up`
+run/rebuild.json  those of a `helix rebuild` that runs without one
 ```
 """
 
@@ -16,7 +17,7 @@ import fcntl
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -25,6 +26,10 @@ from helix_memory.transport.polling import poll
 from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
 
+UP_RECORD: Final = "up.json"
+REBUILD_RECORD: Final = "rebuild.json"
+DRAIN_SECONDS: Final = 15.0
+"""Longest wait for a process that was told to end."""
 _LOCK_SECONDS: Final = 0.5
 _LOCK_POLL_SECONDS: Final = 0.005
 _START_TIME_FIELD: Final = 19
@@ -90,18 +95,18 @@ class RunRecord:
     """Variables with which memories are made (`settings_in_use`)."""
 
 
-def write_record(home: HomeFolder, record: RunRecord) -> None:
+def write_record(home: HomeFolder, record: RunRecord, *, name: str = UP_RECORD) -> None:
     """Replace the record atomically."""
     home.run.mkdir(parents=True, exist_ok=True)
-    draft = home.run / "up.json.new"
+    draft = home.run / f"{name}.new"
     draft.write_text(json.dumps(asdict(record), indent=2) + "\n")
-    draft.replace(home.run / "up.json")
+    draft.replace(home.run / name)
 
 
-def read_record(home: HomeFolder) -> RunRecord | None:
+def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:
     """The record, or None when there is none or it is damaged."""
     try:
-        fields = json.loads((home.run / "up.json").read_bytes())
+        fields = json.loads((home.run / name).read_bytes())
         return RunRecord(
             str(fields["nats_url"]),
             str(fields["query_address"]),
@@ -146,9 +151,9 @@ def is_starting(home: HomeFolder) -> bool:
     return False
 
 
-def remove_record(home: HomeFolder) -> None:
+def remove_record(home: HomeFolder, *, name: str = UP_RECORD) -> None:
     """Remove the record after the processes have ended."""
-    (home.run / "up.json").unlink(missing_ok=True)
+    (home.run / name).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -209,6 +214,18 @@ def leftovers(record: RunRecord) -> dict[str, int]:
                 f"process {pid} may be {name} of an earlier `helix up`; end it, or remove run/up.json"
             )
     return found
+
+
+def end_leftovers(home: HomeFolder, *, say: Callable[[str], None]) -> None:
+    """End the processes of a `helix up` or `helix rebuild` that was killed; the caller holds the lock.
+
+    Raises: as `leftovers`.
+    """
+    for record_name in (UP_RECORD, REBUILD_RECORD):
+        record = read_record(home, name=record_name)
+        for name, pid in (leftovers(record) if record else {}).items():
+            say(f"{name} (process {pid}) is left over from a run that was killed; ending it")
+            end_process(pid, wait_seconds=DRAIN_SECONDS)
 
 
 def end_process(pid: int, *, wait_seconds: float) -> None:

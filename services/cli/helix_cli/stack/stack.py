@@ -28,14 +28,13 @@ from helix_cli.stack.hold import HELD_SERVICES, Holding
 from helix_cli.stack.home import (
     HomeFolder,
     RunRecord,
-    end_process,
-    leftovers,
+    end_leftovers,
     locked,
-    read_record,
     remove_record,
     start_time,
     write_record,
 )
+from helix_cli.stack.liveness import SILENT_SECONDS, Liveness
 from helix_cli.stack.model_in_use import ready_model
 from helix_cli.stack.ports import choose_port, metrics_ports
 from helix_cli.stack.readiness import missing
@@ -52,7 +51,7 @@ from helix_cli.stack.services import (
     service_settings,
 )
 from helix_cli.stack.settings_in_use import making_settings
-from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
+from helix_cli.stack.supervisor import Say, Supervisor, drain
 from helix_memory.transport.polling import poll
 from helix_shared.broker import streams
 from helix_shared.broker.server import free_port
@@ -75,11 +74,13 @@ class Stack:
         models: Path | None = None,
         environment: Mapping[str, str] | None = None,
         say: Say = lambda _: None,
+        silent_seconds: float = SILENT_SECONDS,
     ) -> None:
         """Describe a stack; `start` starts it.
 
         A port of None is the usual one, or any if that is taken; 0 is any. `models` is the folder of the
         encoders, by default that of the home. `environment` is added to the environment of the services.
+        A process that does not answer for `silent_seconds` is killed and started again.
         """
         self.home = HomeFolder.at(home)
         self.models = models or self.home.models
@@ -91,7 +92,13 @@ class Stack:
         self._children: list[Child] = []
         self._hurry = threading.Event()
         self._resources = contextlib.ExitStack()
-        self._supervisor = Supervisor(say=say, changed=self._write_record, hurry=self._hurry, look=self._look)
+        self._supervisor = Supervisor(
+            say=say,
+            changed=self._write_record,
+            hurry=self._hurry,
+            look=self._look,
+            liveness=Liveness(silent_seconds=silent_seconds),
+        )
         self._holding = Holding(
             self.home,
             self._supervisor,
@@ -140,7 +147,7 @@ class Stack:
         """
         try:
             self._resources.enter_context(locked(self.home))
-            self._end_leftovers()
+            end_leftovers(self.home, say=self._say)
             self._ready_model()
             self._instance = f"helix-{uuid.uuid4().hex}"
             nats_port, query_port = self._ports
@@ -230,16 +237,16 @@ class Stack:
             instance=self._instance,
             copies=self._copies[service.name],
         )
-        port = self._metrics.get(name)
-        metrics = {f"HELIX_{service.name.upper()}_METRICS_PORT": str(port)} if port else {}
+        variable, port = f"HELIX_{service.name.upper()}_METRICS_PORT", self._metrics.get(name)
+        metrics = {variable: str(port)} if port else {}
+        own = settings | {"HELIX_HOME": str(self.home.root)}
         secured = self.secured.settings(service.name, child_environment(self._environment))
-        environment = child_environment(
-            settings | secured | {"HELIX_HOME": str(self.home.root)} | self._environment | metrics,
-        )
-        hidden = [secret for secret in SECRETS if not secret.startswith(f"HELIX_{service.name.upper()}_")]
-        environment = {name: value for name, value in environment.items() if name not in hidden}
+        environment = child_environment(own | secured | self._environment | metrics)
+        for secret in SECRETS:
+            if not secret.startswith(f"HELIX_{service.name.upper()}_"):
+                environment.pop(secret, None)
         log = self.home.logs / f"{name}.log"
-        return ServiceChild(name, service.module, environment=environment, log=log)
+        return ServiceChild(name, service.module, environment=environment, log=log, port_variable=variable)
 
     def _look(self) -> None:
         self._holding.look()
@@ -260,12 +267,6 @@ class Stack:
 
     def _provision(self) -> None:
         provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]), credentials=self.secured.nats)
-
-    def _end_leftovers(self) -> None:
-        record = read_record(self.home)
-        for name, pid in (leftovers(record) if record else {}).items():
-            self._say(f"{name} (process {pid}) is left over from a run that was killed; ending it")
-            end_process(pid, wait_seconds=DRAIN_SECONDS)
 
     def _missing(self) -> str:
         return missing(

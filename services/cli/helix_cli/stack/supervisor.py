@@ -1,6 +1,7 @@
-"""Restarts children that end, after a delay that grows while they keep ending.
+"""Restarts children that end or do not answer any more, after a delay that grows while they keep ending.
 
-One thread watches all of them. A child that refuses its settings (exit code 78) is not restarted, because it
+One thread watches all of them; `liveness` tells which does not answer. A child that refuses its settings
+(exit code 78) is not restarted, because it
 would refuse them again.
 """
 
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from helix_cli.stack.children import Child, end_of
+from helix_cli.stack.home import DRAIN_SECONDS
+from helix_cli.stack.liveness import Liveness
 from helix_shared.errors import HelixError
 from helix_shared.settings import CONFIG_ERROR_EXIT
 
@@ -21,7 +24,6 @@ LONGEST_DELAY_SECONDS: Final = 30.0
 STABLE_SECONDS: Final = 60.0
 """A child that ran this long is restarted after the shortest delay."""
 CHECK_SECONDS: Final = 0.1
-DRAIN_SECONDS: Final = 15.0
 
 Say = Callable[[str], None]
 
@@ -50,12 +52,16 @@ class Supervisor:
         changed: Callable[[], None],
         hurry: threading.Event | None = None,
         look: Callable[[], None] = lambda: None,
+        liveness: Liveness | None = None,
     ) -> None:
-        """`look` is called at every check, in the supervisor's thread; `hurry` ends the waits of `hold`.
+        """A running child that is silent, says `liveness`, is killed and started again.
+
+        `look` is called at every check, in the supervisor's thread; `hurry` ends the waits of `hold`.
 
         After a HelixError or an OSError of `look` it is called again at the next check.
         """
         self.refusal = ""
+        self._liveness = liveness or Liveness()
         self._hurry = hurry or threading.Event()
         self._look = look
         self._trouble = ""
@@ -70,6 +76,7 @@ class Supervisor:
         now = time.monotonic()
         self._watched = [_Watched(child, started_at=now) for child in children]
         self._thread.start()
+        self._liveness.watch(children)
 
     def hold(self, children: Sequence[Child]) -> None:
         """End children and leave them ended until `resume`; only for `look`."""
@@ -94,6 +101,7 @@ class Supervisor:
         self._released.set()
         if self._thread.ident is not None:
             self._thread.join()
+        self._liveness.close()
 
     def _run(self) -> None:
         while not self._released.wait(CHECK_SECONDS):
@@ -121,6 +129,9 @@ class Supervisor:
             return
         code = watched.child.ended()
         if code is None:
+            if reason := self._liveness.silence(watched.child):
+                self._say(f"{watched.child.name} {reason}: killed")
+                watched.child.kill()
             return
         reason = end_of(watched.child.name, code, watched.child.log)
         if code == CONFIG_ERROR_EXIT:

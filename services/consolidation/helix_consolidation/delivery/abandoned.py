@@ -1,7 +1,8 @@
-"""An erasure reaches a re-embedding that was ended midway, too.
+"""An erasure reaches a rebuild that was ended midway, and the generations that rebuilds set aside.
 
-`helix models use` replays the log, erasures included. Where it was ended before an erasure and is not
-continued, its folder holds what was erased: then the folder goes.
+`helix rebuild` and `helix models use` replay the log, erasures included. Where one was ended before an
+erasure and is not continued, its folder holds what was erased: then the folder goes. A generation that was
+set aside holds it as well.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.lease import FolderLock
-from helix_consolidation.stores.anew import WORKSPACE
+from helix_consolidation.stores.anew import REPLACED, WORKSPACE
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -23,10 +24,12 @@ _log = logger(__name__)
 
 
 def mark_erasure(data: Path) -> None:
-    """Note that something is erased, in the folder of a re-embedding if it holds more than its lock.
+    """Note that something is erased, in the folder of a rebuild if it holds more than its lock.
 
-    Called before the erasure is published, because nothing repeats it afterwards.
+    What was set aside goes at once. Called before the erasure is published, because nothing repeats it
+    afterwards.
     """
+    shutil.rmtree(data / REPLACED, ignore_errors=True)
     folder = data / WORKSPACE
     if folder.is_dir() and any(path.suffix != ".lock" for path in folder.iterdir()):
         (folder / MARK).touch()
@@ -44,7 +47,7 @@ def discard_abandoned(data: Path) -> bool:
         clear_workspace(folder)
     finally:
         lock.release()
-    _log.warning("re-embedding discarded", reason="something was erased, and nobody continues it")
+    _log.warning("rebuild discarded", reason="something was erased, and nobody continues it")
     return True
 
 

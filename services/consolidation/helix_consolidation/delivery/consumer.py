@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
+from helix_consolidation.archiving.event_archive import EventArchive
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.lease import LostLeaseError
 from helix_consolidation.delivery.standby import POLL_SECONDS, stand_by
@@ -29,7 +30,7 @@ from helix_consolidation.delivery.stream_state import (
 )
 from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.stores.shard import Shard
-from helix_consolidation.usage.decay import DecayRule
+from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.streams import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.delivery.lease import Lease
     from helix_consolidation.settings import ConsolidationSettings
+    from helix_shared.health import Health
 
 DURABLES: Final = (
     (DERIVED_STREAM, CONSOLIDATION_DERIVED),
@@ -54,13 +56,15 @@ DURABLES: Final = (
 INTERRUPTIONS: Final = (LostLeaseError, TemporaryError, NatsError, TimeoutError, ConnectionError)
 """Errors that end the writing, not the process; other `OSError`s come from the disk and end the process."""
 
-DAY_SECONDS: Final = 86_400.0
-
 _log = logger(__name__)
 
 
-async def consolidate(client: Client, settings: ConsolidationSettings, stop: asyncio.Event) -> None:
+async def consolidate(
+    client: Client, settings: ConsolidationSettings, stop: asyncio.Event, health: Health
+) -> None:
     """Stand by and write until `stop` is set; start again after every interruption.
+
+    `health` hears why the writer is blocked or publishes nothing.
 
     Raises:
         HelixError: the data folder and the streams do not fit, or the stores disagree.
@@ -71,7 +75,7 @@ async def consolidate(client: Client, settings: ConsolidationSettings, stop: asy
             return
         lock, lease = acquired
         try:
-            await _write_under(lease, client, settings, stop)
+            await _write_under(lease, client, settings, stop, health)
         except INTERRUPTIONS as error:
             _log.warning("writing interrupted", reason=str(error) or type(error).__name__)
         finally:
@@ -81,7 +85,7 @@ async def consolidate(client: Client, settings: ConsolidationSettings, stop: asy
 
 
 async def _write_under(
-    lease: Lease, client: Client, settings: ConsolidationSettings, stop: asyncio.Event
+    lease: Lease, client: Client, settings: ConsolidationSettings, stop: asyncio.Event, health: Health
 ) -> None:
     """Write while the lease is renewed; release it once no thread of this writer runs."""
     over = asyncio.Event()
@@ -89,7 +93,7 @@ async def _write_under(
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(lease.renew_until(over))
             try:
-                await _write(client, settings, lease, stop)
+                await _write(client, settings, lease, stop, health)
             finally:
                 over.set()
     except ExceptionGroup as failures:
@@ -111,11 +115,13 @@ def _cause(failures: ExceptionGroup[Exception]) -> Exception:
     return next((leaf for leaf in leaves if not isinstance(leaf, INTERRUPTIONS)), leaves[0])
 
 
-async def _write(client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event) -> None:
+async def _write(
+    client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event, health: Health
+) -> None:
     """Open the stores, write until `stop`, and close them in any case."""
     executor = ThreadPoolExecutor(1, thread_name_prefix="stores")
     try:
-        await _write_with(executor, client, settings, lease, stop)
+        await _write_with(executor, client, settings, lease, stop, health)
     finally:
         # work in a thread continues when its caller is cancelled: wait until it ends
         await asyncio.to_thread(executor.shutdown)
@@ -127,6 +133,7 @@ async def _write_with(
     settings: ConsolidationSettings,
     lease: Lease,
     stop: asyncio.Event,
+    health: Health,
 ) -> None:
     jetstream = client.jetstream()
     log = await event_stream(jetstream)
@@ -135,11 +142,7 @@ async def _write_with(
         settings.data_dir,
         maintain_every=settings.maintain_every,
         form=settings.vector_form,
-        decay=DecayRule(
-            settings.decay_after_days * DAY_SECONDS,
-            settings.decay_most_salience,
-            settings.decay_most_accesses,
-        ),
+        decay=decay_rule(settings),
     )
     shard = await asyncio.get_running_loop().run_in_executor(executor, open_shard)
     if shard.manifest is not None:
@@ -151,6 +154,7 @@ async def _write_with(
     arrived = asyncio.Event()
     inboxes = [
         Inbox(
+            client,
             stream,
             await jetstream.pull_subscribe_bind(durable=durable, stream=stream),
             arrived=arrived,
@@ -160,15 +164,30 @@ async def _write_with(
         )
         for stream, durable in DURABLES
     ]
+    archive = None
+    if settings.archive:
+        archive = EventArchive(client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes)
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
-        client, settings, thread=thread, lease=lease, shard=shard, inboxes=inboxes, arrived=arrived
+        client,
+        settings,
+        thread=thread,
+        lease=lease,
+        shard=shard,
+        inboxes=inboxes,
+        arrived=arrived,
+        health=health,
+        archive=archive,
     )
     try:
+        if archive is not None:
+            await archive.catch_up(log.last_sequence)
         await _run_writer(writer, inboxes, settings.ack_wait_seconds, stop)
         await writer.finish()
     finally:
         executor.submit(shard.close)
+        if archive is not None:
+            archive.close()
         for inbox in inboxes:
             await inbox.close()
 

@@ -18,6 +18,7 @@ from helix_shared.broker.pull import fetch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from nats.aio.client import Client
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
@@ -30,6 +31,7 @@ class Inbox:
 
     def __init__(
         self,
+        client: Client,
         stream: str,
         subscription: JetStreamContext.PullSubscription,
         *,
@@ -38,6 +40,7 @@ class Inbox:
         collect_seconds: float,
         held_messages: int,
     ) -> None:
+        self._client = client
         self.stream = stream
         self._subscription = subscription
         self._arrived = arrived
@@ -75,7 +78,7 @@ class Inbox:
                 await asyncio.sleep(FULL_SECONDS)
                 continue
             room = min(self._batch_messages, self._held_messages - len(self._held))
-            if messages := await fetch(self._subscription, room, self._collect_seconds):
+            if messages := await fetch(self._client, self._subscription, room, self._collect_seconds):
                 self._keep(messages)
 
     def take(self, most: int) -> list[Msg]:

@@ -30,22 +30,31 @@ async def prune_derived(jetstream: JetStreamContext) -> int:
     Raises:
         nats.errors.Error: the server does not answer.
     """
+    state = (await jetstream.stream_info(DERIVED_STREAM)).state
+    floor = await acknowledged_by_all(jetstream) if state.messages else None
+    if floor is None or floor < state.first_seq:
+        return 0
+    await jetstream.purge_stream(DERIVED_STREAM, seq=floor + 1)
+    return floor + 1 - state.first_seq
+
+
+async def acknowledged_by_all(jetstream: JetStreamContext) -> int | None:
+    """Sequence up to which no consumer needs anything more; None where a consumer is missing.
+
+    Raises:
+        nats.errors.Error: the server does not answer.
+    """
     # read before the consumers: a message that comes in between is above the floor of all of them
     state = (await jetstream.stream_info(DERIVED_STREAM)).state
-    if not state.messages:
-        return 0
-    floor = state.last_seq
+    floor = int(state.last_seq)
     for name in READERS:
         try:
             info = await jetstream.consumer_info(DERIVED_STREAM, name)
         except NotFoundError:
             _log.warning("nothing is pruned: a consumer is missing, run `helix provision`", consumer=name)
-            return 0
+            return None
         floor = min(floor, acknowledged(info, state.last_seq))
-    if floor < state.first_seq:
-        return 0
-    await jetstream.purge_stream(DERIVED_STREAM, seq=floor + 1)
-    return floor + 1 - state.first_seq
+    return floor
 
 
 def acknowledged(info: ConsumerInfo, last_sequence: int) -> int:

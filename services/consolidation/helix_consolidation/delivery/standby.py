@@ -16,7 +16,7 @@ from nats.js.errors import BucketNotFoundError
 from helix_consolidation.delivery.lease import FolderLock, Lease
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.artifacts.generation.folders import folder_of, published_numbers
-from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.generation.manifest import raw_manifest
 from helix_shared.broker.streams import LEASE_STREAM, LEASES
 from helix_shared.telemetry import logger
 
@@ -33,11 +33,7 @@ _log = logger(__name__)
 async def stand_by(
     jetstream: JetStreamContext, folder: Path, stop: asyncio.Event
 ) -> tuple[FolderLock, Lease] | None:
-    """The lock and the lease, once both are free; None when `stop` comes first.
-
-    Raises:
-        CorruptArtifactError: the newest generation has no readable manifest.
-    """
+    """The lock and the lease, once both are free; None when `stop` comes first."""
     lock = FolderLock(folder)
     reported = ""
     try:
@@ -63,13 +59,9 @@ async def stand_by(
 
 
 def _published_epoch(folder: Path) -> int:
-    """Epoch of the newest generation on the disk, current or not; 0 when there is none.
-
-    Raises:
-        CorruptArtifactError: its manifest cannot be read.
-    """
-    numbers = published_numbers(folder)
-    return Manifest.read(folder_of(folder, numbers[0])).epoch if numbers else 0
+    """Highest epoch that a generation on the disk states, current or not, of whatever format; 0: none."""
+    stated = (raw_manifest(folder_of(folder, number)).get("epoch") for number in published_numbers(folder))
+    return max((epoch for epoch in stated if isinstance(epoch, int)), default=0)
 
 
 async def _lease(jetstream: JetStreamContext, lock: FolderLock, epoch: int) -> tuple[Lease | None, str]:

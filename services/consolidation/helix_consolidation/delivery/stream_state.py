@@ -14,7 +14,7 @@ from nats.js.errors import NotFoundError
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM, ROOT
 from helix_shared.artifacts.generation.manifest import StreamState
 from helix_shared.broker.streams import CONSOLIDATION_DERIVED, LEASE_STREAM
-from helix_shared.errors import PermanentError
+from helix_shared.errors import REBUILD, PermanentError
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
@@ -47,12 +47,12 @@ def check_stream(stream: StreamState, manifest: Manifest) -> None:
     if before.created_at is not None and stream.created_at != before.created_at:
         raise PermanentError(
             f"stream {stream.name} was created at {stream.created_at}, generation {manifest.generation} "
-            f"was built from one of {before.created_at}; use the stream's own data folder, or an empty one"
+            f"was built from one of {before.created_at}; use the stream's own data folder, or {REBUILD}"
         )
     if stream.last_sequence < manifest.applied_sequence:
         raise PermanentError(
             f"stream {stream.name} ends at {stream.last_sequence}, generation {manifest.generation} "
-            f"has applied {manifest.applied_sequence}; the stream was truncated: restore it"
+            f"has applied {manifest.applied_sequence}; the stream was truncated: restore it, or {REBUILD}"
         )
 
 
@@ -82,7 +82,7 @@ async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationSt
     if acknowledged > state.derived.highest:
         raise PermanentError(
             f"derived messages up to {acknowledged} were acknowledged, this data folder holds them up to "
-            f"{state.derived.highest}; use the folder that has them, or rebuild"
+            f"{state.derived.highest}; use the folder that has them, or {REBUILD}"
         )
     state.derived.skip_to(acknowledged)
 

@@ -8,12 +8,12 @@ them again.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError
 
+from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
 from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.folding.relate import without_removed
 from helix_memory import subjects
@@ -70,8 +70,10 @@ class UnsurePairsStore:
         while shard.unasked:
             tenant_id, event = next(iter(shard.unasked))
             subject = subjects.pairs_subject(tenant_id, event)
-            with contextlib.suppress(NotFoundError):  # without the stream there is no such text
-                await self._jetstream.purge_stream(subjects.PAIRS_STREAM, subject=subject)
+            # one by one: a purge would leave the bytes
+            async for message in messages_of(self._jetstream, subjects.PAIRS_STREAM, subject):
+                sequence = message.metadata.sequence.stream
+                await remove_message(self._jetstream, subjects.PAIRS_STREAM, sequence)
             shard.unasked.remove((tenant_id, event))
         while shard.unsure:
             some = shard.unsure[:AT_ONCE]

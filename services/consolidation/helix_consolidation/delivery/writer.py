@@ -1,4 +1,4 @@
-"""The active writer: apply, publish, and only then acknowledge. The one place that knows this order.
+"""The active writer: archive, apply, publish, and only then acknowledge. The one place that knows this order.
 
 `consumer` creates it once the process has the lease.
 """
@@ -15,6 +15,7 @@ from nats.errors import Error as NatsError
 
 from helix_consolidation.delivery.abandoned import mark_erasure
 from helix_consolidation.delivery.blocked import BlockedMessages
+from helix_consolidation.delivery.erasing.eraser import Eraser
 from helix_consolidation.delivery.housekeeping import Housekeeping
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.delivery.pace import Interval, events_to_come, pace_of
@@ -27,6 +28,7 @@ from helix_consolidation.delivery.settle import (
 )
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.delivery.unsure_pairs import UnsurePairsStore
+from helix_consolidation.reconciliation.schedule import Reconciliation
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
@@ -42,14 +44,19 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
 
+    from helix_consolidation.archiving.event_archive import EventArchive
     from helix_consolidation.delivery.inbox import Inbox
     from helix_consolidation.delivery.lease import Lease
     from helix_consolidation.delivery.store_thread import StoreThread
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.stores.shard import Shard
+    from helix_shared.health import Health
 
 TICK_SECONDS: Final = 0.05
 """Longest sleep when nothing arrives, and so the longest delay of due work."""
+
+OVERDUE_SECONDS: Final = 60.0
+"""Age of a generation at which the writer is not ready while changes wait for the next one."""
 
 _log = logger(__name__)
 
@@ -67,13 +74,18 @@ class Writer:
         shard: Shard,
         inboxes: list[Inbox],
         arrived: asyncio.Event,
+        health: Health,
+        archive: EventArchive | None,
     ) -> None:
         now = time.monotonic()
+        self._health = health
+        self._idle_at = self._published_at = now
         self._client = client
         self._jetstream = client.jetstream()
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
         self._settings = settings
         self._thread = thread
+        self._archive = archive
         self._lease = lease
         self._shard = shard
         self._inboxes = [inbox for inbox in inboxes if inbox.stream != ACCESS_STREAM]
@@ -86,6 +98,8 @@ class Writer:
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
+        self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
+        self._eraser = Eraser(client, self._publisher, thread, shard)
         self._blocked = BlockedMessages(client, service=SERVICE)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
@@ -105,17 +119,32 @@ class Writer:
             await self._keep_house()
             if self._is_publication_due():
                 await self._publish()
+            self._report_age()
         if self._is_dirty and self._shard.can_publish:
             await self._publish()
 
     async def finish(self) -> None:
         """Finish settling, and hand back what is held; the stores stay open."""
         self._blocked.close()
+        self._reconciliation.close()
+        for part in ("blocked", "generation"):
+            self._health.set_problem(part, "")
+        await self._eraser.close()
         if self._settling is not None:
             await self._settling
         for inbox in self._all_inboxes:
             with contextlib.suppress(*UNANSWERED):
                 await inbox.give_back()
+
+    def _report_age(self) -> None:
+        """Report how old the last generation is while something waits for the next one."""
+        now = time.monotonic()
+        is_due = self._is_dirty and self._shard.can_publish
+        if not (is_due or any(inbox.waiting for inbox in self._inboxes)):
+            self._idle_at = now
+        waited = now - max(self._idle_at, self._published_at)
+        reason = f"nothing was published for {waited:.0f} s" if waited > OVERDUE_SECONDS else ""
+        self._health.set_problem("generation", reason)
 
     async def _next_batch(self) -> list[Msg]:
         if not any(inbox.waiting for inbox in self._inboxes):
@@ -151,7 +180,10 @@ class Writer:
         with WORK_SECONDS.labels(SERVICE).time():
             try:
                 self._log_end = (await event_stream(self._jetstream)).last_sequence
-            except UNANSWERED as error:
+                if self._archive is not None:
+                    # nothing is applied that the archive does not hold
+                    await self._archive.catch_up(self._log_end)
+            except (*UNANSWERED, TemporaryError) as error:
                 _log.warning("not applied yet", reason=str(error) or type(error).__name__)
                 self._put_back(messages)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -181,6 +213,7 @@ class Writer:
             if inbox.stream == DERIVED_STREAM:
                 inbox.is_paused = self._blocked.is_on
         if changed:
+            self._health.set_problem("blocked", self._blocked.reason)
             await self._lease.report(self._blocked.reason)
 
     def _keep_pace(self) -> None:
@@ -193,8 +226,11 @@ class Writer:
         self._publishing.every_seconds = pace.publish_seconds
 
     async def _keep_house(self) -> None:
+        manifest = self._shard.manifest
+        self._reconciliation.look(None if manifest is None else manifest.generation, datetime.now(UTC))
         await self._pairs.look(self._shard)
         self._is_dirty |= await self._housekeeping.run_due()
+        self._is_dirty |= self._eraser.step(time.monotonic())
         counted, self._housekeeping.counted = self._housekeeping.counted, []
         if self._is_dirty:
             self._unpublished.done += counted
@@ -226,7 +262,7 @@ class Writer:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
         self._is_dirty = self._is_urgent = False
-        self._publishing.last = time.monotonic()
+        self._publishing.last = self._published_at = time.monotonic()
         GENERATION.labels(SERVICE).set(manifest.generation)
         _log.info(
             "published",

@@ -41,10 +41,13 @@ class Changes:
     reindexed: set[int] = field(default_factory=set)
     """Rows whose text or visibility changes, so the lexicon changes as well."""
     erased: set[int] = field(default_factory=set)
+    blanked: dict[int, list[str]] = field(default_factory=dict)
+    """Rows that lose their context because it quotes an erased event -> the events that they still quote."""
 
     def set_row(self, ordinal: int, batch: int, row: int) -> None:
         """The row is replaced by one of a message."""
         self.rows[ordinal] = (batch, row)
+        self.blanked.pop(ordinal, None)
         self.reindex(ordinal)
 
     def set_expansions(self, ordinal: int, expansions: list[str]) -> None:
@@ -71,9 +74,14 @@ class Changes:
         self.rewritten.add(ordinal)
         self.reindexed.add(ordinal)
 
+    def blank(self, ordinal: int, quotes: list[str]) -> None:
+        """The row loses its context; `quotes` are the events that its vector still quotes."""
+        self.blanked[ordinal] = quotes
+        self.reindex(ordinal)
+
     def erase(self, ordinal: int) -> None:
         """The row is removed; nothing else about it is written."""
-        for values in (self.rows, self.expansions, self.links, self.usage):
+        for values in (self.rows, self.expansions, self.links, self.usage, self.blanked):
             values.pop(ordinal, None)
         for ordinals in (self.rewritten, self.reindexed):
             ordinals.discard(ordinal)

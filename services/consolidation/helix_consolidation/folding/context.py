@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Decide = Callable[[Statement, Sequence[Candidate]], Sequence[Decision]]
 """How a new statement relates to earlier ones: a pure function."""
+StoredMany = Callable[[Sequence[int], Sequence[str]], dict[int, "Mapping[str, Any]"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class FoldContext:
     unreached: list[int] = field(default_factory=list)
     """Sequences of carried out events that name memories or a document by id and reached nothing."""
 
+    stored_many: StoredMany | None = None
+    """Values of stored rows by ordinals and columns, by ordinal; None: nothing is stored."""
+
     def find(self, tenant_id: str, memory_id: str) -> int | None:
         """Ordinal of a memory of this tenant; None for another tenant's id."""
         ordinal = self.state.ledger.find(memory_id)
@@ -48,6 +52,13 @@ class FoldContext:
         """Count accesses and feedback of a memory, in the ledger and for the stores."""
         record_usage(self.state.ledger, ordinal, usage)
         self.changes.add_usage(ordinal, usage)
+
+    def values_of_many(self, ordinals: Sequence[int], columns: Sequence[str]) -> dict[int, Mapping[str, Any]]:
+        """Values of the rows of several memories, by ordinal: read together where they are stored."""
+        here = [ordinal for ordinal in ordinals if ordinal in self.changes.rows]
+        found = {} if self.stored_many is None else self.stored_many(ordinals, columns)
+        known = {ordinal: self.values_of(ordinal, columns) for ordinal in here if "expansions" not in columns}
+        return {**found, **known}
 
     def values_of(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         """Values of a memory's row: as changed by this batch, else as stored."""

@@ -17,9 +17,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
+from helix_consolidation.folding.erasure.carry_out import carry_out_erasure
 from helix_consolidation.folding.event_memories import turn_of
 from helix_consolidation.folding.relate import decide_due
-from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.links import update_links
 from helix_consolidation.folding.status.version_family import corrections_undone, update_status
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING, actor_of, own_actor_of, value_code
@@ -138,7 +138,7 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         for ordinal in reached:
             record_decay(context.state.ledger, ordinal, NEVER)
     if action.kind == "erase":
-        remove(context, reached, erased_at=action.sequence)
+        carry_out_erasure(context, action, reached)
     else:
         update_status(context, reached)
 

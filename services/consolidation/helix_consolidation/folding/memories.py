@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.corrections import completed
+from helix_consolidation.folding.erasure.carry_out import erase_on_arrival
+from helix_consolidation.folding.erasure.quotations import quotes_erased, restate, take_out_of_row
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
 from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late, replacement_of
 from helix_consolidation.folding.relate import await_decision
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.ledger.event_reach import value_code
 from helix_shared.edges import FIRST_STATEMENT_PIECE
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 
@@ -45,6 +48,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
     actor = publishing_actor(origin, rows)
     rows = completed(context, origin, rows)
     incoming = read_rows(rows)
+    _note_republished(context.state, origin)
     for row in incoming:
         _check_correction(context, row, actor)
     accept_model(context.state, origin, rows)
@@ -58,11 +62,22 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
             fold_action(context, replacement_of(origin))
         _store_own(context, origin, own, sequence)
     else:
+        _note_repeat(context.state, origin, event)
         remove(context, context.state.provisional.get(event, ()))
     context.state.provisional.pop(event, None)
     for row, source in indexed:
         if row.entry.stream_sequence != event:
             _complete(context, row, source, sequence)
+
+
+def _note_republished(state: ConsolidationState, origin: Origin) -> None:
+    """An event that was erased, and is published again, is removed from the log again."""
+    if state.tombstones.is_event_erased(origin.tenant_id, origin.event_id, origin.event_sequence):
+        state.erasures.note_late(origin.tenant_id, origin.event_sequence)
+
+
+def _note_repeat(state: ConsolidationState, origin: Origin, sequence: int) -> None:
+    state.tombstones.record_repeat(value_code(origin.tenant_id, "event", origin.event_id), sequence)
 
 
 def _check_correction(context: FoldContext, row: IncomingRow, actor: Actor) -> None:
@@ -137,6 +152,9 @@ def _is_first(context: FoldContext, tenant_id: str, event_id: str, event: int, *
         for code, ordinal in later:
             if ordinal is None:
                 state.tombstones.revoke_erased_memory(code)
+            else:
+                sequence = state.ledger.sequences(ordinal)[0]
+                state.tombstones.record_repeat(value_code(tenant_id, "event", event_id), sequence)
         remove(context, (ordinal for _, ordinal in later if ordinal is not None))
     return True
 
@@ -176,7 +194,10 @@ def _await_decision(
         for (_, (_, number)), ordinal in zip(own, ordinals, strict=True)
         if ordinal is not None
     ]
+    restate(context, own[0][1][0], stored, own[0][0].entry.stream_sequence)
     await_decision(context, batch, stored, sequence=own[0][0].entry.stream_sequence, derived=sequence)
+    for ordinal in context.changes.blanked.keys() & set(ordinals):
+        context.state.undecided.blank(ordinal)
 
 
 def _complete(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> None:
@@ -202,8 +223,10 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
     is_late = ordinal is None and entry.stream_sequence <= state.applied.floor
     if is_late and entry.piece < FIRST_STATEMENT_PIECE:
         reach_late(context, entry.tenant_id, entry.memory_id, row.facts)
-    if erased_at := state.tombstones.erased_at(row.facts):
-        state.tombstones.record_erased_memory(row.facts, erased_at)
+    if erase_on_arrival(context, row):
+        return None
+    is_quoting = bool(row.quotes) and quotes_erased(context, row)
+    if is_quoting and row.derived_from:
         return None
     is_new = ordinal is None
     if ordinal is None:
@@ -221,6 +244,8 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
         state.latest_derived["row", code] = sequence
         state.ledger.revise(ordinal, entry)
     changes.set_row(ordinal, *source)
+    if is_quoting:
+        take_out_of_row(context, row, ordinal)
     _relate_versions(context, ordinal)
     _relate_source(context, ordinal, row)
     duplicates.index(context, ordinal, row, is_new=is_new)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.extracted_index import ExtractedIndex
 from helix_consolidation.ledger.ledger import Ledger
+from helix_consolidation.ledger.lifecycle.erasures import Erasures
 from helix_consolidation.ledger.lifecycle.pending_actions import PendingActions
 from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 from helix_consolidation.ledger.near_duplicates import NearDuplicates
@@ -49,6 +50,7 @@ class ConsolidationState:
     extracted: ExtractedIndex = field(default_factory=ExtractedIndex)
     tombstones: Tombstones = field(default_factory=Tombstones)
     pending: PendingActions = field(default_factory=PendingActions)
+    erasures: Erasures = field(default_factory=Erasures)
     applied: ProcessedSequences = field(default_factory=ProcessedSequences)
     """Sequences of HELIX_EVENTS."""
     derived: ProcessedSequences = field(default_factory=ProcessedSequences)
@@ -69,6 +71,8 @@ class ConsolidationState:
     """Sequence of HELIX_ACCESS up to which accesses are counted; one that comes again below it is not."""
     erasure_generation: int = 0
     """Number of the last generation published after an erasure; 0: there was none."""
+    made_with: dict[str, set[str]] = field(default_factory=dict)
+    """Versions and settings of all that was applied, by name (`stores.made_with`); the manifest has them."""
     model: Model | None = None
     log: TombstoneLog | None = None
 

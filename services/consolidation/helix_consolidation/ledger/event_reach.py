@@ -11,20 +11,33 @@ Users and principals are kept as `value_code`s, so nothing here holds a name.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from helix_shared.audience import EVERYONE
+from helix_shared.value_codes import NOTHING, ValueKind, code_of, value_code
+
+__all__ = [
+    "EVERYBODY",
+    "NEVER",
+    "NOTHING",
+    "TENANT",
+    "Actor",
+    "MemoryFacts",
+    "SelectorKind",
+    "ValueKind",
+    "Visibility",
+    "actor_of",
+    "own_actor_of",
+    "value_code",
+    "visibility_of",
+]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ValueKind = Literal["memory", "session", "document", "user", "event", "principal"]
 SelectorKind = Literal["memory", "session", "document", "user"]
 """What an event may select memories by."""
-NOTHING: Final = 0
-"""Code of an empty value; no selector has it."""
 NEVER: Final = -(2**63)
 """Null of a time in microseconds."""
 
@@ -56,7 +69,7 @@ class Actor:
         if self.user == NOTHING and not self.principals:
             return NOTHING
         parts = (self.user, *sorted(self.principals))
-        return _code(b"".join(part.to_bytes(8, "big") for part in parts) + b"own" * self.is_own)
+        return code_of(b"".join(part.to_bytes(8, "big") for part in parts) + b"own" * self.is_own)
 
     def reaches(self, visibility: Visibility, user: int = NOTHING) -> bool:
         """Whether the actor reaches a memory of the same tenant that was published for `user`."""
@@ -112,14 +125,5 @@ def visibility_of(tenant_id: str, owner: str, audience: Iterable[str]) -> Visibi
     return Visibility(value_code(tenant_id, "user", owner), principals)
 
 
-def value_code(tenant_id: str, kind: ValueKind, value: str) -> int:
-    """63-bit code of a value of this kind in a tenant; `NOTHING` for an empty value."""
-    return _code(f"{tenant_id}\x1f{kind}\x1f{value}".encode("utf-8", "surrogatepass")) if value else NOTHING
-
-
 def _principals(tenant_id: str, names: Iterable[str]) -> frozenset[int]:
     return frozenset(value_code(tenant_id, "principal", name) for name in names)
-
-
-def _code(text: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1 or 1

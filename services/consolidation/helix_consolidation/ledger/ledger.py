@@ -131,6 +131,10 @@ class Ledger:
         else:
             self._corrections.remove(ordinal)
 
+    def reset_revision(self, ordinal: int) -> None:
+        """Record the row as one that no later event completed, so that any revision of it counts."""
+        self._facts["revision"][ordinal] = self._facts["stream"][ordinal]
+
     def erase(self, ordinal: int) -> None:
         """Remove a memory; its ordinal stays a hole."""
         self.digest ^= id_digest(self.memory_id(ordinal))

@@ -67,6 +67,12 @@ class Undecided:
             else:
                 del self._of_event[event]
 
+    def blank(self, ordinal: int) -> None:
+        """Drop the context of a memory's statement."""
+        for event, rows in self._of_event.items():
+            if any(row.ordinal == ordinal for row in rows):
+                self._of_event[event] = [row.blanked() if row.ordinal == ordinal else row for row in rows]
+
     def forget_derived(self) -> None:
         """HELIX_DERIVED was created again: its sequences say nothing any more."""
         for event, rows in self._of_event.items():

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from helix_consolidation.statements.statement_row import GONE, SCHEMA, StatementRow, rows_of, table_of
 from helix_shared.artifacts.files.segment_files import SegmentFiles
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -82,13 +82,37 @@ class StatementFiles:
 
     def erase(self, numbers: Iterable[int]) -> None:
         """Empty rows; the segments that hold them are written again."""
+        for segment, places in self._places(numbers).items():
+            self._segments.rewrite(segment, partial(self._empty, [place for place, _ in places]))
+
+    def revise(self, rows: Mapping[int, StatementRow]) -> None:
+        """Replace rows by number; the segments that hold them are written again."""
+        for segment, places in self._places(rows).items():
+            replaced = {place: rows[number] for place, number in places}
+            self._segments.rewrite(segment, partial(self._replace, replaced))
+
+    def _places(self, numbers: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
+        """By segment, the place and the number of each row, ascending."""
         starts = np.cumsum([0, *self._segments.counts])
-        of_segment: defaultdict[int, list[int]] = defaultdict(list)
-        for number in numbers:
+        of_segment: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for number in sorted(numbers):
             segment = int(np.searchsorted(starts, number, side="right")) - 1
-            of_segment[segment].append(number - int(starts[segment]))
-        for segment, places in of_segment.items():
-            self._segments.rewrite(segment, partial(self._empty, places))
+            of_segment[segment].append((number - int(starts[segment]), number))
+        return of_segment
+
+    def _replace(self, rows: Mapping[int, StatementRow], path: Path, target: Path) -> None:
+        table = self._table(path).combine_chunks()
+        is_replaced = np.zeros(table.num_rows, bool)
+        is_replaced[list(rows)] = True
+        values = table_of(list(rows.values())).combine_chunks()
+        columns = [
+            pc.replace_with_mask(
+                table[name].combine_chunks(), pa.array(is_replaced), values[name].combine_chunks()
+            )
+            for name in SCHEMA.names
+        ]
+        _write(target, pa.table(columns, schema=SCHEMA))
+        del self._tables[path]
 
     def _empty(self, places: Sequence[int], path: Path, target: Path) -> None:
         table = self._table(path)
@@ -112,7 +136,7 @@ class StatementFiles:
             except (OSError, pa.ArrowException) as error:
                 raise CorruptArtifactError(f"statements cannot be read: {path}") from error
             if found.schema != SCHEMA:
-                raise CorruptArtifactError(f"statements are of another version: {path}; rebuild, or upgrade")
+                raise CorruptArtifactError(f"statements are of another version: {path}; {REBUILD}")
             self._tables[path] = found
         return found
 

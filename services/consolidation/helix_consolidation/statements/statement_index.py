@@ -41,6 +41,8 @@ class StatementIndex:
         """Statements that are in no file yet, the last ones."""
         self._erased: set[int] = set()
         """Numbers of erased statements that are still in a file."""
+        self._revised: dict[int, StatementRow] = {}
+        """Statements in a file that say less, or something else, since then."""
         self._ready: OrderedDict[int, GroupIndex] = OrderedDict()
         self._statements: OrderedDict[int, tuple[Statement, bytes]] = OrderedDict()
 
@@ -66,6 +68,18 @@ class StatementIndex:
         self.erase([ordinal])
         if row is not None:
             self._append([row.drawn()])
+
+    def revise(self, rows: Iterable[StatementRow]) -> None:
+        """Keep other rows of the same memories in the same groups: what they quoted was erased."""
+        for row in rows:
+            at = self._ordinals[: self._size] == row.ordinal
+            for number in np.flatnonzero(at).tolist():
+                self._ready.pop(int(self._groups[number]), None)
+                self._statements.pop(number, None)
+                if number < self._stored:
+                    self._revised[number] = row
+                else:
+                    self._young[number - self._stored] = row
 
     def rows_of(self, ordinals: Sequence[int]) -> dict[int, StatementRow]:
         """The statements of memories, by ordinal; one that states nothing has none."""
@@ -100,6 +114,7 @@ class StatementIndex:
         for number in gone.tolist():
             self._ready.pop(int(self._groups[number]), None)
             self._statements.pop(number, None)
+            self._revised.pop(number, None)
             if number < self._stored:
                 self._erased.add(number)
             else:
@@ -111,8 +126,9 @@ class StatementIndex:
         if self._files is None:
             self._files = StatementFiles(folder)
         self._files.erase(self._erased)
+        self._files.revise(self._revised)
         self._files.append(self._young)
-        self._young, self._erased = [], set()
+        self._young, self._erased, self._revised = [], set(), {}
         return self._files.paths
 
     def load(self, folder: Path) -> None:
@@ -163,6 +179,8 @@ class StatementIndex:
         stored = self._stored
         old = numbers[numbers < stored]
         found = self._files.rows(old) if self._files is not None and len(old) else []
+        if self._revised:
+            found = [self._revised.get(n, row) for n, row in zip(old.tolist(), found, strict=True)]
         return found + [self._young[number - stored] for number in numbers[numbers >= stored].tolist()]
 
 

@@ -82,6 +82,11 @@ class StatementRow:
         """The same, as one that a language model drew: no search finds it."""
         return replace(self, group=GONE - 1 - self.group)
 
+    def blanked(self) -> StatementRow:
+        """The same without its context, which quotes an erased event."""
+        fields = from_json(self.payload) | {"context": ""}
+        return replace(self, payload=_payload(fields))
+
     @property
     def statement(self) -> Statement:
         """What a decision reads."""
@@ -133,10 +138,12 @@ def statement_row(
         quantised(vector),
         words_of(f"{values['title']} {values['text']}"),
         minhash,
-        json.dumps({name: payload[name] for name in PAYLOAD}, ensure_ascii=False).encode(
-            "utf-8", "surrogatepass"
-        ),
+        _payload({name: payload[name] for name in PAYLOAD}),
     )
+
+
+def _payload(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _shown_group(group: int) -> int:

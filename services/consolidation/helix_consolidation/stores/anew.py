@@ -1,49 +1,40 @@
 """Stores that were built anew in a folder of their own take the place of those of a data folder.
 
-`helix models use` builds them from the log with another model, while the writer of the data folder goes on.
-In the end it holds the lease of that writer, and publishes them as the next generation.
+`helix rebuild` and `helix models use` build them from the log, while the writer of the data folder goes on or
+cannot start. In the end they hold the lease of that writer, and publish the stores as the next generation.
 """
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.stores.publish import PublicationInfo, publish_generation
-from helix_shared.artifacts.generation.folders import current_number, folder_of
-from helix_shared.artifacts.generation.manifest import Manifest
-from helix_shared.errors import PermanentError
+from helix_shared.artifacts.generation.folders import (
+    CURRENT,
+    current_number,
+    highest_number,
+    published_numbers,
+)
+from helix_shared.artifacts.generation.publishing import set_pointer
+from helix_shared.errors import CorruptArtifactError, PermanentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from helix_consolidation.stores.shard import Shard
+    from helix_shared.artifacts.generation.manifest import Manifest
 
-PACKAGE: Final = Path(__file__).parents[1]
-WORKSPACE: Final = "reembedding"
+WORKSPACE: Final = "rebuilding"
 """Folder below the data folder in which stores are built anew."""
+REPLACED: Final = "replaced"
+"""Folder below the data folder with the generations whose place was taken."""
 
 
 def maintain_now(shard: Shard) -> None:
     """Bring table and graph into the form that is read fastest; a million memories take minutes."""
     if shard.live is not None:
-        shard.live.vectors.maintain(force=True)
-        shard.live.fold_graph_now()
-
-
-def package_digest(folder: Path = PACKAGE) -> str:
-    """SHA-256 over names and contents of the files of consolidation, in hexadecimal.
-
-    Stores that were begun with other rules are not continued: one half of them would follow from each.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode())
-            digest.update(content)
-    return digest.hexdigest()
+        shard.live.purge()
 
 
 def continue_streams(shard: Shard, *, derived_stream: str, derived_end: int) -> None:
@@ -61,8 +52,9 @@ def publish_anew(
 ) -> Manifest:
     """Publish the stores of `shard` in the data folder `root`, in the place of those that are there.
 
-    They become the generation after its current one; older ones are retired as after an erasure. Nothing may
-    be applied to `shard` afterwards: the writer of `root` continues from there.
+    They become the generation after the highest on its disk, which may be damaged or of another format; older
+    ones are retired as after an erasure. Nothing may be applied to `shard` afterwards: the writer of `root`
+    continues from there.
 
     Raises: as `publish_generation`.
     """
@@ -70,11 +62,23 @@ def publish_anew(
         raise PermanentError("there is nothing to publish before the first memories message")
     if shard.holds_erased:
         maintain_now(shard)
-    number = current_number(root)
-    before = None if number is None else Manifest.read(folder_of(root, number))
-    shard.state.erasure_generation = 1 + (number or 0)
+    follows = highest_number(root)
+    _repair_pointer(root)
+    shard.state.erasure_generation = 1 + follows
     # the generation that it names is one of another folder
     shard.live.written_graph = (0, 0, 0)
     return publish_generation(
-        root, shard.live, shard.state, before, info, ensure_lease=ensure_lease, is_anew=True
+        root, shard.live, shard.state, None, info, ensure_lease=ensure_lease, anew_after=follows
     )
+
+
+def _repair_pointer(root: Path) -> None:
+    """Let CURRENT name the newest folder where it holds no number: publishing asks it."""
+    try:
+        current_number(root)
+    except CorruptArtifactError:
+        numbers = published_numbers(root)
+        if numbers:
+            set_pointer(root, numbers[0])
+        else:
+            (root / CURRENT).unlink()

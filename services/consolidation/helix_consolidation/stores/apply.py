@@ -7,7 +7,7 @@ since is delivered again. So no half-applied batch can remain.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -87,6 +87,7 @@ def _records(live: Live, ledger: Ledger, changes: Changes) -> pa.Table:
     edge = pa.concat_tables(
         [_arrived_rows(changes, arrived, schema), _kept_rows(live, kept, schema)]
     ).combine_chunks()
+    edge = _without_quotations(edge, [*arrived, *kept["ordinal"].to_pylist()], changes.blanked)
     carried = additions_of(old)
     fields = [
         _fields(ordinal, carried.get(ordinal, Additions()), ledger, changes)
@@ -108,6 +109,24 @@ def _kept_rows(live: Live, kept: pa.Table, schema: pa.Schema) -> pa.Table:
     codes = live.signals.token_codes(kept["ordinal"].to_numpy())
     whole = kept.append_column(TOKEN_CODES, pa.array(codes, pa.binary()))
     return whole.select(schema.names).cast(schema)
+
+
+def _without_quotations(edge: pa.Table, ordinals: list[int], blanked: dict[int, list[str]]) -> pa.Table:
+    """`edge` with the rows of `blanked` without a context, as no later turn had completed them."""
+    if not blanked:
+        return edge
+    chosen = [ordinal in blanked for ordinal in ordinals]
+    quotes = edge["quotes"].to_pylist()
+    replaced: dict[str, Any] = {
+        "context": pc.if_else(pa.array(chosen), "", edge["context"]),
+        "revision_sequence": pc.if_else(pa.array(chosen), edge["stream_sequence"], edge["revision_sequence"]),
+        "quotes": pa.array(
+            [blanked.get(ordinal, own) for ordinal, own in zip(ordinals, quotes, strict=True)],
+            edge.schema.field("quotes").type,
+        ),
+    }
+    columns = {name: replaced.get(name, edge[name]) for name in edge.schema.names}
+    return pa.table(columns, schema=edge.schema)
 
 
 def _fields(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> RecordFields:

@@ -32,6 +32,7 @@ from helix_shared.artifacts.generation.manifest import digest_of
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.edges import FIRST_STATEMENT_PIECE, MINHASH_PERMUTATIONS
+from helix_shared.errors import CorruptArtifactError, naming_rebuild
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,11 +113,19 @@ def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
     if number is None:
         shutil.rmtree(folder, ignore_errors=True)
         return Loaded(state, None, None)
+    try:
+        return _load(root, folder, number, state, form)
+    except CorruptArtifactError as error:
+        raise CorruptArtifactError(naming_rebuild(error)) from error
+
+
+def _load(root: Path, folder: Path, number: int, state: ConsolidationState, form: VectorForm) -> Loaded:
     # damage that is not found now would be published again under a fresh checksum
     verify(folder_of(root, number), verified=set())
     manifest = clone(root, number, folder)
     live = Live.open(folder, form=form)
     ordinals = max(restore_state(state, folder), live.signals.count)
+    state.made_with = {name: set(versions) for name, versions in manifest.made_with.items()}
     state.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
     remove_fitted_with_erased(root, state.tombstones)  # the process may have ended before it did
     _fill(state, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)

@@ -7,6 +7,7 @@ publishes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.ledger.lifecycle.tombstone_log import Table
@@ -20,7 +21,7 @@ from helix_shared.artifacts.learned_adapters import has_withheld
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -47,11 +48,13 @@ def publish_generation(
     info: PublicationInfo,
     *,
     ensure_lease: Callable[[], None],
-    is_anew: bool = False,
+    anew_after: int | None = None,
+    made_with: Mapping[str, str] = MappingProxyType({}),
 ) -> Manifest:
     """Commit the lexicon, and publish the live stores with the state.
 
-    `is_anew`: the stores were built beside those of `parent` and share nothing with them.
+    `anew_after`: the stores were built anew, share nothing with any generation of `root`, and become the one
+    after this. `made_with` is what this process makes generations with.
     After an erasure, query adapters that were fitted with what it erased are removed.
 
     Raises:
@@ -71,9 +74,11 @@ def publish_generation(
         )
     erases = any(record.table in _ERASURES for record in state.tombstones.changes)
     live.lexicon.commit()
+    for name, version in made_with.items():
+        state.made_with.setdefault(name, set()).add(version)
     manifest = _manifest(state, state.model, parent, info)
-    if is_anew:
-        manifest = manifest.model_copy(update={"parent": 0, "origin": manifest.generation})
+    if anew_after is not None:
+        manifest = manifest.model_copy(update={"generation": anew_after + 1, "origin": anew_after + 1})
     ensure_lease()
     extras = save_state(state, live.folder) | save_relations(state, live.folder)
     published = publish(root, live, manifest, extras=extras)
@@ -108,5 +113,6 @@ def _manifest(
             edges=0,
         ),
         digest=f"{ledger.digest:016x}",
+        made_with={name: tuple(sorted(versions)) for name, versions in sorted(state.made_with.items())},
         model=ModelIdentity(name=model.name, checksum=model.checksum, dimensions=model.dimensions),
     )

@@ -7,7 +7,8 @@ generation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import math
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
@@ -16,6 +17,7 @@ from helix_consolidation.folding.incoming.decode import Derived, decode, header_
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
+from helix_consolidation.stores.made_with import own_versions, stated_version
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import publish_generation
 from helix_consolidation.usage.accesses import fold_accesses
@@ -28,11 +30,13 @@ from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.broker.settlement import ATTEMPTS
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
+from helix_shared.identity import memory_id
 from helix_shared.moments import microseconds
 from helix_shared.telemetry import logger
+from helix_shared.value_codes import value_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -41,9 +45,13 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.context import Decide
     from helix_consolidation.folding.incoming.decode import Item
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.pairs.messages import UnsurePairs
+
+PURGED_AT_ONCE: Final = 50_000
+"""With more memories, what is erased leaves the answers one generation before its bytes leave the stores."""
 
 _log = logger(__name__)
 
@@ -69,7 +77,10 @@ class Shard:
         self._maintain_every = maintain_every
         self._form = form
         self._decay = decay
-        self._erased = False
+        self._made_with = own_versions(form, decay)
+        # a writer that ended before the purge left the rest of it to this one
+        self._erased = state.erasures.has_unpurged
+        self._is_delayed = False
         self._needs_maintenance = True
         self.state = state
         self.manifest = manifest
@@ -115,6 +126,33 @@ class Shard:
     def holds_erased(self) -> bool:
         """Whether the live files may still hold bytes of what was erased since the last publication."""
         return self._erased
+
+    @property
+    def has_erased_work(self) -> bool:
+        """Whether a generation is due because of an erasure, although no message changed anything."""
+        erasures = self.state.erasures
+        return self._is_delayed or any(erasure.is_changed for erasure in erasures.open.values())
+
+    def replaced_quotations(self) -> None:
+        """Purge with the next generation: vectors that quoted something erased were replaced."""
+        self._erased = True
+
+    def unheld(self, candidates: Iterable[LoggedCandidate]) -> set[int]:
+        """Sequences of the logged events of which no memory is left."""
+        return {one.sequence for one in candidates if not self._is_held(one)}
+
+    def _is_held(self, candidate: LoggedCandidate) -> bool:
+        ledger, name = self.state.ledger, candidate.event_id
+        first = ledger.find(memory_id(candidate.tenant_id, name, 0)) if name else None
+        return first is not None and ledger.sequences(first)[0] == candidate.sequence
+
+    def is_any_erased(self, tenant_id: str, events: Iterable[str], memories: Iterable[str]) -> bool:
+        """Whether one of these events or memories of a tenant is erased."""
+        tombstones = self.state.tombstones
+        codes = (value_code(tenant_id, "memory", name) for name in memories)
+        return any(tombstones.is_event_erased(tenant_id, name) for name in events) or any(
+            code in tombstones.erased_memories for code in codes
+        )
 
     @property
     def can_publish(self) -> bool:
@@ -189,14 +227,30 @@ class Shard:
         """
         if self._live is None:
             raise PermanentError("there is nothing to publish before the first memories message")
-        self._maintain(self._live)
-        if self._erased:
-            self.state.erasure_generation = 1 + (0 if self.manifest is None else self.manifest.generation)
+        number = 1 + (0 if self.manifest is None else self.manifest.generation)
+        is_purged = self._maintain(self._live)
+        if is_purged:
+            self.state.erasure_generation = number
+            self.state.erasures.hold_in_stores(number)
+        self.state.erasures.hold_elsewhere(number, is_retired=self._is_retired)
         self.manifest = publish_generation(
-            self._root, self._live, self.state, self.manifest, info, ensure_lease=ensure_lease
+            self._root,
+            self._live,
+            self.state,
+            self.manifest,
+            info,
+            ensure_lease=ensure_lease,
+            made_with=self._made_with,
         )
-        self._erased = False
+        self.state.erasures.drop_complete()
+        self._erased = self._erased and not is_purged
+        self._is_delayed = self._erased
         return self.manifest
+
+    @property
+    def _is_retired(self) -> bool:
+        """Whether no generation of before the last purge is left."""
+        return min(published_numbers(self._root), default=0) >= self.state.erasure_generation
 
     def maintain_when_idle(self) -> bool:
         """Begin or finish maintenance of the vector table; return whether there is something to publish."""
@@ -211,10 +265,13 @@ class Shard:
         return False
 
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
-        """Remove old generations; after an erasure all older ones, once no reader can need them."""
-        oldest = min(published_numbers(self._root), default=0)
-        kept = 1 if oldest < self.state.erasure_generation else keep
-        return retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
+        """Remove old generations; after an erasure all older ones, at once."""
+        if self._is_retired:
+            return retire(self._root, now=now, keep=keep, min_age_seconds=min_age_seconds)
+        # readers hold the files of their generation open
+        removed = retire(self._root, now=now, keep=1, min_age_seconds=-math.inf)
+        self.state.erasures.count_everywhere("generations", len(removed))
+        return removed
 
     def close(self) -> None:
         """Close the stores; what was not published is lost."""
@@ -233,6 +290,7 @@ class Shard:
             self.unsure,
             self.unasked,
             self.unreached,
+            self._stored_many,
         )
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
@@ -240,6 +298,12 @@ class Shard:
             return {}
         rows: list[dict[str, Any]] = self._live.vectors.take([ordinal], columns).to_pylist()
         return rows[0] if rows else {}
+
+    def _stored_many(self, ordinals: Sequence[int], columns: Sequence[str]) -> dict[int, Mapping[str, Any]]:
+        if self._live is None or not ordinals:
+            return {}
+        rows = self._live.vectors.take(ordinals, ["ordinal", *columns]).to_pylist()
+        return {row["ordinal"]: row for row in rows}
 
     def _fold_one(
         self, context: FoldContext, item: Item, message: Msg, outcome: Outcome, log_end: int
@@ -251,6 +315,9 @@ class Shard:
             return
         try:
             fold(context, item)
+            if isinstance(item, Derived):
+                edge, version = stated_version(message)
+                self.state.made_with.setdefault(edge, set()).add(version)
             outcome.done.append(message)
         except IncompatibleError as error:
             self._block(message, error, outcome)
@@ -302,15 +369,19 @@ class Shard:
         if changes.is_empty or self._live is None:
             return
         write_changes(self._live, self.state.ledger, changes)
-        self._erased = self._erased or bool(changes.erased)
+        self._erased = self._erased or bool(changes.erased or changes.blanked)
         self._needs_maintenance = True
 
-    def _maintain(self, live: Live) -> None:
+    def _maintain(self, live: Live) -> bool:
+        """Maintain the stores; returns whether no byte of what was erased is left in them.
+
+        Many memories take minutes to purge: what is erased leaves the answers a generation before.
+        """
         number = 0 if self.manifest is None else self.manifest.generation
-        if self._erased:
-            live.vectors.maintain(force=True)
-            live.fold_graph_now()
-            return
+        if self._erased and (self._is_delayed or self.state.ledger.memories <= PURGED_AT_ONCE):
+            live.purge()
+            return True
         live.vectors.finish_maintenance()
         if number % self._maintain_every == self._maintain_every - 1:
             live.vectors.begin_maintenance()
+        return False

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_consolidation.ledger.lifecycle.erasures import Erasures
 from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction, PendingActions
 from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 from helix_consolidation.ledger.sequences import ProcessedSequences
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.artifacts.erasures.receipts import RECEIPTS, append_receipts
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 STATE_FILE: Final = "consolidation/state.json"
 TOMBSTONES: Final = "consolidation/tombstones"
-STATE_VERSION: Final = 4
+STATE_VERSION: Final = 5
 
 
 def save_state(state: ConsolidationState, live: Path) -> dict[str, Path | bytes]:
@@ -31,6 +33,11 @@ def save_state(state: ConsolidationState, live: Path) -> dict[str, Path | bytes]
     state.log = log
     log.append(state.tombstones.take_changes())
     linked: dict[str, Path | bytes] = {f"{TOMBSTONES}/{path.name}": path for path in log.files}
+    changed = [erasure for erasure in state.erasures.open.values() if erasure.is_changed]
+    receipts = append_receipts(live / RECEIPTS, [erasure.receipt for erasure in changed])
+    linked |= {f"{RECEIPTS}/{path.name}": path for path in receipts}
+    for erasure in changed:
+        erasure.is_changed = False
     return linked | {STATE_FILE: encode_state(state)}
 
 
@@ -46,6 +53,7 @@ def encode_state(state: ConsolidationState) -> bytes:
         "decided": state.undecided.decided,
         "access_stream": state.access_stream,
         "accessed": state.accessed,
+        "erasures": state.erasures.to_json(),
         "recent": [[*key, sequence] for key, sequence in sorted(state.latest_derived.items())],
     }
     others = json.dumps(value, separators=(",", ":")).removesuffix("}")
@@ -62,7 +70,7 @@ def restore_state(state: ConsolidationState, live: Path) -> int:
     try:
         value = json.loads(path.read_bytes())
         if value["version"] != STATE_VERSION:
-            raise CorruptArtifactError(f"state of version {value['version']} in {path}; rebuild, or upgrade")
+            raise CorruptArtifactError(f"state of version {value['version']} in {path}; {REBUILD}")
         _restore(state, value)
         state.log = TombstoneLog(live / TOMBSTONES)
         for record in state.log.records():
@@ -80,5 +88,6 @@ def _restore(state: ConsolidationState, value: dict[str, Any]) -> None:
     state.erasure_generation = value.get("erasure", 0)
     state.access_stream, state.accessed = value.get("access_stream", ""), value.get("accessed", 0)
     state.pending = PendingActions.of([LifecycleAction.from_json(action) for action in value["pending"]])
+    state.erasures = Erasures.from_json(value["erasures"])
     state.undecided.load((), value["decided"])
     state.latest_derived = {(kind, key): sequence for kind, key, sequence in value["recent"]}

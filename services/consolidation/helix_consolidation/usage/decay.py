@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.settings import ConsolidationSettings
 
 MOST_CHANGES: Final = 5_000
 """Memories that one sweep hides or shows: their rows are written again."""
+DAY_SECONDS: Final = 86_400.0
 _MICROSECONDS: Final = 1_000_000
 
 
@@ -41,6 +43,13 @@ class DecayRule:
 
 
 NO_DECAY: Final = DecayRule()
+
+
+def decay_rule(settings: ConsolidationSettings) -> DecayRule:
+    """The rule that the operator set."""
+    return DecayRule(
+        settings.decay_after_days * DAY_SECONDS, settings.decay_most_salience, settings.decay_most_accesses
+    )
 
 
 def sweep_decay(context: FoldContext, rule: DecayRule) -> None:

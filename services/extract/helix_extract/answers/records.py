@@ -16,6 +16,8 @@ from helix_shared.broker import log
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nats.aio.client import Client
 
     from helix_memory.transport.publisher import Publishes
@@ -60,9 +62,17 @@ async def find_answer(client: Client, tenant_id: str, key: str) -> RecordedAnswe
 
 
 async def record_answer(
-    client: Client, publisher: Publishes, tenant_id: str, key: str, answer: RecordedAnswer
+    client: Client,
+    publisher: Publishes,
+    tenant_id: str,
+    key: str,
+    answer: RecordedAnswer,
+    *,
+    events: Sequence[int],
 ) -> RecordedAnswer:
-    """Record a reply; returns the recorded one, which is another if a second copy of the worker was first.
+    """Record a reply to a question with the texts of `events`, which are sequences.
+
+    Returns the recorded one, which is another if a second copy of the worker was first.
 
     Raises:
         TemporaryError: NATS does not answer.
@@ -72,7 +82,7 @@ async def record_answer(
             subjects.answer_subject(tenant_id, key),
             answer.model_dump_json().encode(),
             message_id=subjects.answer_message_id(tenant_id, key),
-            headers=FIRST_ONLY,
+            headers=FIRST_ONLY | {subjects.EVENTS_HEADER: ",".join(map(str, events))},
         )
     except PermanentError:
         earlier = await find_answer(client, tenant_id, key)

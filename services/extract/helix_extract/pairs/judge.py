@@ -139,9 +139,11 @@ class Judge:
     async def _ask_about(self, waiting: Sequence[_Waiting]) -> Sequence[RecordedAnswer]:
         """The answer for each; none where the model may not be asked, or a message is not there any more."""
         pairs = [pair for one in waiting for pair in one.asked.pairs]
+        sides = (side for pair in pairs for side in (pair.newer, pair.older))
+        events = tuple(sorted({side.sequence for side in sides}))
         parts, first = list[Part](), 1
         for one in waiting:
-            parts.append(Part(one.key, first, len(one.asked.pairs)))
+            parts.append(Part(one.key, events, first, len(one.asked.pairs)))
             first += len(one.asked.pairs)
         room = ANSWER_TOKENS + TOKENS_FOR_A_PAIR * len(pairs)
         most_tokens = min(self._settings.max_output_tokens, room)

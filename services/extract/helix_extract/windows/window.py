@@ -45,6 +45,11 @@ class Window:
         """The turn whose handler asks."""
         return self.turns[-1]
 
+    def quoted_by(self, turn: Turn) -> list[str]:
+        """Ids of the events that a statement of `turn` may quote: the other turns that the model read."""
+        own = turn.event.event_id
+        return list(dict.fromkeys(one.event.event_id for one in self.turns if one.event.event_id != own))
+
     def is_full(self, limits: WindowLimits) -> bool:
         """Whether no further turn is taken, whenever it comes."""
         characters = sum(len(turn.event.text) for turn in self.turns)

@@ -53,3 +53,5 @@ class Draft:
     answers: str = ""
     answered_by: str = ""
     """Ids of the question that this memory answers, and of the memory that answers it."""
+    quotes: tuple[str, ...] = ()
+    """Ids of the other events whose text may be in it: an erasure of one of them reaches it."""

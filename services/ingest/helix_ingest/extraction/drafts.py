@@ -64,8 +64,10 @@ def drafts_of(
         case MessageEvent():
             return [*_turn(logged, before[-SESSION_TURNS:], cut), *_completed(logged, before, cut)]
         case ToolEvent() as event:
-            context = neighbours(quotable(before[-1:], logged), most_characters=NEIGHBOUR_CHARACTERS)
-            return _pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
+            beside = quotable(before[-1:], logged)
+            context = neighbours(beside, most_characters=NEIGHBOUR_CHARACTERS)
+            drafts = _pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
+            return [replace(draft, quotes=_quoted(beside, logged)) for draft in drafts]
         case MemoryEvent() | CorrectEvent() as event:
             return _pieces(logged, cut(event.text), title=event.title)
         case DocumentEvent(deleted=False) as event:
@@ -137,17 +139,27 @@ def _turn(
                 revision_sequence=revision or logged.sequence,
                 answers=answers if n == 0 else "",
                 answered_by=_id(after, 0) if after and n == answered else "",
+                quotes=_quoted([*before, *([after] if after else [])], logged),
             )
         )
     if len(drafts) == 1 and (statement := statement_of(event, question, session)):
-        drafts += _derived(drafts[0], event, statement, cut)
+        read = _quoted([*session, *([after] if after else [])], logged)
+        drafts += [replace(draft, quotes=read) for draft in _derived(drafts[0], event, statement, cut)]
     return drafts
+
+
+def _quoted(turns: Sequence[LoggedEvent], quoting: LoggedEvent) -> tuple[str, ...]:
+    """Ids of the events of `turns`, without that of the quoting event."""
+    ids = dict.fromkeys(turn.event.event_id for turn in turns)
+    ids.pop(quoting.event.event_id, None)
+    return tuple(ids)
 
 
 def _derived(verbatim: Draft, event: MessageEvent, statement: Statement, cut: Cut) -> list[Draft]:
     """The derived statement beside a verbatim memory; none if it is longer than a piece.
 
-    Its neighbours are those of the verbatim memory, which is searched with them.
+    Its neighbours are those of the verbatim memory, which is searched with them. It was made of the turns of
+    the session that it may quote, so it counts as a quotation of each of them.
     """
     if len(cut(statement.text)) > 1:
         return []

@@ -23,6 +23,7 @@ from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
+from helix_query.api.erasure_call import erasure_reply
 from helix_query.api.listing_calls import LISTINGS
 from helix_query.api.memory_replies import history_reply, ids_reply, memory_reply
 from helix_query.api.pack_call import pack_reply
@@ -128,6 +129,7 @@ class RecallHandlers:
             "BatchRecall": (self.batch_recall, recall_pb2.BatchRecallRequest),
             "GetMemory": (self.get_memory, recall_pb2.GetMemoryRequest),
             "GetHistory": (self.get_history, recall_pb2.GetHistoryRequest),
+            "GetErasure": (self.get_erasure, recall_pb2.GetErasureRequest),
             "FindIds": (self.find_ids, recall_pb2.FindIdsRequest),
             "GetStatus": (self.get_status, recall_pb2.GetStatusRequest),
             "WhyNot": (self.why_not, recall_pb2.WhyNotRequest),
@@ -189,6 +191,15 @@ class RecallHandlers:
         memory_id, scope = checks.memory_id(request.memory_id), scope_of(request.scope)
         work = partial(history_reply, memory_id, scope, until=until)
         return await self._calls.one("GetHistory", scope.tenant_id, work, until)
+
+    async def get_erasure(
+        self, request: recall_pb2.GetErasureRequest, context: Any
+    ) -> recall_pb2.GetErasureResponse:
+        """What an erasure removed."""
+        until = self._until(context)
+        event_id, scope = checks.event_id(request.event_id), scope_of(request.scope)
+        work = partial(erasure_reply, event_id, scope)
+        return await self._calls.one("GetErasure", scope.tenant_id, work, until)
 
     async def find_ids(self, request: recall_pb2.FindIdsRequest, context: Any) -> recall_pb2.FindIdsResponse:
         """Ids of memories from the beginning of an id."""

@@ -1,9 +1,9 @@
 """The generation that answers, and the swap to the next one. Change here how a generation is swapped.
 
-A thread polls CURRENT. A new generation is opened, verified and warmed, then swapped in between two
-requests. A request leases one generation from start to end; an old one is closed when its last lease ends.
-A bad generation is refused and counted, and the last good one keeps answering; at the start older ones are
-tried. Neither number nor epoch ever decreases.
+A thread polls CURRENT. A new generation is verified, probed in a process of its own, opened and warmed, then
+swapped in between two requests. A request leases one generation from start to end; an old one is closed when
+its last lease ends. A bad generation is refused and counted, and the last good one keeps answering; at the
+start older ones are tried. Neither number nor epoch ever decreases.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_query.generations.installed_model import installed_encoder
 from helix_query.generations.learned_adapters import LearnedAdapters
+from helix_query.generations.prober import CrashedError, Prober
 from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
 from helix_query.scheduling.progress import Progress
@@ -30,8 +31,9 @@ from helix_shared.errors import (
     CorruptArtifactError,
     NotFoundError,
     TemporaryError,
+    naming_rebuild,
 )
-from helix_shared.metrics import GENERATION, GENERATIONS_REJECTED
+from helix_shared.metrics import GENERATION, GENERATIONS_REJECTED, PROBE_SECONDS
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -73,12 +75,14 @@ class CurrentGeneration:
         poll_seconds: float = 0.25,
         verified_files: Path | None = None,
         cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
+        prober: Prober | None = None,
     ) -> None:
         """No generation is loaded yet.
 
         `scratch` is a folder for links to held files. Files that `verified_files` lists are not hashed again.
-        `cross_encoders` are those that ranking profiles name.
+        `cross_encoders` are those that ranking profiles name. Without a `prober` nothing is probed.
         """
+        self._prober = prober
         self._root = root
         self._models = models
         self._scratch = scratch
@@ -106,6 +110,8 @@ class CurrentGeneration:
     def close(self) -> None:
         """Stop the thread and give the generation up; existing leases stay valid."""
         self._stop.set()
+        if self._prober is not None:
+            self._prober.close()
         if self._thread.is_alive():
             self._thread.join()
         self._swap(None)
@@ -120,7 +126,7 @@ class CurrentGeneration:
         with self._lock:
             leased = self._leased
             if leased is None:
-                raise TemporaryError("no generation yet; publish events and try again")
+                raise TemporaryError(self._why_none())
             leased.leases += 1
         try:
             yield leased.snapshot
@@ -130,6 +136,12 @@ class CurrentGeneration:
                 last = leased.retired and leased.leases == 0
             if last:
                 leased.snapshot.generation.close()
+
+    def _why_none(self) -> str:
+        if self._waiting is None:
+            return "no generation yet; publish events and try again"
+        number, reason = self._waiting
+        return f"generation {number} is not served: {reason}"
 
     def refresh(self) -> bool:
         """Read CURRENT once; return whether another generation was swapped in."""
@@ -159,12 +171,14 @@ class CurrentGeneration:
             snapshot = self._load(number)
         except NotFoundError as error:
             # The model may be installed later: logged once, tried at every poll.
-            self._refuse_once(number, str(error))
+            self._refuse_once(number, str(error), "model")
         except (TemporaryError, OSError, MemoryError) as error:
             # The machine may recover; loading is too expensive to repeat at every poll.
-            self._refuse_for(number, error, seconds=RETRY_SECONDS)
+            self._refuse_for(number, error, "machine", seconds=RETRY_SECONDS)
+        except CrashedError as error:
+            self._refuse_for(number, error, "crash", seconds=math.inf)
         except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
-            self._refuse_for(number, error, seconds=math.inf)
+            self._refuse_for(number, error, "damaged", seconds=math.inf)
         else:
             self._swap(snapshot)
             return True
@@ -184,6 +198,8 @@ class CurrentGeneration:
                 f"generation {number} has epoch {manifest.epoch}, before the current one"
             )
         encoder = self._encoder_for(manifest, previous)
+        if self._prober is not None:
+            PROBE_SECONDS.observe(self._prober.check(self._root, number))
         # ordinals and rows of stores that were built anew mean something else
         kin = previous
         if previous is not None and previous.generation.manifest.origin != manifest.origin:
@@ -247,14 +263,15 @@ class CurrentGeneration:
             if old is None:
                 self._on_first()
 
-    def _refuse_once(self, number: int, reason: str) -> None:
+    def _refuse_once(self, number: int, reason: str, kind: str) -> None:
         if self._waiting != (number, reason):
             self._waiting = (number, reason)
-            GENERATIONS_REJECTED.inc()
+            GENERATIONS_REJECTED.labels(kind).inc()
             _log.error("generation_refused", generation=number, reason=reason)
 
-    def _refuse_for(self, number: int, error: BaseException, *, seconds: float) -> None:
+    def _refuse_for(self, number: int, error: BaseException, kind: str, *, seconds: float) -> None:
         # The folder may have been retired meanwhile, which is not a failure.
         if folder_of(self._root, number).is_dir():
             self._refused[number] = time.monotonic() + seconds
-            self._refuse_once(number, f"{type(error).__name__}: {error}")
+            reason = naming_rebuild(error) if isinstance(error, CorruptArtifactError) else str(error)
+            self._refuse_once(number, f"{type(error).__name__}: {reason}", kind)

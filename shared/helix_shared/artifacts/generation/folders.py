@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def current_number(root: Path) -> int | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise CorruptArtifactError(f"CURRENT holds no number: {root / CURRENT}") from error
+        raise CorruptArtifactError(f"CURRENT holds no number: {root / CURRENT}; {REBUILD}") from error
 
 
 def published_numbers(root: Path, *, up_to: int | None = None) -> list[int]:
@@ -45,6 +45,15 @@ def published_numbers(root: Path, *, up_to: int | None = None) -> list[int]:
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     numbers = sorted((int(name) for name in names if name.isdigit()), reverse=True)
     return [number for number in numbers if up_to is None or number <= up_to]
+
+
+def highest_number(root: Path) -> int:
+    """The highest number that CURRENT or a folder on the disk has, whether it can be read or not; 0: none."""
+    try:
+        current = current_number(root) or 0
+    except CorruptArtifactError:
+        current = 0
+    return max(current, *published_numbers(root)[:1], 0)
 
 
 def folder_of(root: Path, number: int) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.files.durability import identity, sha256_of, sync, sync_and_hash
 from helix_shared.artifacts.files.file_tree import plain_tree
-from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, MANIFEST_NAME, FileEntry, Manifest
+from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, FileEntry, Manifest, check_format
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -64,11 +64,12 @@ def verify(folder: Path, *, verified: set[tuple[str, str]], beside: bool = False
     holds exactly the files of this generation. `beside` reads on one core, otherwise on all.
 
     Raises:
-        CorruptArtifactError: another format, or a file is missing, unexpected, linked or damaged.
+        CorruptArtifactError: another format or number, or a file is missing, unexpected, linked or damaged.
     """
     manifest = Manifest.read(folder)
-    if manifest.format_version != FORMAT_VERSION:
-        raise CorruptArtifactError(f"generation has format {manifest.format_version}, not {FORMAT_VERSION}")
+    check_format({"format_version": manifest.format_version})
+    if folder.name.isdigit() and int(folder.name) != manifest.generation:
+        raise CorruptArtifactError(f"folder has the manifest of generation {manifest.generation}: {folder}")
     files, _ = plain_tree(folder)
     present, named = files.keys() - {MANIFEST_NAME}, {entry.path for entry in manifest.files}
     if present != named or len(named) != len(manifest.files):

@@ -16,7 +16,7 @@ from helix_shared.artifacts.generation.integrity import Checksums
 from helix_shared.artifacts.graph.base import GraphBase
 from helix_shared.artifacts.graph.builder import GraphBuilder
 from helix_shared.artifacts.graph.fold import fold
-from helix_shared.artifacts.lexicon.writer import LexiconWriter
+from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vectors.writer import VectorWriter
@@ -88,6 +88,13 @@ class Live:
             base, sums = done
             self.checksums.add(sums)
             self._replace_base(lambda: self.graph.end_fold(base, self.folder / f"{_BASE_PREFIX}{self.folds}"))
+
+    def purge(self) -> None:
+        """Remove the bytes of deleted and replaced rows from every store."""
+        self.vectors.maintain(force=True)
+        self.signals.compact()
+        self.lexicon.purge(lambda ordinals: entries_of(self.vectors.take(ordinals)))
+        self.fold_graph_now()
 
     def fold_graph_now(self) -> None:
         """Fold the graph now, so that no byte of removed edges and entities remains."""

@@ -5,23 +5,25 @@ It is written last, so a folder with a manifest is complete.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import datetime
 from functools import reduce
 from operator import xor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from helix_memory.refusal import first_broken
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 from helix_shared.identity import id_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 MANIFEST_NAME: Final = "manifest.json"
-FORMAT_VERSION: Final = 12
+FORMAT_VERSION: Final = 13
 SCHEMA_VERSION: Final = 1
 
 _SHA256: Final = r"^[0-9a-f]{64}$"
@@ -108,24 +110,72 @@ class Manifest(_Frozen):
     counts: Counts
     digest: str = Field(pattern=_DIGEST, description="`digest_of` all memory ids")
     model: ModelIdentity
+    made_with: dict[str, tuple[str, ...]] = Field(
+        default={},
+        description="by name of what makes memories, the versions of rules and the settings of all that is "
+        "in the generation, since its origin; without a name: made by a release that did not note it",
+    )
     schema_version: int = SCHEMA_VERSION
     files: tuple[FileEntry, ...] = ()
+    checksum: str = Field(
+        default="",
+        pattern=r"^([0-9a-f]{64})?$",
+        description="sha256 of all other fields, on the disk alone; empty: an earlier release wrote it",
+    )
+
+    def sealed(self) -> bytes:
+        """The file of the manifest, with its checksum."""
+        return self.model_copy(update={"checksum": _checksum_of(self)}).model_dump_json(indent=1).encode()
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
         """Read the manifest of a generation's folder.
 
         Raises:
-            CorruptArtifactError: it is missing, damaged, or names a path outside the folder.
+            CorruptArtifactError: it is missing, damaged, of another format, or names a path outside it.
         """
         try:
-            return cls.model_validate_json((folder / MANIFEST_NAME).read_bytes())
+            found = cls.model_validate_json((folder / MANIFEST_NAME).read_bytes())
         except OSError as error:
-            raise CorruptArtifactError(f"generation has no readable manifest: {folder}") from error
+            raise CorruptArtifactError(f"generation has no readable manifest: {folder}; {REBUILD}") from error
         except ValidationError as error:
+            check_format(raw_manifest(folder))
             path, reason = first_broken(error)
             where = ".".join(path)
-            raise CorruptArtifactError(f"manifest of {folder} is damaged: {where}: {reason}") from error
+            raise CorruptArtifactError(
+                f"manifest of {folder} is damaged: {where}: {reason}; {REBUILD}"
+            ) from error
+        if found.checksum and found.checksum != _checksum_of(found):
+            raise CorruptArtifactError(
+                f"manifest of {folder} is damaged: another checksum than it states; {REBUILD}"
+            )
+        return found.model_copy(update={"checksum": ""})
+
+
+def _checksum_of(manifest: Manifest) -> str:
+    return hashlib.sha256(manifest.model_dump_json(exclude={"checksum"}).encode()).hexdigest()
+
+
+def raw_manifest(folder: Path) -> dict[str, Any]:
+    """What a manifest says, of whatever format; empty if it cannot be read."""
+    try:
+        stated = json.loads((folder / MANIFEST_NAME).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return stated if isinstance(stated, dict) else {}
+
+
+def check_format(stated: Mapping[str, Any]) -> None:
+    """Refuse what a manifest of another format states.
+
+    Raises:
+        CorruptArtifactError: its format is not that of this release.
+    """
+    found = stated.get("format_version", FORMAT_VERSION)
+    if found != FORMAT_VERSION:
+        raise CorruptArtifactError(
+            f"generation has format {found}, this release reads {FORMAT_VERSION}; {REBUILD}"
+        )
 
 
 def digest_of(memory_ids: Iterable[str]) -> str:

@@ -73,7 +73,7 @@ def publish(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
         )
     whole = manifest.model_copy(update={"counts": counts, "files": live.checksums.entries(staging)})
-    write_synced(staging / MANIFEST_NAME, whole.model_dump_json(indent=1).encode())
+    write_synced(staging / MANIFEST_NAME, whole.sealed())
     sync(staging)
     _set_current(root, staging, whole)
     live.written_graph = (number, counts.signals, live.graph.revision)
@@ -147,7 +147,12 @@ def _set_current(root: Path, staging: Path, manifest: Manifest) -> None:
             raise PermanentError(f"generation {manifest.generation} exists already; give up") from error
         raise
     sync(target.parent)
+    set_pointer(root, manifest.generation)
+
+
+def set_pointer(root: Path, number: int) -> None:
+    """Replace CURRENT, durably."""
     pointer = root / f"{CURRENT}.new"
-    write_synced(pointer, f"{manifest.generation}\n".encode())
+    write_synced(pointer, f"{number}\n".encode())
     pointer.replace(root / CURRENT)
     sync(root)

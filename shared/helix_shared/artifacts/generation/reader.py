@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from helix_shared.artifacts.erasures.receipts import Receipts
 from helix_shared.artifacts.generation.folders import GRAPH, LEXICON, SIGNALS, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.graph.snapshot import GraphSnapshot
@@ -29,6 +30,7 @@ class Generation:
     graph: GraphSnapshot
     signals: Signals
     relations: RelationReader
+    erasures: Receipts
 
     @classmethod
     def open(
@@ -67,9 +69,10 @@ class Generation:
             if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
                 raise CorruptArtifactError(f"generation {number} does not fit its manifest")
             relations = RelationReader.open(folder)
+            erasures = Receipts.open(folder)
             lexicon = LexiconReader(folder / LEXICON, scratch=scratch)
             opened.pop_all()
-        return cls(manifest, vectors, lexicon, graph, signals, relations)
+        return cls(manifest, vectors, lexicon, graph, signals, relations, erasures)
 
     def close(self) -> None:
         """Close the engines' files; a mapped file is closed with the last reference to it."""

@@ -66,6 +66,19 @@ def documents_and_deleted(folder: Path) -> tuple[int, int]:
         raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
 
 
+def segments_with_deletions(folder: Path) -> list[int]:
+    """Places of the segments, in the order of the index, whose deleted documents are still in their files.
+
+    Raises:
+        CorruptArtifactError: `meta.json` cannot be read.
+    """
+    try:
+        segments = json.loads((folder / META).read_bytes())["segments"]
+        return [place for place, segment in enumerate(segments) if segment["deletes"] is not None]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
+
+
 def documents_of_commit(folder: Path) -> int:
     """Documents of the index that are not deleted.
 

@@ -232,6 +232,13 @@ class LexiconReader:
         scored = all_words_query(self._schema, words, scopes, selection, within=within)
         return Hits.none() if scored is None else self._best(scored, scopes, limit)
 
+    def ordinals(self) -> NDArray[np.int64]:
+        """The ordinals of all memories, ascending; reads the whole index, so not for a recall."""
+        documents = int(self._searcher.num_docs)
+        if not documents:
+            return np.empty(0, np.int64)
+        return np.unique(self._fetched(Query.all_query(), documents)[1])
+
     def warm(self) -> None:
         """Load what the first search would wait for."""
         self.search("warm", Selection(tenant_id="warm"), limit=1)

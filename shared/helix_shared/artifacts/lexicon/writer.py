@@ -9,28 +9,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from tantivy import Document, Index
+from tantivy import Document, Index, Query
 
 from helix_memory.speech_acts import FLAGS
 from helix_shared.artifacts.filter.filters import CLEAR_OF, TERM_FIELDS
 from helix_shared.artifacts.filter.scopes import scopes_of
 from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems, storable
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
-from helix_shared.artifacts.lexicon.files import link_commit
+from helix_shared.artifacts.lexicon.files import link_commit, segments_with_deletions
 from helix_shared.artifacts.lexicon.index import copies_of, memories_of, open_index
 from helix_shared.artifacts.lexicon.lengths import FILLER, TYPICAL, padded
 from helix_shared.artifacts.lexicon.query import COPY, EXACT, filter_value, lexicon_schema
 from helix_shared.artifacts.lexicon.scopes import SCOPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
+    from tantivy import DocAddress
 
 _HEAP_BYTES: Final = 64_000_000
+_PURGED_AT_ONCE: Final = 4_096
+"""Memories that a purge reads and writes again at a time."""
 _LISTS: Final = ("audience", "expansions", "flags")
 
 
@@ -121,6 +124,39 @@ class LexiconWriter:
     def commit(self) -> None:
         """Commit all changes since the last commit together."""
         self._writer.commit()
+
+    def purge(self, entries: Callable[[Sequence[int]], Sequence[LexiconEntry]]) -> None:
+        """Commit, then write the segments with deleted documents again, so that none of their terms is left.
+
+        Tantivy removes terms only with their segment. `entries` gives the entries of memories by ordinal.
+        """
+        self._writer.commit()
+        for dirty in (self._in_dirty_segments, self._in_any_segment):
+            if not segments_with_deletions(self._folder):
+                break
+            ordinals = dirty()
+            for start in range(0, len(ordinals), _PURGED_AT_ONCE):
+                self.upsert(entries(ordinals[start : start + _PURGED_AT_ONCE]))
+            self._writer.commit()
+        self._writer.garbage_collect_files()
+
+    def _in_dirty_segments(self) -> list[int]:
+        """Ordinals of the documents that share a segment with a deleted one."""
+        dirty = set(segments_with_deletions(self._folder))
+        return self._ordinals(lambda address: address.segment_ord in dirty)
+
+    def _in_any_segment(self) -> list[int]:
+        return self._ordinals(lambda _: True)
+
+    def _ordinals(self, is_chosen: Callable[[DocAddress], bool]) -> list[int]:
+        self._index.reload()
+        searcher = self._index.searcher()
+        if not searcher.num_docs:
+            return []
+        found = searcher.search(Query.all_query(), limit=searcher.num_docs, count=False).hits
+        chosen = [address for _, address in found if is_chosen(address)]
+        values: Any = searcher
+        return sorted(set(values.fast_field_values("ordinal", chosen))) if chosen else []
 
     def link_into(self, folder: Path) -> None:
         """Hard-link the last commit into the new folder `folder`; call it right after `commit`."""

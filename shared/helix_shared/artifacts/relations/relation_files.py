@@ -15,7 +15,7 @@ import numpy as np
 
 from helix_shared.artifacts.files.segment_files import SegmentFiles
 from helix_shared.artifacts.relations.records import RELATION, DecidedRelation, decoded, retracted
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,5 +148,5 @@ def _load(path: Path) -> NDArray[np.void]:
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"relations cannot be read: {path}") from error
     if rows.dtype != RELATION or rows.ndim != 1:
-        raise CorruptArtifactError(f"relations are of another version: {path}; rebuild, or upgrade")
+        raise CorruptArtifactError(f"relations are of another version: {path}; {REBUILD}")
     return rows

@@ -117,6 +117,12 @@ class SignalsWriter:
         self._write(ordinals, blanks)
         self._rewrite(0)
 
+    def compact(self) -> None:
+        """Rewrite all segments as one, so that no byte of replaced rows remains."""
+        self.finish_merge(wait=True)
+        if len(self._segments) > 1:
+            self._rewrite(0)
+
     def finish_merge(self, *, wait: bool = False) -> None:
         """Use the segment that was merged in the background, if it is finished; `wait` waits for it."""
         done = self._merging.collect(wait=wait)

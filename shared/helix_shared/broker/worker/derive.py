@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.broker import deadline
+from helix_shared.broker.settlement import redrives_of
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
-from helix_shared.broker.worker.rederive import request_derivation, requested_sequence
+from helix_shared.broker.worker.rederive import is_redrive, request_derivation, requested_sequence
 from helix_shared.broker.worker.worker import (
     Connected,
     Durable,
@@ -76,7 +77,7 @@ class Derivation:
         async def derive(body: bytes) -> DerivedMessage:
             return await connected.lanes.run(self.derived_message, message.subject, body)
 
-        await (await _read_current(message, connected, derive)).publish(connected.publisher)
+        await _redriven(await _read_current(message, connected, derive), message).publish(connected.publisher)
 
     def derived_message(self, subject: str, body: bytes) -> DerivedMessage:
         """The message derived from a memories message. Runs in a lane.
@@ -93,12 +94,18 @@ class Derivation:
         return self._message(origin, [])
 
     async def rederive(self, request: Msg, connected: Connected) -> bytes:
-        """Derive again from the memories message in a request; without rows if that fails for good."""
+        """Derive again from the memories message in a request; without rows if that fails for good.
+
+        Raises:
+            PermanentError: it fails for good, and the request is that of a redrive.
+        """
         origin, _ = edges.decode(request.data)
         try:
             subject = subjects.derived_subject(MEMORIES, origin.tenant_id)
             return (await connected.lanes.run(self.derived_message, subject, request.data)).body
         except PermanentError as error:
+            if is_redrive(request):
+                raise
             _log.warning("nothing derived again", edge=self.edge, reason=str(error))
             return self._message(origin, []).body
 
@@ -113,10 +120,15 @@ class Derivation:
         except PermanentError as error:
             _log.warning("no empty message without an origin", edge=self.edge, reason=str(error))
         else:
-            await self._message(origin, []).publish(connected.publisher)
+            await _redriven(self._message(origin, []), message).publish(connected.publisher)
 
     def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
         return DerivedMessage.of(replace(origin, edge=self.edge), rows, self.schema, version=self.version)
+
+
+def _redriven(derived: DerivedMessage, memories: Msg) -> DerivedMessage:
+    """`derived` as often redriven as the memories message it comes from, so that it is no repetition."""
+    return replace(derived, redrives=redrives_of(memories.headers))
 
 
 async def _read_current(message: Msg, connected: Connected, read: Callable[[bytes], Awaitable[T]]) -> T:

@@ -25,13 +25,28 @@ class DerivedMessage:
     origin: edges.Origin
     version: str
     body: bytes
+    redrives: int = 0
+    """How often the event was redriven: a result of each time is stored."""
+    settings: str = ""
+    """Settings of the worker that change the result for the same event."""
 
     @classmethod
     def of(
-        cls, origin: edges.Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema, *, version: str
+        cls,
+        origin: edges.Origin,
+        rows: Sequence[dict[str, Any]],
+        schema: pa.Schema,
+        *,
+        version: str,
+        settings: str = "",
     ) -> Self:
         """The message that holds `rows`."""
-        return cls(origin, version, edges.encode(origin, rows, schema))
+        return cls(origin, version, edges.encode(origin, rows, schema), settings=settings)
+
+    @property
+    def made_with(self) -> str:
+        """Version and settings of the worker; a generation lists those of its messages."""
+        return f"{self.version} {self.settings}".strip()
 
     @property
     def subject(self) -> str:
@@ -41,12 +56,18 @@ class DerivedMessage:
     @property
     def message_id(self) -> str:
         """De-duplication id: the stream drops a repetition."""
-        return subjects.derived_message_id(self.origin.edge, self.origin.event_sequence, self.version)
+        version = f"{self.version}:redrive-{self.redrives}" if self.redrives else self.version
+        return subjects.derived_message_id(self.origin.edge, self.origin.event_sequence, version)
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The sequence of the event, readable without the body."""
-        return {subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence)}
+        """Sequence of the event, what made the message, number of redrives: readable without the body."""
+        redriven = {subjects.REDRIVE_HEADER: str(self.redrives)} if self.redrives else {}
+        return {
+            subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence),
+            subjects.MADE_WITH_HEADER: self.made_with,
+            **redriven,
+        }
 
     async def publish(self, publisher: Publishes) -> None:
         """Publish the message.

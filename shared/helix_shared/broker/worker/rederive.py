@@ -15,7 +15,8 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from helix_memory import subjects
-from helix_shared.errors import HelixError, TemporaryError
+from helix_shared.broker.settlement import header_text
+from helix_shared.errors import HelixError, PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -32,14 +33,19 @@ _log = logger(__name__)
 
 
 async def request_derivation(
-    client: Client, edge: str, *, sequence: int, model: str = "", body: bytes = b""
+    client: Client, edge: str, *, sequence: int, model: str = "", body: bytes = b"", redrive: bool = False
 ) -> bytes:
     """The message of an event on `edge`, derived now; `model` is the encoder it must be made with.
 
+    What the worker refuses gives a message without rows, and with `redrive` an error.
+
     Raises:
+        PermanentError: `redrive`, and the worker refuses the event; with its reason.
         TemporaryError: no worker replies, or it cannot derive the message; the reason is given.
     """
     headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence), subjects.MODEL_HEADER: model}
+    if redrive:
+        headers[subjects.REDRIVE_HEADER] = "1"
     try:
         reply = await client.request(
             subjects.derivation_request_subject(edge), body, timeout=REQUEST_SECONDS, headers=headers
@@ -47,7 +53,10 @@ async def request_derivation(
     except (NatsError, TimeoutError, OSError) as error:
         reason = f"no worker derives {edge} of event {sequence} again ({type(error).__name__})"
         raise TemporaryError(reason) from error
-    reason = (reply.headers or {}).get(subjects.REASON_HEADER, "")
+    stated = reply.headers or {}
+    reason = stated.get(subjects.REASON_HEADER, "")
+    if reason and subjects.REDRIVE_HEADER in stated:
+        raise PermanentError(reason)
     if reason:
         raise TemporaryError(f"{edge} of event {sequence} are not derived again: {reason}")
     return reply.data
@@ -61,7 +70,9 @@ async def derivation_responder(client: Client, edge: str, respond: Respond) -> A
         try:
             body, headers = await respond(request), None
         except HelixError as error:
-            body, headers = b"", {subjects.REASON_HEADER: str(error).replace("\n", " ")}
+            body, headers = b"", {subjects.REASON_HEADER: header_text(str(error))}
+            if is_redrive(request) and isinstance(error, PermanentError):
+                headers[subjects.REDRIVE_HEADER] = "refused"
         except Exception as error:  # noqa: BLE001  the requester gets the reason
             _log.exception("request failed", edge=edge)
             body, headers = b"", {subjects.REASON_HEADER: type(error).__name__}
@@ -75,6 +86,11 @@ async def derivation_responder(client: Client, edge: str, respond: Respond) -> A
     finally:
         with contextlib.suppress(NatsError, OSError):
             await subscription.unsubscribe()
+
+
+def is_redrive(request: Msg) -> bool:
+    """Whether the requester wants the reason of a refusal, and not a message without rows."""
+    return subjects.REDRIVE_HEADER in (request.headers or {})
 
 
 def requested_sequence(request: Msg) -> int:

@@ -39,8 +39,8 @@ async def _beat(hang_seconds: float) -> None:
         await asyncio.sleep(hang_seconds / BEATS)
 
 
-def end_at_once(reason: str) -> NoReturn:
+def end_at_once(reason: str, *, code: int = FAILURE_EXIT) -> NoReturn:
     """End the process without waiting for its threads; stored data is not affected."""
     _log.error("process ends", reason=reason)
     sys.stderr.flush()
-    os._exit(FAILURE_EXIT)
+    os._exit(code)

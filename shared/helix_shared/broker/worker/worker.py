@@ -2,9 +2,10 @@
 
 ingest, doc2query and kg add only a handler. A worker starts when its durable consumer exists (`startup`) and
 reconnects without limit. It ends with exit code 1, and its supervisor starts it again, when its connection is
-closed for good, its consumer was deleted, too many of its threads are stuck (`lanes`), or its event loop
-hangs (`watchdog`). After SIGTERM the messages in progress are finished. `pull` fetches messages, `settlement`
-settles them, `outbox` publishes results, `deadline` limits handlers.
+closed for good, its consumer was deleted, it fetches nothing although messages are pending, too many of its
+threads are stuck (`watch`, `lanes`), or its event loop hangs (`watchdog`). After SIGTERM the messages in
+progress are finished, for `DRAIN_SECONDS`. `pull` fetches messages, `settlement` settles them, `outbox`
+publishes results, `deadline` limits handlers.
 """
 
 from __future__ import annotations
@@ -24,19 +25,20 @@ from faststream.nats import NatsBroker
 from faststream.nats.security import NatsSecurity, NatsUserPassword
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
-from nats.js.errors import NotFoundError
 
 from helix_memory.transport import connection
 from helix_memory.transport.publisher import Publisher, Publishes
 from helix_shared.broker import deadline, settlement
-from helix_shared.broker.pull import pull
+from helix_shared.broker.pull import Pulling, pull
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.outbox import Outbox
 from helix_shared.broker.worker.rederive import derivation_responder
 from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consumers
+from helix_shared.broker.worker.watch import MOST_STUCK, watch, watch_settings
 from helix_shared.broker.worker.watchdog import FAILURE_EXIT, watched
 from helix_shared.errors import HelixError, InvalidInputError
-from helix_shared.metrics import STUCK_LANES, WORK_SECONDS, serve_metrics
+from helix_shared.health import STARTING, Health, beat
+from helix_shared.metrics import WORK_SECONDS, serve_metrics
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
 from helix_shared.telemetry import logger
 
@@ -45,11 +47,9 @@ if TYPE_CHECKING:
 
 BATCH_MESSAGES: Final = 64
 COLLECT_SECONDS: Final = 0.01
-DRAIN_SECONDS: Final = 15.0
-WATCH_SECONDS: Final = 2.0
+DRAIN_SECONDS: Final = 10.0
+"""A supervisor waits 15 s before it kills."""
 LEAST_PRIORITY: Final = 19
-MOST_STUCK: Final = 4
-"""Stuck threads at which the process ends."""
 
 _log = logger(__name__)
 
@@ -66,6 +66,8 @@ class Durable:
     """Processes its messages until the event is set; None: the application reads it itself."""
     lanes: Lanes | None = None
     """The threads its handlers work in."""
+    pulling: Pulling | None = None
+    """Progress of its pull loop; None: it is read in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Worker(FastStream):
     failure: str = ""
     niceness: int = 0
     hang_seconds: float = 60.0
+    health: Health
 
     def fail(self, reason: str) -> None:
         """End the process with `FAILURE_EXIT` after the messages in progress."""
@@ -146,6 +149,7 @@ def subscribe(
     Meanwhile `rederive` responds to requests to derive a message of `edge` again. Nothing is read before the
     application of the returned consumer runs (`create_worker`).
     """
+    pulling = Pulling()
 
     async def read(stop: asyncio.Event) -> None:
         client = broker.connection
@@ -184,9 +188,10 @@ def subscribe(
                 most_in_work=batch_messages,
                 collect_seconds=collect_seconds,
                 ack_wait_seconds=ack_wait_seconds,
+                pulling=pulling,
             )
 
-    return Durable(stream, durable, subject, read, lanes)
+    return Durable(stream, durable, subject, read, lanes, pulling)
 
 
 async def _within(seconds: float, rederive: Rederive, connected: Connected, request: Msg) -> bytes:
@@ -208,19 +213,25 @@ def create_worker(
     required = [RequiredConsumer(durable.stream, durable.name, durable.subject) for durable in durables]
     readers: list[asyncio.Task[None]] = []
     watchers: list[asyncio.Task[None]] = []
+    health = Health(hang_seconds=settings.hang_seconds)
 
     async def wait_ready() -> None:
+        serve_metrics(settings.metrics_port, health)
         await wait_for_consumers(
             settings.nats_url, required, service=service, credentials=settings.nats_credentials
         )
-        serve_metrics(settings.metrics_port)
 
     async def start() -> None:
         readers.extend(asyncio.create_task(_read(worker, durable, stop)) for durable in durables)
-        watchers.append(asyncio.create_task(_watch(worker, broker.connection, durables, service)))
+        watched_parts = watch(broker.connection, durables, health, fail=worker.fail, service=service)
+        watchers.append(asyncio.create_task(watched_parts))
+        watchers.append(asyncio.create_task(watch_settings(broker.connection)))
+        watchers.append(asyncio.create_task(beat(health)))
+        health.set_problem(STARTING, "")
         _log.info("started", consumers=[durable.name for durable in durables])
 
     async def end() -> None:
+        health.stop()
         stop.set()
         if readers:
             await asyncio.wait(readers, timeout=DRAIN_SECONDS)
@@ -229,7 +240,7 @@ def create_worker(
         await asyncio.gather(*readers, *watchers, return_exceptions=True)
 
     worker = Worker(broker, logger=None, on_startup=[wait_ready], after_startup=[start], on_shutdown=[end])
-    worker.niceness, worker.hang_seconds = settings.niceness, settings.hang_seconds
+    worker.niceness, worker.hang_seconds, worker.health = settings.niceness, settings.hang_seconds, health
     return worker
 
 
@@ -285,27 +296,3 @@ async def _read(worker: Worker, durable: Durable, stop: asyncio.Event) -> None:
     except Exception as error:  # noqa: BLE001  a worker that no longer reads must end
         _log.exception("reader failed", consumer=durable.name)
         worker.fail(f"reader of {durable.name} failed: {type(error).__name__}")
-
-
-async def _watch(worker: Worker, client: Client, durables: Sequence[Durable], service: str) -> None:
-    """End the worker when it cannot receive messages any more or too many of its threads are stuck.
-
-    An unreachable server does not end it.
-    """
-    while not worker.failure:
-        await asyncio.sleep(WATCH_SECONDS)
-        stuck = sum(durable.lanes.stuck for durable in durables if durable.lanes is not None)
-        STUCK_LANES.labels(service).set(stuck)
-        if stuck >= MOST_STUCK:
-            worker.fail(f"{stuck} threads are stuck in handlers that passed their deadline")
-            return
-        if client.is_closed:
-            worker.fail("connection is closed for good")
-            return
-        for durable in durables:
-            try:
-                await client.jetstream().consumer_info(durable.stream, durable.name)
-            except NotFoundError:
-                worker.fail(f"consumer {durable.stream}/{durable.name} was deleted")
-            except (NatsError, TimeoutError, OSError) as error:
-                _log.warning("consumer does not answer", consumer=durable.name, reason=type(error).__name__)

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_after_an_erasure_a_reembedding_that_nobody_continues_goes(tmp_path: Path) -> None:
+def test_after_an_erasure_a_rebuild_that_nobody_continues_goes(tmp_path: Path) -> None:
     """Not while somebody works there, and not without an erasure."""
     mark_erasure(tmp_path)
     assert not discard_abandoned(tmp_path)
     assert not list(tmp_path.iterdir())
-    folder = tmp_path / "reembedding"
+    folder = tmp_path / "rebuilding"
     (folder / "generations/000000000001").mkdir(parents=True)
     (folder / "key.json").write_text("{}")
     assert not discard_abandoned(tmp_path)

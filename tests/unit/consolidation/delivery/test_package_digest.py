@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from helix_consolidation.stores.anew import PACKAGE, package_digest
+from helix_consolidation.stores.made_with import PACKAGE, package_digest
 
 
 def test_another_rule_is_another_digest(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import typer
 
 from helix_cli.clients.broker import run_async
 from helix_cli.output.terminal import note
-from helix_cli.reembedding.reembed import reembed
-from helix_cli.reembedding.workspace import discard, workspace_of
+from helix_cli.rebuilding.rebuild import Task, rebuild
+from helix_cli.rebuilding.workspace import discard, workspace_of
 from helix_cli.stack.addresses import Server, nats_server, query_server
+from helix_cli.stack.hold import held
 from helix_cli.stack.home import running_record
 from helix_cli.stack.model_in_use import model_of
 from helix_cli.stack.settings_in_use import settings_in_use
@@ -63,18 +64,26 @@ def use_model(
     server = nats_server(nats, home.root, wait=False)
     with settings_in_use(record.settings):
         os.nice(IngestSettings.load().niceness)
-        made = run_async(reembed(home, home.models, folder, server, say=note, every_seconds=every_seconds))
+        task = Task(
+            home, home.models, folder, server, hold=lambda: held(home), say=note, every_seconds=every_seconds
+        )
+        made = run_async(rebuild(task)).manifest
     if made is None:
         typer.echo(f"{name} is used from now on; there are no memories yet")
         return
-    _wait_served(query_server(query, home.root, wait=False), made)
+    wait_served(query_server(query, home.root, wait=False), made)
     typer.echo(
         f"{name} is in use: {made.counts.recallable:,} memories, generation {made.generation}; "
         "`helix models list` tells what was fitted for another model"
     )
 
 
-def _wait_served(server: Server, made: Manifest) -> None:
+def wait_served(server: Server, made: Manifest) -> None:
+    """Return when the query service answers from the generation `made`, or a later one.
+
+    Raises:
+        TemporaryError: it does not in `SERVED_SECONDS`.
+    """
     served = 0
     with RecallClient(server.address, call_seconds=2.0, credentials=server.calls) as client:
         for _ in poll(SERVED_SECONDS):

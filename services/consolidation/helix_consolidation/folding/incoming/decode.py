@@ -14,6 +14,7 @@ from helix_consolidation.folding.incoming.rows import (
 from helix_memory import subjects
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared import edges
+from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.rederive import header_sequence
 from helix_shared.edges import Origin
 from helix_shared.errors import PermanentError
@@ -95,10 +96,10 @@ def settled_event(message: Msg) -> int | None:
 
 
 def _lifecycle(message: Msg) -> Lifecycle:
-    event, position = published_event(message.subject, message.data), message.metadata
+    event = published_event(message.subject, message.data)
     if not isinstance(event, LifecycleEvent):
         raise PermanentError(f"kind: {event.kind} is not for consolidation")
-    return Lifecycle(event, position.sequence.stream, microseconds(position.timestamp))
+    return Lifecycle(event, message.metadata.sequence.stream, microseconds(stored_at(message)))
 
 
 def _derived(message: Msg) -> Derived:

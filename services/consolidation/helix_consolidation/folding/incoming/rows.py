@@ -69,6 +69,7 @@ _READ: Final = (
     "derived_from",
     "created_at",
     "salience",
+    "quotes",
 )
 
 _TIMES: Final = (
@@ -91,6 +92,8 @@ class IncomingRow:
     signature: NDArray[np.uint32]
     derived_from: str = ""
     """Id of the verbatim memory beside which this statement stands."""
+    quotes: tuple[str, ...] = ()
+    """Ids of the other events whose text may be in it."""
 
 
 def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
@@ -294,4 +297,5 @@ def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
     )
     group = group_code(tenant, owner, values["type"], audience, derived_from=values["derived_from"])
     content = content_code(values["content_hash"])
-    return IncomingRow(entry, facts, values["event_id"], group, content, signature, values["derived_from"])
+    named = values["derived_from"], tuple(values["quotes"])
+    return IncomingRow(entry, facts, values["event_id"], group, content, signature, *named)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from helix_shared.artifacts.files.segment_files import SegmentFiles
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +49,7 @@ class Table(IntEnum):
     ERASED_CORRECTIONS = 7
     EXECUTED = 8
     UNDONE = 9
+    REPEATS = 10
 
 
 class Record(NamedTuple):
@@ -134,5 +135,5 @@ def _load(path: Path, *, mapped: bool = False) -> NDArray[np.void]:
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"tombstones cannot be read: {path}") from error
     if rows.dtype != _RECORD or rows.ndim != 1:
-        raise CorruptArtifactError(f"tombstones are of another version: {path}; rebuild, or upgrade")
+        raise CorruptArtifactError(f"tombstones are of another version: {path}; {REBUILD}")
     return rows

@@ -15,9 +15,11 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.ledger.event_reach import NOTHING, TENANT, Actor
+from helix_consolidation.ledger.event_reach import NOTHING, TENANT, Actor, value_code
 from helix_consolidation.ledger.lifecycle.tombstone_log import REMEMBERED_EVENTS, Record, Table
 from helix_consolidation.ledger.sequences import from_log_position, log_position
+from helix_shared.edges import LARGEST_SEQUENCE
+from helix_shared.identity import memory_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,6 +110,8 @@ class Tombstones:
     """Memory -> actor code and the other memory (`NOTHING`: any) -> sequence of the last undo."""
     executed: OrderedDict[int, int] = field(default_factory=OrderedDict)
     """Executed events -> sequence; the latest of the log are kept."""
+    repeats: dict[int, set[int]] = field(default_factory=dict)
+    """Event -> sequences of its publications that do not count: an erasure removes them from the log."""
     changes: list[Record] = field(default_factory=list, compare=False)
     """Since the last `take_changes`."""
 
@@ -135,6 +139,11 @@ class Tombstones:
     def record_undo(self, memory: int, other: int, actor: Actor, sequence: int) -> None:
         """Record that the relations of a memory, or those to one `other`, are taken back."""
         self._note(Record(Table.UNDONE, memory, self._actor(actor), sequence, other))
+
+    def record_repeat(self, event: int, sequence: int) -> None:
+        """Record that an event was published at `sequence` too, where that publication does not count."""
+        if sequence not in self.repeats.get(event, ()):
+            self._note(Record(Table.REPEATS, event, sequence, sequence))
 
     def is_undone(self, newer: MemoryFacts, older: int) -> bool:
         """Whether an undo after `newer` reaches it and takes back its relation to the memory `older`."""
@@ -175,6 +184,16 @@ class Tombstones:
         erased = self.erased_memories.get(memory)
         return erased is not None and erased.sequence <= sequence
 
+    def is_event_erased(self, tenant_id: str, event_id: str, sequence: int = LARGEST_SEQUENCE) -> bool:
+        """Whether the event was erased as published at `sequence`, or before; its first piece tells.
+
+        An erasure takes all memories of an event with it.
+        """
+        if not (self.erased_memories and event_id):
+            return False
+        first = value_code(tenant_id, "memory", memory_id(tenant_id, event_id, 0))
+        return self.is_erased(first, sequence)
+
     def erased_at(self, memory: MemoryFacts) -> int:
         """Sequence of the last erasure that reaches a memory by any of its selectors; 0: none."""
         return self._last_reaching(self.erased, memory, memory.selectors)
@@ -210,6 +229,8 @@ class Tombstones:
             self.actors[record.key] = Actor(before.user, before.principals | added, bool(record.flag))
         elif record.table == Table.UNDONE:
             self.undone.setdefault(record.key, {})[record.scope, record.value] = record.sequence
+        elif record.table == Table.REPEATS:
+            self.repeats.setdefault(record.key, set()).add(record.sequence)
         elif record.table == Table.EXECUTED:
             self.executed[record.key] = record.sequence
             self.executed.move_to_end(record.key)

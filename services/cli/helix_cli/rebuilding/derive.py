@@ -1,4 +1,4 @@
-"""What the workers publish for one event, made in this process: by `helix models use` and by the lab.
+"""What the workers publish for one event, made in this process by a rebuild and by the lab.
 
 The functions and the messages are the services' own; only NATS and the processes are missing.
 """
@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from helix_doc2query.app import derivation_of
 from helix_doc2query.settings import Doc2querySettings
 from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.memories_builder import VERSION, MemoriesBuilder
+from helix_ingest.memories_builder import EDGE, VERSION, MemoriesBuilder
 from helix_ingest.settings import IngestSettings
 from helix_kg.consumer import DERIVATION as KG
 from helix_memory import subjects
@@ -45,8 +45,15 @@ class Workers:
     @property
     def version(self) -> str:
         """Changes when the same event may give other messages."""
-        others = (f"{one.edge} {one.version}" for one in self.derivations)
-        return ", ".join((f"memories {VERSION} {self.ingest.most_tokens}", *others))
+        return ", ".join(f"{edge} {version}" for edge, version in self.versions.items())
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """By edge, what the messages of these workers state that they are made with."""
+        return {
+            EDGE: f"{VERSION} {self.ingest.settings}",
+            **{one.edge: one.version for one in self.derivations},
+        }
 
     def messages(self, logged: LoggedEvent, earlier: list[LoggedEvent]) -> Sequence[DerivedMessage]:
         """The messages of an event; `earlier` are turns of its session, oldest first.

@@ -1,4 +1,4 @@
-"""The folder in which memories are made again: `<data>/reembedding`, stores with generations of their own.
+"""The folder in which memories are made again: `<data>/rebuilding`, stores with generations of their own.
 
 Whoever works there holds its lock. A generation of it is a checkpoint: after a kill the work continues from
 the last one, if it is for the same model and rules. The folder goes when its stores were handed over.
@@ -17,6 +17,7 @@ from helix_consolidation.delivery.lease import FolderLock
 from helix_consolidation.settings import ConsolidationSettings
 from helix_consolidation.stores.anew import WORKSPACE
 from helix_consolidation.stores.shard import Shard
+from helix_consolidation.usage.decay import decay_rule
 from helix_shared.errors import CorruptArtifactError, PermanentError
 
 KEY_FILE: Final = "key.json"
@@ -36,7 +37,9 @@ def owned(folder: Path) -> Iterator[None]:
     """
     lock = FolderLock(folder)
     if not lock.acquire():
-        raise PermanentError(f"another `helix models use` works in {folder}: wait for it, or end it")
+        raise PermanentError(
+            f"another `helix rebuild` or `helix models use` works in {folder}: wait for it, or end it"
+        )
     try:
         yield
     finally:
@@ -70,11 +73,20 @@ def open_shard(folder: Path, key: dict[str, str], settings: ConsolidationSetting
         same = False
     if same:
         try:
-            shard = Shard.open(folder, maintain_every=settings.maintain_every, form=settings.vector_form)
+            shard = _opened(folder, settings)
         except CorruptArtifactError:
             same = False
         else:
             return shard, shard.manifest is not None
     clear_workspace(folder)
     path.write_text(json.dumps(key, indent=1), encoding="utf-8")
-    return Shard.open(folder, maintain_every=settings.maintain_every, form=settings.vector_form), False
+    return _opened(folder, settings), False
+
+
+def _opened(folder: Path, settings: ConsolidationSettings) -> Shard:
+    return Shard.open(
+        folder,
+        maintain_every=settings.maintain_every,
+        form=settings.vector_form,
+        decay=decay_rule(settings),
+    )

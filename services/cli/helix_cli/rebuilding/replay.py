@@ -1,7 +1,7 @@
-"""Reads HELIX_EVENTS from the first event on, and applies to a shard what the workers make of each.
+"""Reads events from the first one on, and applies to a shard what the workers make of each.
 
 The order is that of the log, so the shard ends as it would after a rebuild. Nothing is published to NATS, and
-nothing is asked of a language model. Messages that the writer refuses have their dead letters already.
+nothing is asked of a language model. Refused events are noted (`refusals`); most have dead letters already.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.reembedding.derive import Workers, delivered, delivered_event
+from helix_cli.rebuilding.derive import Workers, delivered, delivered_event
+from helix_cli.rebuilding.refusals import INGEST, UNREACHED, Refusals
+from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.session_turns import SessionTurns
 from helix_memory import events, subjects
-from helix_shared.broker import log
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
 
+    from helix_cli.rebuilding.source import Source, SourceEvent
     from helix_shared.artifacts.generation.manifest import Manifest
-    from helix_shared.broker.log import LoggedMessage
 
 EVENTS_AT_ONCE: Final = 128
 AT_WORK: Final = 4
@@ -39,7 +40,6 @@ AT_WORK: Final = 4
 CHECKPOINT_SECONDS: Final = 10.0
 """Work that a kill loses; more where a checkpoint takes longer than a tenth of it."""
 CHECKPOINT_SHARE: Final = 10.0
-EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
 
 Advance = Callable[[int, int], None]
 """Hears the sequence that is reached, and the last one."""
@@ -48,7 +48,12 @@ Advance = Callable[[int, int], None]
 class Replay:
     """One shard and its place in the log."""
 
-    def __init__(self, client: Client, shard: Shard, workers: Workers) -> None:
+    def __init__(
+        self, source: Source, client: Client, shard: Shard, workers: Workers, refusals: Refusals
+    ) -> None:
+        """`client` reads the turns before an event."""
+        self._source = source
+        self.refusals = refusals
         self._client = client
         self._shard = shard
         self._workers = workers
@@ -102,28 +107,21 @@ class Replay:
         self._cost_seconds = self._checkpointed - started
         return manifest
 
-    async def _read(self, until: int) -> list[LoggedMessage]:
+    async def _read(self, until: int) -> Sequence[SourceEvent]:
         """The next events without a gap; a gap before the first is skipped."""
-        found: list[LoggedMessage] = []
-        sequence = self.sequence
-        while len(found) < EVENTS_AT_ONCE:
-            logged = await log.first_after(self._client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
-            if logged is None or logged.sequence > until or (found and logged.sequence > sequence + 1):
-                break
-            found.append(logged)
-            sequence = logged.sequence
+        found = await self._source.after(self.sequence, until=until, most=EVENTS_AT_ONCE)
         if found:
             self._shard.state.applied.skip_to(found[0].sequence - 1)
-        return found
+        return [one for place, one in enumerate(found) if one.sequence == found[0].sequence + place]
 
-    async def _messages(self, found: Sequence[LoggedMessage], pool: ThreadPoolExecutor) -> list[Msg]:
+    async def _messages(self, found: Sequence[SourceEvent], pool: ThreadPoolExecutor) -> list[Msg]:
         loop = asyncio.get_running_loop()
         derived: dict[int, asyncio.Future[Sequence[DerivedMessage]]] = {}
         for logged in found:
             if subjects.kind_of(logged.subject) in events.LIFECYCLE_KINDS:
                 continue
             earlier, event = [], self._event(logged)
-            if event is not None:
+            if isinstance(event, LoggedEvent):
                 earlier = await self._turns.before(event, self._client)
             derived[logged.sequence] = loop.run_in_executor(pool, self._derive, logged, event, earlier)
         messages = []
@@ -139,22 +137,24 @@ class Replay:
                 messages.append(delivered(self._client, message, self._number))
         return messages
 
-    def _event(self, logged: LoggedMessage) -> LoggedEvent | None:
-        """None where ingest refuses the event."""
+    def _event(self, logged: SourceEvent) -> LoggedEvent | PermanentError:
+        """The error where ingest refuses the event."""
         try:
             event = published_event(logged.subject, logged.body)
-        except PermanentError:
-            return None
+        except PermanentError as error:
+            return error
         return LoggedEvent(event, logged.sequence, logged.stored_at)
 
     def _derive(
-        self, logged: LoggedMessage, event: LoggedEvent | None, earlier: list[LoggedEvent]
+        self, logged: SourceEvent, event: LoggedEvent | PermanentError, earlier: list[LoggedEvent]
     ) -> Sequence[DerivedMessage]:
-        try:
-            if event is not None:
+        refusal = event
+        if isinstance(event, LoggedEvent):
+            try:
                 return self._workers.messages(event, earlier)
-        except PermanentError:
-            pass
+            except PermanentError as error:
+                refusal = error
+        self.refusals.add(INGEST, logged.sequence, str(refusal))
         return self._workers.of_refused(logged.subject, logged.sequence)
 
     async def _apply(self, messages: list[Msg], *, log_end: int) -> None:
@@ -164,5 +164,10 @@ class Replay:
         if outcome.incompatible:
             raise PermanentError(str(outcome.incompatible[0][1]))
         self._shard.dead_letters_stored(outcome)
+        for message, reason in outcome.dead:
+            if message.metadata.stream == subjects.EVENTS_STREAM:
+                self.refusals.add(CONSOLIDATION, message.metadata.sequence.stream, str(reason))
+        for sequence in self._shard.unreached:
+            self.refusals.add(CONSOLIDATION, sequence, UNREACHED)
         self._shard.unreached.clear()
         self._postponed = [message for message, _ in outcome.postponed]

@@ -1,0 +1,262 @@
+"""Redriving dead letters: what was refused is processed again, in its place in the log, exactly once.
+
+A refused event still stands in HELIX_EVENTS. Its worker is asked to derive its message again, and the result
+is stored as a later result of the same event. The writer lets the latest result count, so a second redrive
+changes nothing. An erasure, a replacement or a forget that came later in the log reaches the event as usual.
+A refused lifecycle event is published again, with an id that follows from its letter: the writer carries out
+an id once (ops/decisions/0074).
+
+A letter is removed when the writer has acknowledged its result, so that a generation on the disk holds it. A
+second refusal gives a new letter, which counts the redrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from nats.js.errors import NotFoundError as NoSuchMessageError
+
+from helix_cli.clients.broker import async_poll
+from helix_consolidation.delivery.prune import acknowledged
+from helix_memory import events, subjects
+from helix_memory.identity import digest
+from helix_memory.transport.dead_letters import DeadLetter, described, last_sequence, letters_from
+from helix_memory.transport.publisher import Publisher, Receipt, event_message
+from helix_shared.broker.settlement import LetterOrigin, publish_dead_letter
+from helix_shared.broker.streams import CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE
+from helix_shared.broker.worker.rederive import request_derivation
+from helix_shared.errors import InvalidInputError, NotFoundError, PermanentError, TemporaryError
+from helix_shared.published import published_event
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+    from nats.js import JetStreamContext
+
+LETTERS_AT_ONCE: Final = 256
+DERIVED_AT_ONCE: Final = 4
+MEMORIES: Final = "memories"
+_WRITER: Final = "consolidation"
+_EDGES: Final = {"ingest": MEMORIES, "doc2query": "expansions", "kg": "links"}
+_NEEDING_MEMORIES: Final = ("expansions", "links")
+_READERS: Final = {
+    subjects.DERIVED_STREAM: CONSOLIDATION_DERIVED,
+    subjects.EVENTS_STREAM: CONSOLIDATION_LIFECYCLE,
+}
+
+State = Literal["processed", "refused", "waiting", "not possible"]
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """What became of one letter.
+
+    `processed`: a generation holds it, and the letter is gone. `refused`: again, `new_letter` says why.
+    `waiting`: the letter stays, and redriving it again goes on. `not possible`: nothing can process it.
+    """
+
+    letter: int
+    state: State
+    reason: str = ""
+    new_letter: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A result, or a repeated event, and where it is stored."""
+
+    letter: DeadLetter
+    stream: str
+    sequence: int
+
+
+async def letter_at(jetstream: JetStreamContext, sequence: int) -> tuple[DeadLetter, bytes]:
+    """A dead letter and its body.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    try:
+        message = await jetstream.get_msg(subjects.DLQ_STREAM, sequence)
+    except NoSuchMessageError as error:
+        raise NotFoundError(f"no dead letter {sequence}; `helix dlq ls` lists them") from error
+    return described(message), message.data or b""
+
+
+async def redrive(
+    client: Client, letters: Sequence[DeadLetter], *, wait_seconds: float
+) -> AsyncIterator[Redriven]:
+    """Redrive letters in the order of their events; waits up to `wait_seconds` for each `LETTERS_AT_ONCE`.
+
+    Raises:
+        TemporaryError: NATS does not answer.
+    """
+    ordered = sorted(letters, key=lambda letter: (letter.event_sequence, letter.sequence))
+    for start in range(0, len(ordered), LETTERS_AT_ONCE):
+        async for outcome in _redrive_some(client, ordered[start : start + LETTERS_AT_ONCE], wait_seconds):
+            yield outcome
+
+
+async def _redrive_some(
+    client: Client, letters: Sequence[DeadLetter], wait_seconds: float
+) -> AsyncIterator[Redriven]:
+    jetstream = client.jetstream()
+    publisher = Publisher(jetstream)
+    before = await last_sequence(jetstream)
+    places = asyncio.Semaphore(DERIVED_AT_ONCE)
+    derived = [asyncio.create_task(_derived(client, letter, places)) for letter in letters]
+    stored: list[_Stored] = []
+    try:
+        for letter, task in zip(letters, derived, strict=True):
+            try:
+                # published in the order of the log: a correction comes after what it corrects
+                stored.append(await _publish(publisher, letter, await task))
+            except TemporaryError as error:
+                yield Redriven(letter.sequence, "waiting", str(error))
+            except InvalidInputError as error:
+                yield Redriven(letter.sequence, "not possible", str(error))
+            except PermanentError as error:
+                yield await _refused_again(jetstream, publisher, letter, str(error))
+    finally:
+        for task in derived:
+            task.cancel()
+        await asyncio.gather(*derived, return_exceptions=True)
+    async for outcome in _settle(jetstream, stored, before=before, wait_seconds=wait_seconds):
+        yield outcome
+
+
+async def _derived(client: Client, letter: DeadLetter, places: asyncio.Semaphore) -> bytes:
+    """The message that the letter's worker derives now, or the repeated lifecycle event."""
+    async with places:
+        edge = edge_of(letter)
+        if not edge:
+            _, body = await letter_at(client.jetstream(), letter.sequence)
+            return _repeated(letter, body)
+        body = b""
+        if edge in _NEEDING_MEMORIES:
+            body = await request_derivation(client, MEMORIES, sequence=letter.event_sequence, redrive=True)
+        return await request_derivation(client, edge, sequence=letter.event_sequence, body=body, redrive=True)
+
+
+def edge_of(letter: DeadLetter) -> str:
+    """The edge whose message is derived again for a letter; empty: its event is published again.
+
+    Raises:
+        InvalidInputError: nothing can process it again.
+    """
+    if not letter.event_sequence:
+        raise InvalidInputError("letter", f"{letter.sequence} names no event; `helix dlq drop` removes it")
+    if letter.service == "extract":
+        return "verdicts" if letter.stream == subjects.PAIRS_STREAM else "statements"
+    if letter.service in _EDGES:
+        return _EDGES[letter.service]
+    edge = letter.subject.removeprefix(f"{subjects.ROOT}.derived.").partition(".")[0]
+    if letter.stream == subjects.DERIVED_STREAM and edge in subjects.EDGES:
+        return edge
+    address = subjects.parse_event_subject(letter.subject)
+    if letter.service == _WRITER and address is not None and address.kind in events.LIFECYCLE_KINDS:
+        return ""
+    raise InvalidInputError(
+        "letter", f"{letter.sequence} of {letter.service} comes from {letter.subject}, which nothing derives"
+    )
+
+
+def _repeated(letter: DeadLetter, body: bytes) -> bytes:
+    """The event of a letter with an id that follows from the letter: the writer carries it out once.
+
+    Under its own id it would count as a repeat of the one that reached nothing.
+
+    Raises:
+        PermanentError: the event breaks a rule; the reason names the field.
+    """
+    event = published_event(letter.subject, body)
+    again = digest("redrive", event.event_id, str(letter.event_sequence), letter.stored_at)
+    return events.encode_event(event.model_copy(update={"event_id": again}))
+
+
+async def _publish(publisher: Publisher, letter: DeadLetter, body: bytes) -> _Stored:
+    edge = edge_of(letter)
+    if not edge:
+        message = event_message(events.parse_event(body))
+        receipt = await publisher.publish(message.subject, message.body, message_id=message.message_id)
+        return _Stored(letter, subjects.EVENTS_STREAM, receipt.sequence)
+    receipt = await _publish_derived(publisher, letter, edge, body)
+    return _Stored(letter, subjects.DERIVED_STREAM, receipt.sequence)
+
+
+async def _publish_derived(publisher: Publisher, letter: DeadLetter, edge: str, body: bytes) -> Receipt:
+    from helix_shared import edges  # noqa: PLC0415  Arrow takes long to import, and only this needs it
+
+    origin, _ = edges.decode(body)
+    redrives = letter.redrives + 1
+    headers = {
+        subjects.EVENT_SEQUENCE_HEADER: str(origin.event_sequence),
+        subjects.REDRIVE_HEADER: str(redrives),
+    }
+    return await publisher.publish(
+        subjects.derived_subject(edge, origin.tenant_id),
+        body,
+        message_id=subjects.derived_message_id(edge, origin.event_sequence, f"letter:{letter.sequence}"),
+        headers=headers,
+    )
+
+
+async def _refused_again(
+    jetstream: JetStreamContext, publisher: Publisher, letter: DeadLetter, reason: str
+) -> Redriven:
+    """Put a letter with the new reason in the place of the old one."""
+    _, body = await letter_at(jetstream, letter.sequence)
+    origin = LetterOrigin(
+        letter.subject,
+        letter.stream,
+        letter.stream_sequence,
+        letter.event_sequence,
+        attempts=letter.attempts + 1,
+        redrives=letter.redrives + 1,
+    )
+    receipt = await publish_dead_letter(origin, body, reason, service=letter.service, publisher=publisher)
+    await remove(jetstream, letter.sequence)
+    return Redriven(letter.sequence, "refused", reason, receipt.sequence)
+
+
+async def _settle(
+    jetstream: JetStreamContext, stored: Sequence[_Stored], *, before: int, wait_seconds: float
+) -> AsyncIterator[Redriven]:
+    """Wait until the writer has acknowledged what is stored, and remove the letters."""
+    ends = dict.fromkeys(_READERS, 0)
+    async for _ in async_poll(wait_seconds if stored else 0):
+        ends = {stream: await acknowledged_until(jetstream, stream) for stream in ends}
+        if all(one.sequence <= ends[one.stream] for one in stored):
+            break
+    new = {
+        (letter.stream, letter.stream_sequence): letter
+        async for letter in letters_from(jetstream, before + 1)
+        if letter.service == _WRITER
+    }
+    for one in stored:
+        letter = one.letter.sequence
+        if one.sequence > ends[one.stream]:
+            yield Redriven(letter, "waiting", f"{one.stream} {one.sequence} is in no generation yet")
+            continue
+        refusal = new.get((one.stream, one.sequence))
+        await remove(jetstream, letter)
+        if refusal is None:
+            yield Redriven(letter, "processed")
+        else:
+            yield Redriven(letter, "refused", refusal.reason, refusal.sequence)
+
+
+async def acknowledged_until(jetstream: JetStreamContext, stream: str) -> int:
+    """Sequence of a stream up to which the writer has acknowledged everything."""
+    last = (await jetstream.stream_info(stream)).state.last_seq
+    return acknowledged(await jetstream.consumer_info(stream, _READERS[stream]), last)
+
+
+async def remove(jetstream: JetStreamContext, sequence: int) -> bool:
+    """Remove a letter; returns whether it was there."""
+    try:
+        return bool(await jetstream.delete_msg(subjects.DLQ_STREAM, sequence))
+    except NoSuchMessageError:
+        return False

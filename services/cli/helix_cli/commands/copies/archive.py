@@ -1,0 +1,55 @@
+"""`helix archive`: what the archive of events holds, and whether it is whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Final
+
+import typer
+
+from helix_cli.commands.common import options
+from helix_cli.commands.group import help_text
+from helix_cli.output.exit_codes import EXIT_CODES
+from helix_cli.output.terminal import size
+from helix_cli.stack.home import HomeFolder
+from helix_consolidation.archiving.event_archive import ARCHIVE
+from helix_shared.errors import NotFoundError
+from helix_shared.event_log.archive_files import CARD, verify
+
+HELP: Final = f"""
+[bold]Examples[/bold]
+
+  helix archive verify
+
+Consolidation writes every event into data/archive of the home before it
+applies it. `verify` reads all of it and compares every checksum; it may run
+beside `helix up`. HELIX_CONSOLIDATION_ARCHIVE=false switches the archive
+off.
+
+{EXIT_CODES}
+"""
+
+app = typer.Typer(add_completion=False, help=help_text("archive", HELP), no_args_is_help=True)
+
+
+@app.callback()
+def _archive() -> None:
+    """Keep `verify` a command of its own."""
+
+
+@app.command(name="verify")
+def verify_command(*, as_json: options.AsJson = False, home: options.Home = options.DEFAULT_HOME) -> None:
+    """Read the whole archive and compare every checksum."""
+    folder = HomeFolder.at(home).data / ARCHIVE
+    if not (folder / CARD).exists():
+        raise NotFoundError(f"{folder} is no archive: consolidation has written none")
+    found = verify(folder)
+    if as_json:
+        typer.echo(json.dumps(asdict(found)))
+        return
+    gaps = f", {found.gaps} gaps ({found.erased} erased)" if found.gaps else ""
+    typer.echo(
+        f"archive is whole up to sequence {found.last_sequence}: {found.records} events{gaps} in "
+        f"{found.segments} sealed segments and an open one, {size(found.size_bytes)}"
+    )

@@ -1,0 +1,119 @@
+"""`helix backup`: everything of a running instance into a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from helix_cli.backup.backup import BackedUp, back_up
+from helix_cli.backup.contents import Contents, check_pieces, keep_newest, numbers, read_contents
+from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.commands.common import options
+from helix_cli.commands.group import help_text
+from helix_cli.output.exit_codes import EXIT_CODES
+from helix_cli.output.terminal import size
+from helix_cli.stack.addresses import nats_server
+from helix_cli.stack.home import HomeFolder, read_record
+from helix_shared.errors import InvalidInputError, NotFoundError
+
+HELP: Final = f"""
+[bold]Examples[/bold]
+
+  helix backup /backups/helix
+  helix backup /backups/helix --keep 7
+  helix backup /backups/helix --verify
+
+Runs beside `helix up`, which must run on the same home: nothing is paused.
+A backup holds the log with its sequences and times, the current generation,
+what is under way between them, recorded answers of the language model, dead
+letters, learned adapters, and the names of the models. The folder may hold
+many backups; a later one adds only what is new. A backup that did not end
+does not exist. With --verify nothing is written: every byte of all backups
+in the folder is compared with its checksum.
+
+What is erased later stays in older backups until --keep removes them.
+
+{EXIT_CODES}
+"""
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(help=help_text("backup", HELP))
+def backup_command(
+    folder: Annotated[Path, typer.Argument(help="Folder of the backups; made if there is none.")],
+    *,
+    verify: Annotated[bool, typer.Option("--verify", help="Check the backups in the folder.")] = False,
+    keep: Annotated[
+        int, typer.Option("--keep", min=0, help="Remove older backups but this many; 0 keeps all.")
+    ] = 0,
+    with_models: Annotated[
+        bool, typer.Option("--with-models", help="Copy the files of the models, too.")
+    ] = False,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Back up, or verify."""
+    root = folder.expanduser().absolute()
+    if verify:
+        if keep or with_models:
+            raise InvalidInputError("--verify", "writes nothing; leave out --keep and --with-models")
+        _verify(root, as_json=as_json)
+        return
+    server, at = nats_server(nats, home), HomeFolder.at(home)
+    record = read_record(at)
+
+    async def work() -> BackedUp:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
+            return await back_up(
+                client,
+                root,
+                data=at.data,
+                models=at.models,
+                settings=dict(record.settings) if record else {},
+                with_models=with_models,
+            )
+
+    made = run_async(work())
+    freed = keep_newest(root, keep) if keep else 0
+    if as_json:
+        facts = {"new_bytes": made.new_bytes, "bytes": made.all_bytes, "freed_bytes": freed}
+        typer.echo(json.dumps(_facts(made.contents) | facts))
+        return
+    typer.echo(
+        f"{_line(made.contents)}: {size(made.all_bytes)}, of which {size(made.new_bytes)} are new"
+        + (f"; {size(freed)} of older backups removed" if freed else "")
+    )
+
+
+def _verify(root: Path, *, as_json: bool) -> None:
+    found = numbers(root)
+    if not found:
+        raise NotFoundError(f"{root} holds no backup: a backup that did not end has no manifest")
+    checked = []
+    for number in found:
+        contents = read_contents(root, number)
+        pieces, total = check_pieces(root, contents)
+        checked.append(_facts(contents) | {"pieces": pieces, "bytes": total})
+        if not as_json:
+            typer.echo(f"{_line(contents)}: {pieces} pieces, {size(total)}, all good")
+    if as_json:
+        typer.echo(json.dumps(checked))
+
+
+def _facts(contents: Contents) -> dict[str, object]:
+    kept = {"number", "made_at", "helix", "last_sequence", "generation", "applied_sequence", "models"}
+    return contents.model_dump(mode="json", include=kept)
+
+
+def _line(contents: Contents) -> str:
+    return (
+        f"backup {contents.number} of {contents.made_at:%Y-%m-%d %H:%M:%S} UTC: events up to "
+        f"{contents.last_sequence}, generation {contents.generation}"
+    )

@@ -1,0 +1,119 @@
+"""`helix export`: events of tenants as JSON lines."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Annotated, Final
+
+import typer
+
+from helix_cli.clients.broker import connected_client, require_events_stream, run_async
+from helix_cli.commands.common import options
+from helix_cli.commands.group import help_text
+from helix_cli.exchange.export import Exported, export
+from helix_cli.output.exit_codes import EXIT_CODES
+from helix_cli.output.progress import progress
+from helix_cli.output.terminal import note, size
+from helix_cli.stack.addresses import Server, nats_server
+from helix_cli.stack.home import HomeFolder
+from helix_shared.artifacts.files.durability import sync
+
+HELP: Final = f"""
+[bold]Examples[/bold]
+
+  helix export --tenant acme --out acme.jsonl
+  helix export --out everything.jsonl
+  helix export --tenant acme | gzip > acme.jsonl.gz
+
+Writes the events as they were published, with their ids and times, and the
+recorded answers of the language model, so that `helix import` on another
+instance makes the same memories and asks no model. Each line has a
+checksum, and the last line one of the whole file.
+
+Events of which a memory was erased are left out. An answer of the language
+model may repeat what was erased: a tenant with an erase event exports none.
+
+{EXIT_CODES}
+"""
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(help=help_text("export", HELP))
+def export_command(
+    *,
+    tenant: Annotated[
+        list[str] | None, typer.Option("--tenant", help="Tenant to export; may be repeated. Default: all.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="File to write; - is standard output.")] = Path("-"),
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Export."""
+    server, data = nats_server(nats, home), HomeFolder.at(home).data
+    with _target(out) as target:
+        written = run_export(server, target, tenants=tenant or [], data=data)
+    if str(out) == "-":
+        note(_line(written))
+    else:
+        typer.echo(json.dumps(asdict(written)) if as_json else _line(written))
+
+
+def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: Path) -> Exported:
+    """Write to `target` with a progress bar; notes what is left out."""
+
+    async def work() -> Exported:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
+            await require_events_stream(client.jetstream())
+            with progress() as bar:
+                task = bar.add_task("exporting", total=None)
+                return await export(
+                    client,
+                    target,
+                    tenants=tenants,
+                    data=data,
+                    advance=lambda done, of: bar.update(task, completed=done, total=of),
+                )
+
+    written = run_async(work())
+    if written.left_out:
+        note(f"left out {written.left_out} events of which a memory was erased")
+    if written.tenants_without_answers:
+        note(
+            f"without answers of the language model, which may repeat what was erased: "
+            f"{', '.join(written.tenants_without_answers)}"
+        )
+    return written
+
+
+def _line(written: Exported) -> str:
+    return (
+        f"exported {written.events} events and {written.answers} answers of {len(written.tenants)} tenants "
+        f"up to sequence {written.last_sequence}: {size(written.size_bytes)}, sha256 {written.sha256}"
+    )
+
+
+@contextlib.contextmanager
+def _target(out: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name when it is complete, or standard output."""
+    if str(out) == "-":
+        yield sys.stdout.buffer
+        return
+    draft = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        with draft.open("wb") as target:
+            yield target
+        sync(draft)
+        draft.replace(out)
+        sync(out.absolute().parent)
+    finally:
+        draft.unlink(missing_ok=True)

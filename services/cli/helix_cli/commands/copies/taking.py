@@ -1,0 +1,95 @@
+"""Publishing an export with a progress bar: for `helix import` and `helix clone`."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from helix_cli.clients.broker import connected_client, require_events_stream, run_async
+from helix_cli.clients.sending import Tally
+from helix_cli.exchange.import_export import Checked, check, publish_export
+from helix_cli.output.progress import progress
+from helix_cli.output.terminal import note
+from helix_cli.stack.addresses import Server
+from helix_memory.transport import dead_letters
+from helix_shared.errors import InvalidInputError
+from helix_shared.event_log.export_file import is_export
+
+STANDARD_INPUT: Final = Path("-")
+_FIRST_BYTES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of an export; the tenant is that of its events now, empty where they keep theirs."""
+
+    tally: Tally
+    checked: Checked
+    answers: int
+    tenant: str
+
+
+@contextlib.contextmanager
+def export_among(paths: Sequence[Path]) -> Iterator[Path | None]:
+    """The export that a command names, standard input copied to a file; None where none is one.
+
+    Raises:
+        InvalidInputError: an export is named together with other files.
+    """
+    if list(paths) == [STANDARD_INPUT]:
+        with tempfile.NamedTemporaryFile(prefix="helix-import-") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copy.flush()
+            if not _is_export(Path(copy.name)):
+                raise InvalidInputError("paths", "standard input is no export of `helix export`")
+            yield Path(copy.name)
+        return
+    exports = [path for path in paths if path.is_file() and _is_export(path)]
+    if exports and len(paths) > 1:
+        raise InvalidInputError("paths", f"{exports[0]} is an export; name it alone")
+    yield exports[0] if exports else None
+
+
+def take(path: Path, *, tenant: str, server: Server, tracked: bool, name: str = "") -> Taken:
+    """Check an export and publish it; with `tenant` its one tenant is renamed.
+
+    Raises:
+        CorruptArtifactError: it is damaged; nothing was published.
+    """
+    checked = check(path, name=name, renames=bool(tenant))
+    renaming = checked.renaming(tenant)
+    if renaming:
+        note(f"tenant {renaming.old} becomes {renaming.new}")
+    tally = Tally(places={} if tracked else None)
+    started = time.monotonic()
+
+    async def work() -> int:
+        async with connected_client(
+            server.address, instance=server.instance, credentials=server.nats
+        ) as client:
+            await require_events_stream(client.jetstream())
+            if tracked:
+                tally.letters_before = await dead_letters.last_sequence(client.jetstream())
+            with progress() as bar:
+                task = bar.add_task("importing", total=checked.header.events)
+                return await publish_export(
+                    client, checked, renaming, tally=tally, advance=lambda: bar.advance(task)
+                )
+
+    answers = run_async(work())
+    tally.seconds = time.monotonic() - started
+    if renaming and renaming.unknown:
+        note(f"{len(renaming.unknown)} ids of memories are of no event of the export and stay as they are")
+    return Taken(tally, checked, answers, renaming.new if renaming else "")
+
+
+def _is_export(path: Path) -> bool:
+    with path.open("rb") as source:
+        return is_export(source.read(_FIRST_BYTES))

@@ -1,0 +1,132 @@
+"""`helix doctor`: checks a home and its servers, explains what is wrong, and repairs what is safe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Final
+
+import typer
+
+from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.commands.common import options
+from helix_cli.commands.group import help_text
+from helix_cli.doctor import repairs
+from helix_cli.doctor.finding import Finding
+from helix_cli.doctor.generation_checks import Generations, generation_checks
+from helix_cli.doctor.home_checks import home_checks
+from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks
+from helix_cli.output.exit_codes import FAILED_EXIT
+from helix_cli.output.terminal import note, printable
+from helix_cli.stack.addresses import Server, nats_server, query_server
+from helix_cli.stack.home import HomeFolder
+from helix_shared.errors import HelixError, TemporaryError
+
+HELP: Final = """
+[bold]Examples[/bold]
+
+  helix doctor
+  helix doctor --repair
+  helix doctor --json | jq '.findings[] | select(.level == "problem")'
+
+Works while Helix runs and while it does not. It reads every file of every
+generation and every id of the newest: seconds for a million memories.
+
+--repair does what loses nothing: it provisions the streams, stores results
+that were lost again, removes the record of a run that was killed, and, while
+nothing runs, points CURRENT to the newest good generation. Then it checks
+again.
+
+Exit codes: 0 no problem (warnings do not count), 1 a problem, 2 usage.
+"""
+_MARKS: Final = {"ok": "ok      ", "note": "note    ", "warning": "warning ", "problem": "PROBLEM "}
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(help=help_text("doctor", HELP))
+def doctor_command(
+    *,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what is safe, then check again.")] = False,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Check, and repair if asked."""
+    folder, known = HomeFolder.at(home), Generations()
+    servers = _servers(nats, query, folder)
+    findings = _examined(folder, servers, known)
+    repaired = _repair(findings, folder, servers, known) if repair else []
+    if repaired:
+        known = Generations()
+        findings = _examined(folder, servers, known)
+    if as_json:
+        typer.echo(
+            json.dumps({"findings": [asdict(one) for one in findings], "repaired": repaired}, indent=2)
+        )
+    else:
+        for line in repaired:
+            typer.echo(f"repaired {printable(line)}")
+        _print(findings)
+    if any(one.level == "problem" for one in findings):
+        raise typer.Exit(FAILED_EXIT)
+
+
+def _servers(nats: str, query: str, home: HomeFolder) -> tuple[Server, Server] | None:
+    """NATS and the query service; None where nothing runs."""
+    try:
+        return nats_server(nats, home.root, wait=False), query_server(query, home.root, wait=False)
+    except TemporaryError:
+        return None
+
+
+def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Generations) -> list[Finding]:
+    findings = [*home_checks(home), *generation_checks(home.data, known)]
+    if servers is None:
+        return [
+            *findings,
+            Finding("servers", "note", "NATS and the query service were not asked: nothing runs"),
+        ]
+    nats, query = servers
+
+    async def ask() -> list[Finding]:
+        found = [one async for one in broker_checks(nats)]
+        if any(one.check == "nats" and one.level == "ok" for one in found):
+            async with connected_client(
+                nats.address, instance=nats.instance, credentials=nats.nats
+            ) as client:
+                found += [one async for one in log_checks(client, home.data, known)]
+        return found
+
+    return [*findings, *run_async(ask()), query_checks(query, known)]
+
+
+def _repair(
+    findings: Sequence[Finding], home: HomeFolder, servers: tuple[Server, Server] | None, known: Generations
+) -> list[str]:
+    """Do the repairs that the findings name, each once; returns what was done, or why not."""
+    wanted = {one.repair for one in findings if one.repair}
+    done = []
+    for name in sorted(wanted):
+        try:
+            if name == "current":
+                done.append(repairs.point_to_good(home, known))
+            elif name == "unlock":
+                done.append(repairs.unlock(home))
+            elif servers is not None and name == "provision":
+                done.append(run_async(repairs.provision(servers[0])))
+            elif servers is not None and known.log is not None:
+                done.append(run_async(repairs.derive(servers[0], known.log.missing)))
+        except HelixError as error:
+            note(f"not repaired ({name}): {error}")
+    return done
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    for one in findings:
+        typer.echo(f"{_MARKS[one.level]}{one.check:13}{printable(one.found)}")
+        for label, text in (("means", one.means), ("do", one.advice)):
+            if text:
+                typer.echo(f"{'':8}{'':13}{label}: {printable(text)}")

@@ -1,0 +1,186 @@
+"""`helix erase`: removes memories for good, waits, prints the receipt, and searches for what is left.
+
+`Selected` says what is erased. `residue` searches the files and streams of this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.table import Table
+
+from helix_cli.clients.broker import connected, run_async
+from helix_cli.commands.common import options
+from helix_cli.commands.common.memory_ids import whole_ids
+from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items
+from helix_cli.commands.group import help_text
+from helix_cli.commands.memory.arguments import Acl, User
+from helix_cli.commands.publish import one_event
+from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
+from helix_cli.output.terminal import note, stdout
+from helix_cli.residue.canaries import Canaries
+from helix_cli.residue.files import residue_in_files
+from helix_cli.residue.stored import rows_left, stored_rows
+from helix_cli.residue.streams import residue_in_streams
+from helix_cli.stack.addresses import nats_server, query_server
+from helix_memory.machine_zone import local_now
+from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.polling import poll
+from helix_memory.transport.recall_client import RecallClient
+from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from pathlib import Path
+
+    from helix_cli.sources.source_event import SourceEvent
+    from helix_cli.stack.addresses import Server
+
+HELP: Final = f"""
+A memory is erased with its whole event: every piece, what was derived from
+it, what other memories quote of it, the event in the log, its dead letters.
+`helix memory forget` hides single memories instead, and can be taken back.
+
+  helix erase 4f0c1a2b --tenant acme
+  helix erase --of-session s1 --tenant acme --user ana --verify
+
+The receipt names each place with how much was removed there, and the
+generation from which it holds nothing of it. With --verify, every file of
+this home and every stream is searched for the texts and vectors that were
+erased; it needs the files, so it runs where Helix runs.
+
+{EXIT_CODES}
+"""
+VERIFIED_SECONDS: Final = 30.0
+"""How long a search is repeated: a server rewrites files, and readers let old generations go."""
+Option = typer.Option
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(help=help_text("erase", HELP))
+def erase_command(
+    memory_ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.")] = None,
+    *,
+    of_session: Annotated[str, Option("--of-session", help="All memories of a session.")] = "",
+    of_document: Annotated[str, Option("--of-document", help="All memories of a document.")] = "",
+    of_user: Annotated[str, Option("--of-user", help="All memories of a user.")] = "",
+    verify: Annotated[
+        bool, Option("--verify", help="Search all files and streams for what was erased.")
+    ] = False,
+    tenant: options.Tenant = "",
+    user: User = "",
+    acl: Acl = None,
+    wait: Annotated[
+        bool, Option("--wait/--no-wait", help="Whether to wait until every place is clean.")
+    ] = True,
+    wait_seconds: options.WaitSeconds = 60.0,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Publish one erase event, and follow it."""
+    if verify and not wait:
+        raise InvalidInputError("verify", "needs the end of the erasure: leave out --no-wait")
+    scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=acl or [])
+    service, broker = query_server(query, home), nats_server(nats, home)
+    selected = {
+        "memory_ids": whole_ids(memory_ids or [], scope, lambda: service),
+        "of_session": of_session,
+        "of_document": of_document,
+        "of_user": of_user,
+    }
+    given = {name: value for name, value in selected.items() if value}
+    event = one_event(
+        {**given, "user_id": user, "acl": acl or []},
+        tenant=tenant,
+        kind="erase",
+        role="",
+        now=local_now(),
+        where="erase",
+    )
+    before = stored_rows(home.expanduser(), tenant) if verify else []
+    _publish(event, service, broker, wait_seconds=wait_seconds if wait else None, as_json=as_json)
+    if not wait:
+        return
+    receipt = _receipt(service, scope, event.event.event_id, wait_seconds)
+    report: dict[str, Any] = {"event_id": event.event.event_id, "complete": receipt.complete}
+    report["places"] = {p.name: {"count": p.count, "generation": p.generation} for p in receipt.places}
+    if verify:
+        report |= _verified(before, home.expanduser(), tenant, broker)
+    _show(report, as_json=as_json)
+    if not receipt.complete or report.get("residue"):
+        raise typer.Exit(FAILED_EXIT)
+
+
+def _publish(
+    event: SourceEvent, service: Server, broker: Server, *, wait_seconds: float | None, as_json: bool
+) -> None:
+    tally = publish_items(
+        [event], server=broker, in_flight=1, as_json=as_json, total=1, tracked=wait_seconds is not None
+    )
+    if wait_seconds is not None:
+        await_outcome(tally, Waiting(service, broker, wait_seconds))
+    elif not as_json:
+        typer.echo(outcome(tally))
+    if tally.refusals:
+        raise typer.Exit(FAILED_EXIT)
+
+
+def _receipt(
+    service: Server, scope: recall_pb2.Scope, event_id: str, seconds: float
+) -> recall_pb2.GetErasureResponse:
+    """The receipt, complete unless the time is over before.
+
+    Raises:
+        TemporaryError: the erasure was not carried out in time; it goes on.
+    """
+    found = None
+    with RecallClient(service.address, instance=service.instance, credentials=service.calls) as client:
+        for _ in poll(seconds):
+            try:
+                found = client.erasure(scope, event_id)
+            except NotFoundError:
+                continue
+            if found.complete:
+                break
+    if found is None:
+        raise TemporaryError("the erasure waits for events before it; nothing is lost, look again later")
+    return found
+
+
+def _verified(before: list[dict[str, Any]], home: Path, tenant: str, broker: Server) -> dict[str, Any]:
+    """What was searched for, and how often it was found in which place."""
+    gone, unique = rows_left(before, stored_rows(home, tenant))
+    if len(gone) > len(unique):
+        note(f"{len(gone) - len(unique)} texts are too short or said by others too: not searched for")
+    canaries = Canaries.of_rows(unique)
+
+    async def of_streams() -> Counter[str]:
+        async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
+            return await residue_in_streams(jetstream, canaries)
+
+    residue: Counter[str] = residue_in_files(home, canaries) + run_async(of_streams())
+    for _ in poll(VERIFIED_SECONDS, every_seconds=1.0) if residue else ():
+        residue = residue_in_files(home, canaries) + run_async(of_streams())
+        if not residue:
+            break
+    return {"searched": len(unique), "residue": dict(residue)}
+
+
+def _show(report: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+        return
+    table = Table("place", "removed", "clean from generation")
+    for name, place in report["places"].items():
+        table.add_row(name, str(place["count"]), str(place["generation"] or "pending"))
+    stdout().print(table)
+    if "residue" in report:
+        found = sum(report["residue"].values())
+        typer.echo(f"searched for {report['searched']} erased texts: residue {found}")
+        for place, count in report["residue"].items():
+            typer.echo(f"  {place}: {count}")

@@ -1,0 +1,73 @@
+"""What `helix doctor --repair` does: only what loses nothing, and what the next start would do as well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_cli.clients.broker import connected
+from helix_cli.doctor.generation_checks import REBUILD, Generations
+from helix_cli.stack.addresses import Server
+from helix_cli.stack.home import HomeFolder, locked, remove_record
+from helix_memory import subjects
+from helix_memory.transport.publisher import Publisher
+from helix_shared.artifacts.files.durability import sync, write_synced
+from helix_shared.artifacts.generation.folders import CURRENT
+from helix_shared.broker import streams
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from helix_consolidation.reconciliation.log import MissingEvent
+
+
+def point_to_good(home: HomeFolder, known: Generations) -> str:
+    """Let CURRENT name the newest good generation; returns what was done.
+
+    Raises:
+        PermanentError: `helix up` runs on the home.
+    """
+    if not known.good:
+        return f"no generation is good: {REBUILD}"
+    number = known.good[0]
+    with locked(home):
+        pointer = home.data / f"{CURRENT}.new"
+        write_synced(pointer, f"{number}\n".encode())
+        pointer.replace(home.data / CURRENT)
+        sync(home.data)
+    return (
+        f"CURRENT names generation {number}; if the writer does not start because later messages were "
+        f"acknowledged, {REBUILD}"
+    )
+
+
+def unlock(home: HomeFolder) -> str:
+    """Remove the record of a run whose processes are gone; returns what was done."""
+    with locked(home):
+        remove_record(home)
+    return "the stale record was removed"
+
+
+async def provision(server: Server) -> str:
+    """Provision again, with as many replicas as the streams have; returns what was done."""
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        found = {info.config.name: info.config.num_replicas or 1 for info in await jetstream.streams_info()}
+        endpoint = streams.ANSWERS.name in found
+        done = await streams.provision(jetstream, replicas=max(found.values(), default=1), endpoint=endpoint)
+    return f"provisioned {len(done)} streams, consumers and buckets"
+
+
+async def derive(server: Server, missing: Sequence[MissingEvent]) -> str:
+    """Store the memories messages of events again, as results of the same events; returns what was done."""
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        publisher = Publisher(jetstream)
+        for event in missing:
+            await publisher.publish(
+                subjects.derived_subject("memories", event.tenant_id),
+                event.body,
+                message_id=subjects.derived_message_id("memories", event.sequence, "doctor"),
+                headers={
+                    subjects.EVENT_SEQUENCE_HEADER: str(event.sequence),
+                    subjects.REDRIVE_HEADER: "1",
+                },
+            )
+    return f"the results of {len(missing)} events were stored again"

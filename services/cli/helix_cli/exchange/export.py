@@ -1,0 +1,192 @@
+"""`helix export`: events of tenants, with the recorded answers of the language model, as JSON lines.
+
+Three readings of the log in batches, so the memory does not grow with it: the numbers for the header, the
+answers, the events. What is published meanwhile comes after the last sequence that was read first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import IO, TYPE_CHECKING, Final
+
+from nats.js.errors import NotFoundError as NoStreamError
+
+from helix_cli.exchange.erased import NOTHING_ERASED, Erased, erased_memories
+from helix_memory import subjects
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.broker.log_reader import read_range
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
+from helix_shared.event_log.export_file import ANSWER, EVENT, ExportWriter, Header
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nats.aio.client import Client
+
+    from helix_shared.event_log.record import EventRecord
+
+ERASE: Final = "erase"
+Advance = Callable[[int, int], None]
+"""Hears the number of lines that are written, and of all."""
+
+
+@dataclass(slots=True)
+class Exported:
+    """What was written."""
+
+    events: int
+    answers: int
+    left_out: int
+    last_sequence: int
+    size_bytes: int
+    sha256: str
+    tenants: list[str]
+    tenants_without_answers: list[str] = field(default_factory=list)
+    """An answer may repeat what was erased, so tenants with an erase event export none."""
+
+
+@dataclass(slots=True)
+class _Counted:
+    events: int = 0
+    left_out: int = 0
+    last_erasure: int = 0
+    tenants: set[str] = field(default_factory=set)
+    erasing: set[str] = field(default_factory=set)
+
+
+async def export(
+    client: Client,
+    target: IO[bytes],
+    *,
+    tenants: Sequence[str],
+    data: Path,
+    advance: Advance = lambda _, __: None,
+) -> Exported:
+    """Write the events of `tenants` (empty: of all) to `target`.
+
+    Raises:
+        InvalidInputError: a tenant is no token.
+        PermanentError: something was erased, and `data` does not know what.
+        TemporaryError: NATS does not answer, or an erasure is not applied yet.
+    """
+    for tenant in tenants:
+        if not subjects.is_token(tenant):
+            raise InvalidInputError("--tenant", f"{tenant[:80]!r} is not a tenant: A-Z a-z 0-9 _ -, 1 to 64")
+    info = await client.jetstream().stream_info(subjects.EVENTS_STREAM)
+    last = info.state.last_seq
+    counted = await _count(client, tenants, last, NOTHING_ERASED)
+    erased = NOTHING_ERASED
+    if counted.last_erasure:
+        erased = erased_memories(data, info.created, counted.last_erasure)
+        counted = await _count(client, tenants, last, erased)
+    answers = [record async for record in _answer_places(client, tenants, counted.erasing)]
+    header = Header(
+        helix=version("helix-memory"),
+        model=_model(data),
+        rules=_rules(),
+        tenants=sorted(counted.tenants),
+        events=counted.events,
+        answers=len(answers),
+        last_sequence=last,
+        left_out=counted.left_out,
+    )
+    writer = ExportWriter(target, header)
+    written, total = 0, counted.events + len(answers)
+    kept = set(answers)
+    until = max(answers, default=0)
+    async for record in _records(client, subjects.ANSWERS_STREAM, _answers_of(tenants), until):
+        if record.sequence in kept:
+            writer.add(ANSWER, record)
+            advance(written := written + 1, total)
+    async for record in _records(client, subjects.EVENTS_STREAM, events_of(tenants), last):
+        if not erased.holds(record):
+            writer.add(EVENT, record)
+            advance(written := written + 1, total)
+    digest = writer.finish()
+    return Exported(
+        counted.events,
+        len(answers),
+        counted.left_out,
+        last,
+        writer.size_bytes,
+        digest,
+        header.tenants,
+        sorted(counted.erasing),
+    )
+
+
+def events_of(tenants: Sequence[str]) -> list[str]:
+    """Subject filters of all events of these tenants; empty: of all tenants."""
+    return [f"{subjects.ROOT}.events.{tenant}.>" for tenant in dict.fromkeys(tenants)] or [
+        f"{subjects.ROOT}.events.>"
+    ]
+
+
+def _answers_of(tenants: Sequence[str]) -> list[str]:
+    return [subjects.answer_subject(tenant, "*") for tenant in dict.fromkeys(tenants or ("*",))]
+
+
+async def _records(
+    client: Client, stream: str, filters: Sequence[str], until: int, *, headers_only: bool = False
+) -> AsyncIterator[EventRecord]:
+    if until:
+        async for batch in read_range(client, stream, filters, until=until, headers_only=headers_only):
+            for record in batch:
+                yield record
+
+
+async def _count(client: Client, tenants: Sequence[str], last: int, erased: Erased) -> _Counted:
+    """Numbers for the header; bodies are read only to find what was erased."""
+    counted = _Counted()
+    filters = events_of(tenants)
+    async for record in _records(client, subjects.EVENTS_STREAM, filters, last, headers_only=not erased):
+        tenant = tenant_of(record.subject)
+        if subjects.kind_of(record.subject) == ERASE:
+            counted.last_erasure = record.sequence
+            counted.erasing.add(tenant)
+        if erased.holds(record):
+            counted.left_out += 1
+            continue
+        counted.events += 1
+        counted.tenants.add(tenant)
+    return counted
+
+
+async def _answer_places(client: Client, tenants: Sequence[str], without: set[str]) -> AsyncIterator[int]:
+    """Sequences of the answers that are exported."""
+    try:
+        last = (await client.jetstream().stream_info(subjects.ANSWERS_STREAM)).state.last_seq
+    except NoStreamError:
+        return
+    async for record in _records(
+        client, subjects.ANSWERS_STREAM, _answers_of(tenants), last, headers_only=True
+    ):
+        if tenant_of(record.subject) not in without:
+            yield record.sequence
+
+
+def tenant_of(subject: str) -> str:
+    """The tenant token of a subject of HELIX_EVENTS or HELIX_ANSWERS."""
+    return subject.split(".")[3]
+
+
+def _model(data: Path) -> str:
+    """Model of the current generation; empty where there is none."""
+    try:
+        number = current_number(data)
+        if number is None:
+            return ""
+        model = Manifest.read(folder_of(data, number)).model
+    except CorruptArtifactError:
+        return ""
+    return f"{model.name} {model.checksum[:12]}"
+
+
+def _rules() -> str:
+    """Version of the rules by which this release makes memories."""
+    from helix_ingest.memories_builder import VERSION  # noqa: PLC0415  slow to import
+
+    return f"memories {VERSION}"

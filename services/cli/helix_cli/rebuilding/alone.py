@@ -1,0 +1,62 @@
+"""A rebuild where no `helix up` runs: the home's own NATS server is started on its data, for nothing else.
+
+It is the way out where the stack or the data folder does not start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from helix_cli.clients.broker import provision
+from helix_cli.stack.addresses import Server
+from helix_cli.stack.home import (
+    REBUILD_RECORD,
+    HomeFolder,
+    RunRecord,
+    end_leftovers,
+    locked,
+    remove_record,
+    start_time,
+    write_record,
+)
+from helix_shared.broker.server import NatsServer
+from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from helix_cli.rebuilding.progress import Say
+
+_PROCESS: Final = "nats"
+
+
+@contextlib.contextmanager
+def own_server(home: HomeFolder, *, say: Say) -> Iterator[Server]:
+    """The NATS server of the home, provisioned, while its lock is held.
+
+    Raises:
+        PermanentError: a `helix up` or another rebuild runs on the home.
+        NotFoundError: the home has no log.
+        TemporaryError: the server does not answer.
+    """
+    if not (home.nats / "store").is_dir():
+        raise NotFoundError(f"{home.nats} has no log: a rebuild makes memories from HELIX_EVENTS")
+    with locked(home):
+        end_leftovers(home, say=say)
+        name = f"helix-rebuild-{uuid.uuid4().hex}"
+        with NatsServer(home.nats, name=name) as server:
+            process = server.process
+            if process is not None:
+                # whoever starts next ends it, if this process is killed
+                record = RunRecord(
+                    server.url,
+                    "",
+                    name,
+                    {_PROCESS: process.pid},
+                    {_PROCESS: start_time(process.pid)},
+                )
+                write_record(home, record, name=REBUILD_RECORD)
+            provision(server.url)
+            yield Server(server.url, name)
+        remove_record(home, name=REBUILD_RECORD)

@@ -1,0 +1,183 @@
+"""The stores that were made again take the place of those of the data folder, in one step.
+
+The caller holds the processes that embed and write. The lease of the writer is taken, so no other process
+publishes; the step is the replacement of CURRENT, after which the query service swaps as it does at every
+generation. Before it nothing has changed, after it the workers continue: messages that are not applied yet
+are of events that the new stores hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from nats.js.errors import NotFoundError
+
+from helix_cli.rebuilding.accesses import take_over_accesses
+from helix_cli.rebuilding.refusals import Refusals
+from helix_cli.rebuilding.served import Served
+from helix_cli.rebuilding.set_aside import discard_old, set_aside
+from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
+from helix_consolidation.delivery.standby import stand_by
+from helix_consolidation.delivery.stream_state import created_at, event_stream
+from helix_consolidation.stores.anew import continue_streams, publish_anew
+from helix_consolidation.stores.publish import PublicationInfo
+from helix_memory import subjects
+from helix_memory.transport.publisher import Publisher
+from helix_shared.broker import streams
+from helix_shared.errors import CorruptArtifactError, TemporaryError
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+    from nats.js import JetStreamContext
+
+    from helix_consolidation.delivery.lease import Lease
+    from helix_consolidation.stores.shard import Shard
+    from helix_shared.artifacts.generation.manifest import Manifest
+
+LEASE_SECONDS: Final = 30.0
+PUBLISH_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """`shard` holds the whole log, and becomes the next generation of `data`."""
+
+    client: Client
+    shard: Shard
+    data: Path
+    refusals: Refusals
+    keeps: bool = False
+    """Set the generation aside that is there."""
+    is_alone: bool = False
+    """No worker runs: also doc2query and kg begin after what is applied."""
+
+    async def run(self) -> tuple[Manifest, Path | None]:
+        """Publish; returns the manifest, and the folder of what was set aside.
+
+        Raises:
+            TemporaryError: another process is the writer, or NATS does not answer; nothing has changed.
+            LostLeaseError: the lease was lost; nothing has changed.
+        """
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(LEASE_SECONDS, stop.set)
+        acquired = await stand_by(self._jetstream, self.data, stop)
+        if acquired is None:
+            raise TemporaryError(
+                f"another process is the writer of {self.data}; it still was after {LEASE_SECONDS:g} s"
+            )
+        lock, lease = acquired
+        over = asyncio.Event()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(lease.renew_until(over))
+                try:
+                    return await self._published(lease)
+                finally:
+                    over.set()
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from failures
+        finally:
+            await lease.release()
+            lock.release()
+
+    @property
+    def _jetstream(self) -> JetStreamContext:
+        return self.client.jetstream()
+
+    async def _published(self, lease: Lease) -> tuple[Manifest, Path | None]:
+        state, jetstream = self.shard.state, self._jetstream
+        log = await event_stream(jetstream)
+        if log.last_sequence > state.applied.floor:
+            # they come to the workers when they start again
+            log = log.model_copy(update={"last_sequence": state.applied.floor})
+        derived_end = (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.last_seq
+        created = await created_at(jetstream, subjects.DERIVED_STREAM)
+        continue_streams(self.shard, derived_stream=created, derived_end=derived_end)
+        served = Served.look(self.data)
+        await self._store_refusals(served)
+        now = datetime.now(UTC)
+        has_accesses = await asyncio.to_thread(self._take_over, served, microseconds(now))
+        aside = await asyncio.to_thread(self._set_aside, served)
+        info = PublicationInfo(lease.epoch, log, now)
+        manifest = await asyncio.to_thread(
+            publish_anew, self.shard, self.data, info, ensure_lease=lease.ensure_held
+        )
+        # after the step: an event that is skipped before it would be lost with a step that fails
+        await self._skip_applied(derived_end, has_accesses=has_accesses)
+        return manifest, aside
+
+    async def _store_refusals(self, served: Served) -> None:
+        """Dead letters of the events that no worker has had."""
+        jetstream, handled = self._jetstream, {}
+        for service, consumer in (
+            (streams.INGEST, streams.INGEST),
+            (CONSOLIDATION, streams.CONSOLIDATION_LIFECYCLE),
+        ):
+            info = await jetstream.consumer_info(subjects.EVENTS_STREAM, consumer)
+            floor = info.ack_floor.stream_seq if info.ack_floor else 0
+            handled[service] = max(floor, served.applied)
+        publisher = Publisher(jetstream, timeout_seconds=PUBLISH_SECONDS)
+        await self.refusals.store(self.client, publisher, handled=handled)
+
+    def _take_over(self, served: Served, now: int) -> bool:
+        """Accesses, and what time alone hides; returns whether the accesses could be read."""
+        has_accesses = not served.problem
+        if has_accesses:
+            try:
+                take_over_accesses(self.shard, served.folder, now=now)
+            except (CorruptArtifactError, OSError, ValueError, KeyError):
+                has_accesses = False
+        if not has_accesses:
+            self.shard.state.set_access_stream("")
+        self.shard.sweep(now=now)
+        return has_accesses
+
+    def _set_aside(self, served: Served) -> Path | None:
+        """None where nothing is there, or where it may hold what was erased since."""
+        if self._last_erasure > served.applied:
+            discard_old(self.data)
+            return None
+        return set_aside(self.data, served.number) if self.keeps and served.number else None
+
+    @property
+    def _last_erasure(self) -> int:
+        tombstones = self.shard.state.tombstones
+        by_selector = (sequence for actors in tombstones.erased.values() for sequence in actors.values())
+        by_id = (one.erased_at for one in tombstones.erased_memories.values())
+        return max((*by_selector, *by_id), default=0)
+
+    async def _skip_applied(self, derived_end: int, *, has_accesses: bool) -> None:
+        """Let consumers begin after what the stores hold, so that nothing is embedded twice."""
+        after = {
+            (subjects.EVENTS_STREAM, name): self.shard.state.applied.floor
+            for name in (streams.INGEST, streams.CONSOLIDATION_LIFECYCLE)
+        }
+        if self.is_alone:
+            workers = (streams.DOC2QUERY, streams.KG, streams.CONSOLIDATION_DERIVED)
+            after |= {(subjects.DERIVED_STREAM, name): derived_end for name in workers}
+        for (stream, name), floor in after.items():
+            info = await self._jetstream.consumer_info(stream, name)
+            if info.num_pending or info.num_ack_pending:
+                await self._jetstream.reset_consumer(stream, name, seq=floor + 1)
+        if not has_accesses:
+            # what HELIX_ACCESS still has is counted again
+            await self._jetstream.reset_consumer(subjects.ACCESS_STREAM, streams.CONSOLIDATION_ACCESS, seq=1)
+
+
+async def draw_statements_again(jetstream: JetStreamContext) -> bool:
+    """Let the worker `extract` read the log from the first turn on; returns whether it is provisioned.
+
+    It is stopped meanwhile. It publishes the statements of recorded answers with the model that it finds when
+    it starts, and asks nothing twice. Where this ends midway, `helix up` provisions before it starts it.
+    """
+    try:
+        await jetstream.delete_consumer(subjects.EVENTS_STREAM, streams.EXTRACT)
+    except NotFoundError:
+        return False
+    await streams.provision(jetstream, endpoint=True)
+    return True

@@ -1,0 +1,81 @@
+"""Compares two generations of the same log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from helix_cli.rebuilding.parity.columns import compare_columns
+from helix_cli.rebuilding.parity.links import Labels, compare_links, compare_relations
+from helix_cli.rebuilding.parity.result import Parity, Section
+from helix_shared.edges import FIRST_STATEMENT_PIECE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from helix_shared.artifacts.generation.reader import Generation
+
+MEMORIES: Final = "memories"
+_HOLE: Final = -1
+_NOTE_STATEMENTS: Final = (
+    "{} statements of a language model are left out: extract draws them again from its answers"
+)
+
+
+def compare(before: Generation, after: Generation, parity: Parity, *, unfinished: Iterable[int] = ()) -> None:
+    """Fill `parity` with what differs in the memories of events up to `parity.up_to`.
+
+    Memories of the events `unfinished` are left out, and statements that a language model drew.
+    """
+    old, new = (_Rows.of(one, parity.up_to, frozenset(unfinished)) for one in (before, after))
+    ids = [memory_id for memory_id in old.places if memory_id in new.places]
+    places = np.array([(old.places[one], new.places[one]) for one in ids], np.int64).reshape(-1, 2)
+    parity.missing = len(old.places.keys() - new.places.keys())
+    sides = (before, after)
+    names = (old.ids, new.ids)
+    labels = (Labels(before, old.ids), Labels(after, new.ids))
+    parity.sections = [
+        _compare_ids(old, new),
+        *compare_columns(before, after, places, same_model=before.manifest.model == after.manifest.model),
+        compare_links(sides, labels, ids, places),
+        compare_relations(sides, names, ids, places),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The memories of one generation."""
+
+    ids: Mapping[int, str]
+    """Id of every ordinal."""
+    places: Mapping[str, int]
+    """Ordinal of every id that is compared."""
+    statements: int
+
+    @classmethod
+    def of(cls, generation: Generation, up_to: int, unfinished: frozenset[int]) -> _Rows:
+        ordinals = np.flatnonzero(generation.signals.rows != _HOLE)
+        rows = generation.vectors.take(ordinals, ("memory_id", "stream_sequence", "piece"))
+        found: NDArray[np.int64] = rows["ordinal"].to_numpy()
+        ids = dict(zip(found.tolist(), rows["memory_id"].to_pylist(), strict=True))
+        events, pieces = rows["stream_sequence"].to_numpy(), rows["piece"].to_numpy()
+        drawn = pieces >= FIRST_STATEMENT_PIECE
+        wanted = (events <= up_to) & ~drawn & ~np.isin(events, np.array(sorted(unfinished), np.int64))
+        return cls(ids, {ids[one]: one for one in found[wanted].tolist()}, int(drawn.sum()))
+
+
+def _compare_ids(old: _Rows, new: _Rows) -> Section:
+    section = Section(MEMORIES, compared=len(old.places.keys() | new.places.keys()))
+    sides: Any = ((old, new, "there", "missing"), (new, old, "missing", "there"))
+    for one, other, before, after in sides:
+        lacking = [memory_id for memory_id in one.places if memory_id not in other.places]
+        section.different += len(lacking)
+        for memory_id in lacking:
+            section.example(memory_id, "memory", before, after)
+    if old.statements:
+        section.note = _NOTE_STATEMENTS.format(old.statements)
+    return section

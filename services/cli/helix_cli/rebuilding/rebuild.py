@@ -1,0 +1,200 @@
+"""The whole of it: from the log to stores that are made again, and those to their place."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from helix_cli.clients.broker import connected_client
+from helix_cli.rebuilding.check import Check
+from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.hand_over import HandOver, draw_statements_again
+from helix_cli.rebuilding.progress import Progress, Say
+from helix_cli.rebuilding.refusals import Refusals
+from helix_cli.rebuilding.replay import Replay
+from helix_cli.rebuilding.served import Served
+from helix_cli.rebuilding.source import LogSource
+from helix_cli.rebuilding.versions import compare_versions
+from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
+from helix_consolidation.delivery.abandoned import clear_workspace
+from helix_consolidation.delivery.stream_state import created_at
+from helix_consolidation.settings import ConsolidationSettings
+from helix_consolidation.stores.anew import maintain_now
+from helix_consolidation.stores.made_with import package_digest
+from helix_ingest.settings import IngestSettings
+from helix_memory.subjects import EVENTS_STREAM
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.store import choose_model
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+
+    from helix_cli.rebuilding.parity.result import Parity
+    from helix_cli.stack.addresses import Server
+    from helix_cli.stack.home import HomeFolder
+    from helix_consolidation.stores.shard import Shard
+    from helix_shared.artifacts.generation.manifest import Manifest
+
+CLOSE_ENOUGH: Final = 64
+"""Events behind the log at which the workers are held for the rest."""
+STANDS_STILL_SECONDS: Final = 20.0
+"""After this without progress of the writer, the rebuild no longer stays behind it."""
+LOOK_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to make, and where."""
+
+    home: HomeFolder
+    models: Path
+    folder: Path
+    """Of the model."""
+    nats: Server
+    hold: Callable[[], AbstractContextManager[None]]
+    """Inside, no process of the home embeds or writes."""
+    say: Say
+    every_seconds: float = 5.0
+    compares: bool = False
+    """Compare with what is there before its place is taken, and set that aside."""
+    accepts_differences: bool = False
+    is_alone: bool = False
+    """No worker of the home runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came out; `manifest` is None where nothing was put in place."""
+
+    manifest: Manifest | None
+    parity: Parity | None = None
+    set_aside: Path | None = None
+    events: int = 0
+    seconds: float = 0.0
+    """Of the replay alone."""
+
+
+async def rebuild(task: Task) -> Made:
+    """Make every memory again with the model in `task.folder`, and hand it over.
+
+    Nothing is put in place where the log holds no memory yet, or where the comparison refuses.
+
+    May be ended at any time: it continues from its last checkpoint when it is called again with the same
+    model, rules and settings. Once the generation is published there is nothing to continue.
+
+    Raises:
+        TemporaryError: NATS does not answer, or no `helix up` runs on the home.
+        PermanentError: another process does the same, or a message cannot be applied.
+    """
+    settings, workspace = ConsolidationSettings.load(), workspace_of(task.home.data)
+    lanes = IngestSettings.load().lanes_of(len(os.sched_getaffinity(0)))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(owned(workspace))
+        encoder = stack.enter_context(Encoder.load(task.folder, lanes=lanes))
+        workers = Workers.configured(encoder)
+        async with connected_client(
+            task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
+        ) as client:
+            source = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+            key = {
+                "model": encoder.card.id,
+                "rules": workers.version,
+                "consolidation": package_digest(),
+                "log": source.name,
+                "vectors": repr(settings.vector_form),
+            }
+            shard, continues = open_shard(workspace, key, settings)
+            stack.callback(shard.close)
+            replay = Replay(source, client, shard, workers, Refusals(workspace))
+            check = None
+            if task.compares:
+                served = Served.look(task.home.data)
+                rows = compare_versions(served, workers, encoder.card, settings)
+                check = Check(task.home.data, workspace, rows)
+            if continues:
+                task.say(f"continues after event {replay.sequence:,}, where it was ended")
+            made = await _Run(task, client, shard, replay, source, check).to_the_end()
+            shard.close()
+        if made.manifest is not None or made.parity is None:
+            clear_workspace(workspace)
+    return made
+
+
+@dataclass(slots=True)
+class _Run:
+    """One rebuild between the opening and the closing of its stores."""
+
+    task: Task
+    client: Client
+    shard: Shard
+    replay: Replay
+    source: LogSource
+    check: Check | None
+
+    async def to_the_end(self) -> Made:
+        """Replay, compare, hand over."""
+        task, replay = self.task, self.replay
+        progress = Progress(task.say, task.every_seconds)
+        progress.begin(first := replay.sequence)
+        await self._catch_up(progress)
+        seconds = progress.seconds
+        await replay.checkpoint()
+        await asyncio.to_thread(maintain_now, self.shard)
+        # both took long if there is much
+        await self._catch_up(progress)
+        events = replay.sequence - first
+        task.say(f"embedded {replay.sequence:,} events; ingest and consolidation stop for the rest")
+        if self.check is not None:
+            await self.check.prepare(self.client)
+        with contextlib.ExitStack() as hold:
+            await asyncio.to_thread(hold.enter_context, task.hold())
+            parity = None
+            if self.check is not None:
+                parity = await self.check.compare(self.client, replay, progress)
+                if parity.refuses and not task.accepts_differences:
+                    return Made(None, parity, events=events, seconds=seconds)
+            await replay.run(await self.source.end(), advance=progress.reached)
+            # before the step, because a command that is ended after it cannot be repeated
+            if await draw_statements_again(self.client.jetstream()):
+                task.say(
+                    "extract draws its statements again from recorded answers; "
+                    "verdicts about unsure pairs are not taken over"
+                )
+            manifest, aside = None, None
+            if self.shard.can_publish:
+                over = HandOver(
+                    self.client,
+                    self.shard,
+                    task.home.data,
+                    replay.refusals,
+                    keeps=task.compares,
+                    is_alone=task.is_alone,
+                )
+                manifest, aside = await over.run()
+            choose_model(task.models, task.folder.name)
+        return Made(manifest, parity, aside, events, seconds)
+
+    async def _catch_up(self, progress: Progress) -> None:
+        """Apply what is in the log, but nothing that the served generation lacks while its writer goes on.
+
+        Both can then be compared as of one event.
+        """
+        applied, waited = 0, 0.0
+        while (end := await self.source.end()) - self.replay.sequence > CLOSE_ENOUGH:
+            before, applied = applied, 0 if self.check is None else self.check.applied
+            waited = waited if applied == before else 0.0
+            is_behind = applied and (self.task.is_alone or waited < STANDS_STILL_SECONDS)
+            limit = min(end, applied) if is_behind else end
+            if limit > self.replay.sequence:
+                await self.replay.run(limit, advance=progress.reached)
+            elif self.task.is_alone:
+                return
+            else:
+                await asyncio.sleep(LOOK_SECONDS)
+                waited += LOOK_SECONDS

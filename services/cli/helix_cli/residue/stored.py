@@ -1,0 +1,48 @@
+"""The stored rows of a tenant on this machine, and which of them an erasure took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.compute as pc
+
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.vectors.table import open_table
+from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LEAST_CHARACTERS: Final = 12
+"""A shorter text occurs by chance."""
+_COLUMNS: Final = ("memory_id", "tenant_id", "text", "vector")
+
+
+def stored_rows(home: Path, tenant_id: str) -> list[dict[str, Any]]:
+    """Id, text and vector of every memory of a tenant in the current generation below `home`.
+
+    Raises:
+        NotFoundError: there is no generation below `home`.
+    """
+    data = home / "data"
+    number = current_number(data)
+    if number is None:
+        raise NotFoundError(f"there is no generation in {data}; run this where Helix runs")
+    table = open_table(folder_of(data, number))
+    rows = table.search().select(list(_COLUMNS)).limit(max(int(table.count_rows()), 1)).to_arrow()
+    found: list[dict[str, Any]] = rows.filter(pc.equal(rows["tenant_id"], tenant_id)).to_pylist()
+    return found
+
+
+def rows_left(
+    before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows that are gone, and those of them that can be searched for: nobody else says the same."""
+    there = {row["memory_id"] for row in after}
+    gone = [row for row in before if row["memory_id"] not in there]
+    others = "\n".join(row["text"].lower() for row in after)
+    unique = [
+        row for row in gone if len(row["text"]) >= LEAST_CHARACTERS and row["text"].lower() not in others
+    ]
+    return gone, unique

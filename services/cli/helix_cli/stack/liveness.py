@@ -1,0 +1,102 @@
+"""Whether the processes of a stack are alive: asks each for `/healthz` of `helix_shared.health`.
+
+A thread asks one process after the other. A process that is stopped, or whose interpreter hangs, accepts the
+connection but does not answer; one whose event loop hangs answers 503. `supervisor` kills it after
+`SILENT_SECONDS` and starts it again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from helix_cli.stack.children import Child
+
+ASK_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 2.0
+SILENT_SECONDS: Final = 60.0
+"""A process that was alive and does not answer for this long is killed."""
+FIRST_SECONDS: Final = 180.0
+"""A process that has never answered since its start is killed after this: it loads models and stores."""
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A child that answers over HTTP."""
+
+    @property
+    def health_url(self) -> str:
+        """Address of `/healthz`; empty where it has none."""
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 before the first start."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A process: when it was first seen, or answered last."""
+
+    pid: int
+    at: float
+    has_answered: bool = False
+
+
+class Liveness:
+    """Asks children until `close`; `silence` tells which of them must be killed."""
+
+    def __init__(
+        self, *, silent_seconds: float = SILENT_SECONDS, first_seconds: float = FIRST_SECONDS
+    ) -> None:
+        self._silent_seconds = silent_seconds
+        self._first_seconds = first_seconds
+        self._children: Sequence[Child] = ()
+        self._seen: dict[str, _Seen] = {}
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="liveness")
+
+    def watch(self, children: Sequence[Child]) -> None:
+        """Start asking; the children run already."""
+        self._children = [child for child in children if isinstance(child, Answering) and child.health_url]
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop asking."""
+        self._closed.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def silence(self, child: Child) -> str:
+        """Why a running child must be killed; empty while it is alive."""
+        seen = self._seen.get(child.name)
+        if seen is None or seen.pid != child.pid:
+            return ""
+        silent = time.monotonic() - seen.at
+        most = self._silent_seconds if seen.has_answered else self._first_seconds
+        return f"does not answer for {silent:.0f} s" if silent > most else ""
+
+    def _run(self) -> None:
+        while not self._closed.wait(ASK_SECONDS):
+            for child in self._children:
+                pid = child.pid
+                if self._closed.is_set() or child.ended() is not None:
+                    continue
+                seen = self._seen.get(child.name)
+                if seen is None or seen.pid != pid:
+                    seen = self._seen[child.name] = _Seen(pid, time.monotonic())
+                if _answers(child):
+                    seen.at, seen.has_answered = time.monotonic(), True
+
+
+def _answers(child: Child) -> bool:
+    url = child.health_url if isinstance(child, Answering) else ""
+    try:
+        with urlopen(url, timeout=ANSWER_SECONDS) as reply:  # noqa: S310  an http address of our own child
+            return bool(reply.status == 200)  # noqa: PLR2004  HTTP OK
+    except (URLError, OSError):
+        return False

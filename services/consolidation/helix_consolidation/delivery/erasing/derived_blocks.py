@@ -1,0 +1,63 @@
+"""Removes the bytes of pruned derived messages from the files of HELIX_DERIVED.
+
+Pruning purges from the beginning of the stream, and the server drops only whole files. If everything is
+acknowledged, all of them go. In a stream that never rests, a message as large as a file ends the present one,
+so that the next prunings drop it whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from helix_consolidation.delivery.prune import acknowledged_by_all, prune_derived
+from helix_memory import subjects
+from helix_shared.broker.streams import DERIVED_BYTES
+
+if TYPE_CHECKING:
+    from nats.js import JetStreamContext
+
+LONGEST_WAIT_SECONDS: Final = 60.0
+_POLL_SECONDS: Final = 0.2
+_FILLER_BYTES: Final = DERIVED_BYTES - 64 * 1024
+
+
+async def drop_derived_bytes(jetstream: JetStreamContext) -> bool:
+    """Drop the bytes of all derived messages up to now; False: a consumer is behind, try again.
+
+    Raises:
+        nats.errors.Error: the server does not answer.
+    """
+    # twice: what is derived from the memories messages of the first round is in the second
+    for _ in range(2):
+        if not await _acknowledged(jetstream, await _end(jetstream)):
+            return False
+    await prune_derived(jetstream)
+    if (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.messages == 0:
+        return True
+    filler = await jetstream.publish(
+        subjects.derived_subject("filler", subjects.UNKNOWN_TENANT),
+        bytes(_FILLER_BYTES),
+        headers={subjects.MSG_ID_HEADER: f"filler:{uuid.uuid4()}"},
+    )
+    if not await _acknowledged(jetstream, filler.seq):
+        return False
+    await prune_derived(jetstream)
+    return True
+
+
+async def _end(jetstream: JetStreamContext) -> int:
+    return int((await jetstream.stream_info(subjects.DERIVED_STREAM)).state.last_seq)
+
+
+async def _acknowledged(jetstream: JetStreamContext, sequence: int) -> bool:
+    """Wait until every consumer acknowledged everything up to a sequence; False: not in time."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + LONGEST_WAIT_SECONDS
+    while loop.time() < until:
+        floor = await acknowledged_by_all(jetstream)
+        if floor is not None and floor >= sequence:
+            return True
+        await asyncio.sleep(_POLL_SECONDS)
+    return False

@@ -1,0 +1,72 @@
+"""Reading a stream from its first message on, and removing single messages with their bytes.
+
+A purge of a subject, or of the beginning of a block, leaves the bytes in the file. The removal of one message
+by its sequence overwrites them (measured: ops/decisions/0071).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import api
+from nats.js.errors import APIError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from nats.aio.msg import Msg
+    from nats.js import JetStreamContext
+
+FETCHED_AT_ONCE: Final = 256
+FETCH_SECONDS: Final = 5.0
+IDLE_SECONDS: Final = 60.0
+"""The server removes an abandoned reader after this time."""
+_GONE: Final = (10043, 10057)
+"""Codes of the server: no message has this sequence."""
+
+
+async def messages_of(jetstream: JetStreamContext, stream: str, subject: str) -> AsyncIterator[Msg]:
+    """The messages that a stream holds now on a subject, oldest first; none where there is no such stream.
+
+    Raises:
+        nats.errors.Error: the server does not answer.
+    """
+    config = api.ConsumerConfig(
+        ack_policy=api.AckPolicy.NONE,
+        deliver_policy=api.DeliverPolicy.ALL,
+        inactive_threshold=IDLE_SECONDS,
+        mem_storage=True,
+    )
+    try:
+        reader = await jetstream.pull_subscribe(subject, stream=stream, config=config)
+    except NotFoundError:
+        return
+    try:
+        left = (await reader.consumer_info()).num_pending or 0
+        while left > 0:
+            try:
+                found = await reader.fetch(min(left, FETCHED_AT_ONCE), timeout=FETCH_SECONDS)
+            except NatsTimeoutError:
+                return  # what was there at the beginning is gone
+            left -= len(found)
+            for message in found:
+                yield message
+    finally:
+        await reader.unsubscribe()
+
+
+async def remove_message(jetstream: JetStreamContext, stream: str, sequence: int) -> bool:
+    """Remove a message and overwrite its bytes; False where it is gone already.
+
+    Raises:
+        nats.errors.Error: the server does not answer, or refuses.
+    """
+    try:
+        return await jetstream.delete_msg(stream, sequence)
+    except NotFoundError:
+        return False
+    except APIError as error:
+        if error.err_code in _GONE:
+            return False
+        raise

@@ -1,0 +1,106 @@
+"""Carrying out an erasure: which memories go, and what of them is in other places.
+
+An erasure by ids takes the whole event of each memory: its pieces quote each other, and the log holds the
+event whole. What the stores do not hold is removed by `delivery.erasing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from helix_consolidation.folding.erasure.quotations import take_out_of_neighbours
+from helix_consolidation.folding.event_memories import memories_of
+from helix_consolidation.folding.removal import remove
+from helix_consolidation.ledger.event_reach import TENANT, value_code
+from helix_consolidation.ledger.lifecycle.erasures import Erasure
+from helix_shared.edges import FIRST_STATEMENT_PIECE
+from helix_shared.identity import memory_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.folding.incoming.rows import IncomingRow
+    from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
+
+
+def carry_out_erasure(context: FoldContext, action: LifecycleAction, reached: Sequence[int]) -> None:
+    """Remove the memories that an erasure reaches, with their events and what quotes them."""
+    state = context.state
+    erasure = Erasure(action.sequence, action.event, action.tenant_id, action.actor, action.selector_kind)
+    names = _event_ids(context, reached)
+    whole = _whole_events(context, action, names) if action.selector_kind == "memory" else set(reached)
+    whole |= state.extracted.of_sources(whole)
+    names = _event_ids(context, sorted(whole))
+    ids = {name for name in names.values() if name}
+    sessions = {int(state.ledger.facts["session"][ordinal]) for ordinal in whole} - {0}
+    erasure.events = _sequences(context, action.tenant_id, whole, ids)
+    _count(context, erasure, whole)
+    remove(context, whole, erased_at=action.sequence)
+    take_out_of_neighbours(context, erasure, sorted(sessions), ids)
+    state.erasures.open[action.sequence] = erasure
+
+
+def erase_on_arrival(context: FoldContext, row: IncomingRow) -> bool:
+    """Whether a row that arrives, or its event, is erased; then the whole event is.
+
+    The order of arrival decides nothing: the memories of the event that came before go as well.
+    """
+    entry, tombstones = row.entry, context.state.tombstones
+    erased_at = tombstones.erased_at(row.facts)
+    if not erased_at and not tombstones.is_event_erased(entry.tenant_id, row.event_id, entry.stream_sequence):
+        return False
+    first = value_code(entry.tenant_id, "memory", memory_id(entry.tenant_id, row.event_id, 0))
+    erased_at = erased_at or tombstones.erased_memories[first].erased_at
+    tombstones.record_erased_memory(row.facts, erased_at)
+    if entry.piece >= FIRST_STATEMENT_PIECE:
+        return True
+    if first not in tombstones.erased_memories:
+        tombstones.record_erased_memory(replace(row.facts, memory=first), erased_at)
+    others = memories_of(context, entry.tenant_id, row.event_id, entry.stream_sequence)
+    remove(context, others, erased_at=erased_at)
+    late = Erasure(erased_at, 0, entry.tenant_id, TENANT, "memory")
+    take_out_of_neighbours(context, late, {entry.session} - {0}, {row.event_id})
+    context.state.erasures.asks |= late.asks
+    context.state.erasures.note_late(entry.tenant_id, entry.stream_sequence)
+    return True
+
+
+def _whole_events(context: FoldContext, action: LifecycleAction, names: Mapping[int, str]) -> set[int]:
+    """The memories of the events of these ordinals that the action reaches."""
+    ledger = context.state.ledger
+    found = set(names)
+    for ordinal, name in names.items():
+        stream, _ = ledger.sequences(ordinal)
+        found |= set(memories_of(context, action.tenant_id, name, stream))
+    return {ordinal for ordinal in found if action.reaches(ledger.memory_facts(ordinal))}
+
+
+def _event_ids(context: FoldContext, ordinals: Sequence[int]) -> dict[int, str]:
+    rows = context.values_of_many(ordinals, ("event_id",))
+    return {ordinal: row["event_id"] for ordinal, row in rows.items()}
+
+
+def _sequences(context: FoldContext, tenant_id: str, ordinals: set[int], ids: set[str]) -> set[int]:
+    """Every sequence under which the events of these memories are in the log."""
+    state = context.state
+    found = {state.ledger.sequences(ordinal)[0] for ordinal in ordinals}
+    for name in ids:
+        found |= state.tombstones.repeats.get(value_code(tenant_id, "event", name), set())
+    return found
+
+
+def _count(context: FoldContext, erasure: Erasure, ordinals: set[int]) -> None:
+    state, rows = context.state, context.values_of_many(sorted(ordinals), ("expansions",))
+    derived = [
+        ordinal
+        for ordinal in ordinals
+        if state.ledger.sources.of(ordinal) is not None or state.extracted.source_of(ordinal) is not None
+    ]
+    erasure.add("memories", len(ordinals) - len(derived))
+    erasure.add("derived_statements", len(derived))
+    erasure.add("vectors", len(ordinals))
+    erasure.add("lexicon", len(ordinals))
+    erasure.add("graph", len(ordinals))
+    erasure.add("expansions", sum(len(row.get("expansions") or ()) for row in rows.values()))

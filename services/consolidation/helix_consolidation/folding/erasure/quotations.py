@@ -1,0 +1,90 @@
+"""Quotations of erased events in other memories: found, taken out, and asked for again without them.
+
+A memory names the events that it quotes (`edges`: column `quotes`). The context of one that quotes an erased
+event is emptied at once. Its vector was made with that context, so its event is derived again without the
+erased one; until then the old vector stays. A derived statement may say what the erased event said, so it is
+removed; where its turn still gives one, it comes back with the turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from helix_consolidation.folding.incoming.statements import statements_of
+from helix_consolidation.folding.removal import remove
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.folding.incoming.rows import IncomingRow
+    from helix_consolidation.ledger.lifecycle.erasures import Erasure
+
+WHOLE_LOG = 2**63 - 1
+
+
+def take_out_of_neighbours(
+    context: FoldContext, erasure: Erasure, sessions: Iterable[int], events: set[str]
+) -> None:
+    """Take the quotations of `events` out of the memories of the `sessions`, which are codes."""
+    ledger = context.state.ledger
+    found = [o for code in sessions for o in ledger.selected("session", code, before=WHOLE_LOG)]
+    stored = context.values_of_many(found, ("quotes",))
+    quoting = {o: row["quotes"] for o, row in stored.items() if not events.isdisjoint(row["quotes"])}
+    derived = [o for o in quoting if _is_derived(context, o)]
+    for ordinal, quotes in quoting.items():
+        asked = set(ledger.sequences(ordinal))
+        if ordinal not in derived:
+            _blank(context, ordinal, [name for name in quotes if name not in events])
+        erasure.asks |= asked
+    remove(context, derived)
+    erasure.add("contexts", len(quoting) - len(derived))
+    erasure.add("derived_statements", len(derived))
+
+
+def quotes_erased(context: FoldContext, row: IncomingRow) -> bool:
+    """Whether a row that arrives quotes an event that is erased."""
+    erased = context.state.tombstones.is_event_erased
+    return any(erased(row.entry.tenant_id, name) for name in row.quotes)
+
+
+def take_out_of_row(context: FoldContext, row: IncomingRow, ordinal: int) -> None:
+    """Store a row that arrived, and quotes an erased event, without its context; ask for it again."""
+    state, tenant = context.state, row.entry.tenant_id
+    kept = [name for name in row.quotes if not state.tombstones.is_event_erased(tenant, name)]
+    state.erasures.asks |= set(state.ledger.sequences(ordinal))
+    state.erasures.has_copies = True
+    _blank(context, ordinal, kept)
+
+
+def restate(context: FoldContext, batch: int, chosen: Sequence[tuple[int, int]], sequence: int) -> None:
+    """Let what is kept of blanked statements follow from the rows of a message that was derived again."""
+    state = context.state
+    # one that quotes something erased, too, waits for the next message
+    blanked = state.erasures.blanked.difference(context.changes.blanked)
+    waiting = [(row, ordinal) for row, ordinal in chosen if ordinal in blanked]
+    if not waiting:
+        return
+    state.erasures.blanked.difference_update(ordinal for _, ordinal in waiting)
+    rows = statements_of(context.changes.batches[batch], waiting, sequence=sequence, derived=0)
+    kept = state.statements.rows_of([row.ordinal for row in rows])
+    state.statements.revise(
+        replace(kept[row.ordinal], vector=row.vector, payload=row.payload)
+        for row in rows
+        if row.ordinal in kept
+    )
+
+
+def _blank(context: FoldContext, ordinal: int, quotes: list[str]) -> None:
+    state = context.state
+    context.changes.blank(ordinal, quotes)
+    state.ledger.reset_revision(ordinal)
+    state.erasures.blanked.add(ordinal)
+    state.statements.revise(row.blanked() for row in state.statements.rows_of([ordinal]).values())
+    state.undecided.blank(ordinal)
+
+
+def _is_derived(context: FoldContext, ordinal: int) -> bool:
+    state = context.state
+    return state.ledger.sources.of(ordinal) is not None or state.extracted.source_of(ordinal) is not None

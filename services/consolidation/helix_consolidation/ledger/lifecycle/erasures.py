@@ -1,0 +1,192 @@
+"""Erasures that were carried out in the stores, and what is still to be done about each elsewhere.
+
+They are part of the writer's state until everything is done, so a restart continues them. Their receipts
+outlive them (`helix_shared.artifacts.erasures`). Nothing here holds a name or a text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+from helix_consolidation.ledger.event_reach import Actor, SelectorKind
+from helix_shared.artifacts.erasures.receipts import PLACES, Place, Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+IN_STORES: Final = ("memories", "derived_statements", "vectors", "lexicon", "graph", "expansions", "contexts")
+"""Places that are clean from the generation whose stores were purged."""
+IN_STREAMS: Final = ("events", "dead_letters", "answers", "pairs", "derived_messages")
+
+
+@dataclass(slots=True)
+class Erasure:
+    """One erase event that was carried out; ids are `value_code`s."""
+
+    sequence: int
+    event: int
+    tenant_id: str
+    actor: Actor
+    kind: SelectorKind
+    counts: dict[str, int] = field(default_factory=dict)
+    """What was removed, by place."""
+    held: dict[str, int] = field(default_factory=dict)
+    """Place -> the generation from which it holds nothing of what was erased."""
+    events: set[int] = field(default_factory=set)
+    """Sequences of HELIX_EVENTS that go."""
+    asks: set[int] = field(default_factory=set)
+    """Events whose memories quoted what was erased, and that are not derived again yet."""
+    are_streams_clean: bool = False
+    """Not saved: what is not in a receipt is done again after a restart."""
+    is_changed: bool = True
+    """Whether its receipt is to be written again."""
+
+    def add(self, place: str, count: int) -> None:
+        """Add what was removed from a place."""
+        self.counts[place] = self.counts.get(place, 0) + count
+        self.is_changed = True
+
+    def hold(self, places: Iterable[str], generation: int) -> None:
+        """Record that places are clean from a generation on; the first one counts."""
+        for place in places:
+            if place not in self.held:
+                self.held[place] = generation
+                self.is_changed = True
+
+    @property
+    def is_out_of_streams(self) -> bool:
+        """Whether the streams hold nothing of it any more."""
+        return all(place in self.held for place in IN_STREAMS)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to be done."""
+        return all(place in self.held for place in PLACES)
+
+    @property
+    def receipt(self) -> Receipt:
+        """What is kept for ever, and shown to who erased."""
+        places = {name: Place(self.counts.get(name, 0), self.held.get(name, 0)) for name in PLACES}
+        principals = tuple(sorted(self.actor.principals))
+        return Receipt(self.event, self.actor.user, principals, self.sequence, places)
+
+    def to_json(self) -> list[Any]:
+        """Plain values."""
+        actor = [self.actor.user, sorted(self.actor.principals)]
+        sets = [sorted(self.events), sorted(self.asks)]
+        return [self.sequence, self.event, self.tenant_id, actor, self.kind, self.counts, self.held, *sets]
+
+    @classmethod
+    def from_json(cls, value: list[Any]) -> Self:
+        """The inverse of `to_json`."""
+        sequence, event, tenant_id, (user, principals), kind, counts, held, events, asks = value
+        actor = Actor(user, frozenset(principals))
+        return cls(
+            sequence, event, tenant_id, actor, kind, counts, held, set(events), set(asks), is_changed=False
+        )
+
+
+class LoggedCandidate(NamedTuple):
+    """An event of the log that an erasure selects; its memories may be of another session by now."""
+
+    tenant_id: str
+    sequence: int
+    event_id: str
+
+
+@dataclass(slots=True)
+class Erasures:
+    """What is under way."""
+
+    open: dict[int, Erasure] = field(default_factory=dict)
+    """By sequence of the erase event."""
+    late: set[int] = field(default_factory=set)
+    """Sequences of HELIX_EVENTS under which an erased event was published again."""
+    asks: set[int] = field(default_factory=set)
+    """Events to be derived again whose memories came after the erasure of what they quote."""
+    blanked: set[int] = field(default_factory=set)
+    """Ordinals whose context was emptied, and whose vector is still of before."""
+    has_copies: bool = False
+    """Whether HELIX_DERIVED got a message that quotes something erased."""
+    late_tenants: dict[int, str] = field(default_factory=dict)
+    """Tenant of each of `late`."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is to be done."""
+        return not (self.open or self.late or self.asks or self.has_copies)
+
+    @property
+    def all_asks(self) -> set[int]:
+        """Events to be derived again."""
+        return self.asks.union(*(erasure.asks for erasure in self.open.values()))
+
+    @property
+    def has_unpurged(self) -> bool:
+        """Whether the stores may still hold bytes of what was erased."""
+        return any("memories" not in erasure.held for erasure in self.open.values())
+
+    def hold_in_stores(self, generation: int) -> None:
+        """The stores of this generation were purged."""
+        for erasure in self.open.values():
+            erasure.hold(IN_STORES, generation)
+            if not erasure.asks:
+                erasure.hold(("context_vectors",), generation)
+
+    def hold_elsewhere(self, generation: int, *, is_retired: bool) -> None:
+        """Record what holds besides the stores; erasures with nothing left to do are dropped afterwards."""
+        for erasure in self.open.values():
+            purged = erasure.held.get("memories", generation)
+            if is_retired and purged < generation:
+                erasure.hold(("generations",), generation)
+            if erasure.are_streams_clean:
+                erasure.hold(IN_STREAMS, generation)
+
+    def drop_complete(self) -> None:
+        """Forget erasures whose receipt says that everything is done; call it once that is published."""
+        self.open = {n: e for n, e in self.open.items() if not e.is_complete or e.is_changed}
+
+    def count_everywhere(self, place: str, count: int) -> None:
+        """Add what was removed for all erasures that are under way."""
+        for erasure in self.open.values():
+            if place not in erasure.held and count:
+                erasure.add(place, count)
+
+    def note_late(self, tenant_id: str, sequence: int) -> None:
+        """Record that an erased event was published again."""
+        self.late.add(sequence)
+        self.late_tenants[sequence] = tenant_id
+
+    def derived_again(self, events: Iterable[int]) -> bool:
+        """Record that events were derived again, or are gone.
+
+        Returns whether the stores can be purged of the vectors of before.
+        """
+        had_asks = [erasure for erasure in self.open.values() if erasure.asks]
+        was_asked = bool(self.asks)
+        self.asks.difference_update(events)
+        for erasure in had_asks:
+            before = len(erasure.asks)
+            erasure.asks.difference_update(events)
+            erasure.add("context_vectors", before - len(erasure.asks))
+        return any(not erasure.asks for erasure in had_asks) or (was_asked and not self.asks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "open": [erasure.to_json() for erasure in self.open.values()],
+            "late": sorted(self.late_tenants.items()),
+            "asks": sorted(self.asks),
+            "blanked": sorted(self.blanked),
+            "copies": self.has_copies,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        found = [Erasure.from_json(erasure) for erasure in value["open"]]
+        late = dict(value["late"])
+        opened = {erasure.sequence: erasure for erasure in found}
+        asks, blanked = set(value["asks"]), set(value["blanked"])
+        return cls(opened, set(late), asks, blanked, has_copies=value["copies"], late_tenants=late)

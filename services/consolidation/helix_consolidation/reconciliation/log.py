@@ -1,0 +1,160 @@
+"""Compares the log with a generation: every applied event has its memories, or a reason why it has none.
+
+An event without memories may be one that gives none. That only ingest can tell, so it is asked, for a bounded
+number of events.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+from nats.js import api
+
+from helix_consolidation.ledger.consolidation_state import ConsolidationState
+from helix_consolidation.ledger.event_reach import value_code
+from helix_consolidation.stores.state_files import restore_state
+from helix_memory import events, subjects
+from helix_memory.transport.dead_letters import letters_from
+from helix_shared import edges
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.broker.worker.rederive import request_derivation
+from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.identity import memory_id
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from nats.aio.client import Client
+    from nats.aio.msg import Msg
+
+    from helix_consolidation.reconciliation.compare import Comparison
+
+MOST_EVENTS: Final = 100_000
+"""Newest applied events that are looked at."""
+MOST_ASKED: Final = 200
+"""Events without memories about which ingest is asked."""
+AT_ONCE: Final = 1_000
+FETCH_SECONDS: Final = 5.0
+_WITHOUT_MEMORIES: Final = frozenset({*events.LIFECYCLE_KINDS, "session"})
+
+
+@dataclass(frozen=True, slots=True)
+class MissingEvent:
+    """An applied event whose memories are in no store; `body` is its memories message, derived now."""
+
+    sequence: int
+    tenant_id: str
+    event_id: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LogComparison:
+    """Events looked at, and what they lack; `unasked` have no memories, and nobody could say why."""
+
+    events: int
+    missing: list[MissingEvent]
+    unasked: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    sequence: int
+    tenant_id: str
+    event_id: str
+
+
+def read_state(root: Path, generation: int) -> ConsolidationState:
+    """What the writer remembered of erased memories in a generation.
+
+    Raises:
+        CorruptArtifactError: it cannot be read.
+    """
+    state = ConsolidationState()
+    restore_state(state, folder_of(root, generation))
+    return state
+
+
+async def compare_log(
+    client: Client, stores: Comparison, state: ConsolidationState, *, most_events: int = MOST_EVENTS
+) -> LogComparison:
+    """Compare the newest `most_events` applied events with the memories of `stores`.
+
+    `state` is that of the same generation.
+
+    Raises:
+        nats.errors.Error: NATS does not answer.
+    """
+    end = stores.manifest.applied_sequence
+    letters = {letter.event_sequence async for letter in letters_from(client.jetstream(), 1)}
+    seen, empty = 0, list[_Place]()
+    async for message in _headers(client, max(1, end - most_events + 1), end):
+        seen += 1
+        for place in _places(message):
+            if place.sequence not in letters and not _is_explained(place, stores, state):
+                empty.append(place)
+    missing, unasked = list[MissingEvent](), max(0, len(empty) - MOST_ASKED)
+    for place in empty[:MOST_ASKED]:
+        try:
+            body = await request_derivation(client, "memories", sequence=place.sequence, redrive=True)
+        except PermanentError:
+            continue  # it is refused, and its letter was dropped
+        except TemporaryError:
+            unasked += 1
+            continue
+        _, rows = edges.decode(body)
+        if place.sequence in rows["stream_sequence"].to_pylist():
+            missing.append(MissingEvent(place.sequence, place.tenant_id, place.event_id, body))
+    return LogComparison(seen, missing, unasked)
+
+
+def _places(message: Msg) -> Iterator[_Place]:
+    """The event of a message, if it may have memories; its id is in a header, so no body is read."""
+    address = subjects.parse_event_subject(message.subject)
+    stated = (message.headers or {}).get(subjects.MSG_ID_HEADER, "")
+    tenant, _, event_id = stated.partition(":")
+    if address and address.kind not in _WITHOUT_MEMORIES and tenant == address.tenant_id and event_id:
+        yield _Place(message.metadata.sequence.stream, tenant, event_id)
+
+
+def _is_explained(place: _Place, stores: Comparison, state: ConsolidationState) -> bool:
+    """Whether the first memory of an event is there, or was erased."""
+    first = memory_id(place.tenant_id, place.event_id, 0)
+    return stores.holds(first) or value_code(place.tenant_id, "memory", first) in (
+        state.tombstones.erased_memories
+    )
+
+
+async def _headers(client: Client, start: int, end: int) -> AsyncIterator[Msg]:
+    """Subjects and headers of the events from `start` to `end`."""
+    config = api.ConsumerConfig(
+        deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
+        opt_start_seq=start,
+        ack_policy=api.AckPolicy.NONE,
+        headers_only=True,
+        inactive_threshold=60.0,
+    )
+    if end < start:
+        return
+    subscription = await client.jetstream().pull_subscribe(
+        f"{subjects.ROOT}.events.>", stream=subjects.EVENTS_STREAM, config=config
+    )
+    try:
+        while True:
+            try:
+                messages = await subscription.fetch(AT_ONCE, timeout=FETCH_SECONDS)
+            except TimeoutError:
+                return  # the last events are gone from the log
+            for message in messages:
+                sequence = message.metadata.sequence.stream
+                if sequence <= end:
+                    yield message
+                if sequence >= end:
+                    return
+    finally:
+        with contextlib.suppress(NatsError):
+            await subscription.unsubscribe()

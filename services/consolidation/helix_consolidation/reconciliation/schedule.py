@@ -1,0 +1,101 @@
+"""Reconciles every night, in the writer: beside its work, in a thread of the lowest priority.
+
+A difference is logged and counted; nothing is repaired. `helix doctor` says what to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+
+from helix_consolidation.reconciliation.compare import compare
+from helix_consolidation.reconciliation.log import compare_log, read_state
+from helix_shared.errors import HelixError
+from helix_shared.metrics import RECONCILE_DIFFERENCES
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from nats.aio.client import Client
+
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.reconciliation.compare import Comparison
+
+LEAST_PRIORITY: Final = 19
+NEVER: Final = -1
+MISSING: Final = "in the log, in no store"
+
+_log = logger(__name__)
+
+
+class Reconciliation:
+    """Runs once a day, in the hour `hour` (UTC); `NEVER` never."""
+
+    def __init__(self, client: Client, root: Path, *, hour: int) -> None:
+        self._client = client
+        self._root = root
+        self._hour = hour
+        self._day: date | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    def look(self, generation: int | None, now: datetime) -> None:
+        """Start if it is due; `generation` is the last one that was published."""
+        if self._running is not None and self._running.done():
+            self._running = None
+        if generation is None or self._running or now.hour != self._hour or self._day == now.date():
+            return
+        self._day = now.date()
+        self._running = asyncio.create_task(self._run(generation))
+
+    def close(self) -> None:
+        """Stop; what its thread does goes on to its end, and is dropped."""
+        if self._running is not None:
+            self._running.cancel()
+
+    async def _run(self, generation: int) -> None:
+        pool = ThreadPoolExecutor(1, thread_name_prefix="reconciliation", initializer=_rest)
+        try:
+            loop = asyncio.get_running_loop()
+            stores, state = await loop.run_in_executor(pool, _read, self._root, generation)
+            log = await compare_log(self._client, stores, state)
+        except (HelixError, NatsError, OSError, TimeoutError) as error:
+            _log.warning("not reconciled", generation=generation, reason=str(error) or type(error).__name__)
+            return
+        finally:
+            pool.shutdown(wait=False)
+        RECONCILE_DIFFERENCES.clear()
+        for one in stores.differences:
+            RECONCILE_DIFFERENCES.labels(one.kind).inc(one.count)
+            _log.error(
+                "stores differ", kind=one.kind, tenant=one.tenant_id, count=one.count, ids=one.examples
+            )
+        for event in log.missing:
+            RECONCILE_DIFFERENCES.labels(MISSING).inc()
+            _log.error("event is in no store", tenant=event.tenant_id, sequence=event.sequence)
+        _log.info(
+            "reconciled",
+            generation=generation,
+            events=log.events,
+            differences=len(stores.differences) + len(log.missing),
+            **stores.counts,
+        )
+
+
+def _rest() -> None:
+    """Give way to everything else; on Linux each thread has its own niceness."""
+    if Path("/proc/self/task").is_dir():
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
+
+
+def _read(root: Path, generation: int) -> tuple[Comparison, ConsolidationState]:
+    state = read_state(root, generation)
+    with tempfile.TemporaryDirectory(prefix="helix-reconciliation-") as scratch:
+        return compare(root, generation, scratch=Path(scratch)), state

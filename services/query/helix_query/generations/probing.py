@@ -1,0 +1,93 @@
+"""The prober: a process of its own that opens and searches each generation before the service does.
+
+What crashes or hangs a native library there takes this process down and not the service. It loads no encoder:
+the stored vector of the newest memory is the question, so a probe costs a few milliseconds beside what the
+service does. `prober` starts and asks it, one JSON line for each generation; it ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from helix_shared.processes import allow_open_files, use_one_blas_thread
+
+if TYPE_CHECKING:
+    from helix_shared.artifacts.generation.reader import Generation
+
+NICENESS: Final = 5
+LIMIT: Final = 10
+WORDS: Final = "what was decided about the release"
+
+
+def main() -> None:
+    """Probe the generations that standard input names until it ends."""
+    use_one_blas_thread()
+    os.environ.setdefault("RUST_LOG", "error")
+    # where a native library crashes goes to the log of the service
+    faulthandler.enable()
+    os.nice(NICENESS)
+    allow_open_files()
+    from helix_query.generations.link_folder import link_folder  # noqa: PLC0415  numpy reads the environment
+
+    with link_folder() as scratch:
+        previous: Generation | None = None
+        for line in sys.stdin:
+            request = json.loads(line)
+            try:
+                generation = probe(Path(request["root"]), request["number"], previous, scratch=scratch)
+            except BaseException as error:  # noqa: BLE001  a panic of a Rust engine is a BaseException
+                _answer(f"{type(error).__name__}: {error}")
+                continue
+            if previous is not None:
+                previous.close()
+            previous = generation
+            _answer("")
+
+
+def probe(root: Path, number: int, previous: Generation | None, *, scratch: Path | None) -> Generation:
+    """Open a generation, and search every store of it.
+
+    Raises:
+        Exception: whatever a store raises that cannot be read.
+    """
+    import numpy as np  # noqa: PLC0415  as in `main`
+
+    from helix_shared.artifacts.filter.selection import Selection  # noqa: PLC0415  as in `main`
+    from helix_shared.artifacts.generation.folders import folder_of  # noqa: PLC0415  as in `main`
+    from helix_shared.artifacts.generation.manifest import Manifest  # noqa: PLC0415  as in `main`
+    from helix_shared.artifacts.generation.reader import Generation  # noqa: PLC0415  as in `main`
+
+    manifest = Manifest.read(folder_of(root, number))
+    if previous is not None and previous.manifest.origin != manifest.origin:
+        previous = None
+    opened = Generation.open(root, number, manifest=manifest, previous=previous, scratch=scratch)
+    try:
+        newest = np.arange(opened.manifest.counts.signals)[-1:]
+        for record in opened.signals.records(newest):
+            selection = Selection(str(record["tenant_id"]))
+            opened.vectors.search(opened.signals.vectors(newest)[0], selection, limit=LIMIT)
+            stored = opened.vectors.take(newest.tolist(), ["text"])
+            texts = stored["text"].to_pylist() or [WORDS]
+            for text in (WORDS, texts[0]):
+                opened.lexicon.search(text, selection, limit=LIMIT)
+            opened.graph.edges_of(newest)
+            opened.graph.entities_of(newest)
+            opened.signals.token_codes(newest)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _answer(problem: str) -> None:
+    sys.stdout.write(json.dumps({"problem": problem}) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Reads a range of a stream in order, many messages at a time: for exports, the archive and backups.
+
+`log` reads single messages. The consumer is ephemeral and acknowledges nothing. A message that is lost on the
+way is noticed by the count of the consumer, and the reading ends with an error; it never leaves a gap.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+from nats.js import api
+
+from helix_memory import subjects
+from helix_shared.broker.stored_at import IMPORT_HEADERS, check_times, stored_at
+from helix_shared.errors import TemporaryError
+from helix_shared.event_log.record import EventRecord, kept_headers
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+    from nats.aio.msg import Msg
+
+BATCH: Final = 256
+FETCH_SECONDS: Final = 10.0
+IDLE_SECONDS: Final = 60.0
+"""The server removes the consumer of a reader that has gone."""
+
+
+async def read_range(
+    client: Client,
+    stream: str,
+    filters: Sequence[str],
+    *,
+    after: int = 0,
+    until: int,
+    headers_only: bool = False,
+) -> AsyncIterator[list[EventRecord]]:
+    """The messages on `filters` with sequences above `after`, up to `until`, in order.
+
+    With `headers_only` the bodies are empty, and `stored_at` is the time of this server.
+
+    Raises:
+        TemporaryError: NATS does not answer, or a message was lost on the way.
+    """
+    config = api.ConsumerConfig(
+        ack_policy=api.AckPolicy.NONE,
+        deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
+        opt_start_seq=after + 1,
+        filter_subjects=list(filters),
+        inactive_threshold=IDLE_SECONDS,
+        mem_storage=True,
+        num_replicas=1,
+        headers_only=headers_only or None,
+    )
+    try:
+        made = await client.jetstream().add_consumer(stream, config)
+        reading = await client.jetstream().pull_subscribe_bind(durable=made.name, stream=stream)
+    except (NatsError, TimeoutError, OSError) as error:
+        raise TemporaryError(f"stream {stream} cannot be read: {error}") from error
+    left, delivered = made.num_pending or 0, 0
+    try:
+        while left:
+            messages = await reading.fetch(min(BATCH, left), timeout=FETCH_SECONDS)
+            if not headers_only:
+                await check_times(client, messages)
+            for message in messages:
+                delivered += 1
+                if message.metadata.sequence.consumer != delivered:
+                    raise TemporaryError(f"a message of {stream} was lost on the way; try again")
+            left = messages[-1].metadata.num_pending
+            found = [_record(message) for message in messages]
+            within = [record for record in found if record.sequence <= until]
+            if within:
+                yield within
+            if len(within) < len(found):
+                return
+    except (NatsError, TimeoutError, OSError) as error:
+        raise TemporaryError(f"stream {stream} does not answer: {error or type(error).__name__}") from error
+    finally:
+        with contextlib.suppress(NatsError, TimeoutError, OSError):
+            await reading.unsubscribe()
+            await client.jetstream().delete_consumer(stream, made.name)
+
+
+def _record(message: Msg) -> EventRecord:
+    headers = message.headers or {}
+    return EventRecord(
+        sequence=message.metadata.sequence.stream,
+        subject=message.subject,
+        stored_at=stored_at(message),
+        body=message.data,
+        message_id=headers.get(subjects.MSG_ID_HEADER, ""),
+        headers=kept_headers(headers, without=IMPORT_HEADERS),
+    )

@@ -1,0 +1,213 @@
+"""The archive: every event of the log, written before it is applied (ops/decisions/0070).
+
+    <folder>/archive.json         which log it is of
+    <folder>/segments.jsonl       a line for each sealed segment, with its SHA-256
+    <folder>/000000000001.log     segments by their first sequence; the last one is open
+
+One process writes, under the writer's lease. A segment is sealed at a size, and changes no more, except that
+an erasure replaces it by one without the erased events. A new segment gets another name, so the replacement
+of `segments.jsonl` is the one step. Sequences have no hole: what the log no longer has is a gap with its
+reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Self
+
+from helix_shared.artifacts.files.durability import sha256_of, sync, write_synced
+from helix_shared.errors import CorruptArtifactError, PermanentError
+from helix_shared.event_log.archive_files import (
+    CARD,
+    ERASED,
+    FORMAT,
+    SEGMENTS,
+    VERSION,
+    Segment,
+    checksum_of,
+    entries_in,
+    read_card,
+    read_segments,
+    segment_name,
+)
+from helix_shared.event_log.segment import MAGIC, Entry, Gap, encoded, first_of, last_of, read_entries
+
+if TYPE_CHECKING:
+    from helix_shared.event_log.record import EventRecord
+
+SEGMENT_BYTES: Final = 64 * 1024 * 1024
+GONE: Final = "not in the log"
+
+
+class Archive:
+    """The writer of a folder, which may be new; a context manager that closes the open segment."""
+
+    def __init__(self, folder: Path, *, log: str, segment_bytes: int = SEGMENT_BYTES) -> None:
+        """Open the archive of the log that was created at `log`; truncates a record that was cut off.
+
+        Raises:
+            CorruptArtifactError: a sealed segment is missing, or the open one is damaged.
+            PermanentError: the folder is the archive of another log, or of a later format.
+        """
+        self._folder = folder
+        self._segment_bytes = segment_bytes
+        folder.mkdir(parents=True, exist_ok=True)
+        _claim(folder, log)
+        self._sealed = read_segments(folder)
+        _remove_leftovers(folder, self._sealed)
+        self.last_sequence = self._sealed[-1].last if self._sealed else 0
+        self._open = self._open_segment()
+
+    def append(self, records: Sequence[EventRecord], *, until: int = 0) -> None:
+        """Write records, which follow the last sequence, and wait until they are on the disk.
+
+        `until`: the log has nothing else up to this sequence.
+
+        Raises:
+            PermanentError: a record does not follow.
+        """
+        entries: list[Entry] = []
+        last = self.last_sequence
+        for record in records:
+            if record.sequence <= last:
+                raise PermanentError(f"event {record.sequence} does not follow {last} of the archive")
+            if record.sequence > last + 1:
+                entries.append(Gap(last + 1, record.sequence - 1, GONE))
+            entries.append(record)
+            last = record.sequence
+        if until > last:
+            entries.append(Gap(last + 1, until, GONE))
+            last = until
+        if not entries:
+            return
+        self._open.write(b"".join(map(encoded, entries)))
+        self._open.flush()
+        os.fsync(self._open.fileno())
+        self.last_sequence = last
+        if self._open.tell() >= self._segment_bytes:
+            self.seal()
+
+    def seal(self) -> None:
+        """Seal the open segment, if it holds anything, and begin another."""
+        path = Path(self._open.name)
+        self._open.close()
+        if path.stat().st_size > len(MAGIC):
+            first = self._sealed[-1].last + 1 if self._sealed else 1
+            sealed = Segment(path.name, first, self.last_sequence, path.stat().st_size, sha256_of(path))
+            self._sealed.append(sealed)
+            _write_segments(self._folder, self._sealed)
+        self._open = self._open_segment()
+
+    def erase(self, sequences: Collection[int]) -> int:
+        """Replace these events by gaps that say so; returns how many there were.
+
+        The bytes of the old segments are removed. Afterwards no segment holds them.
+        """
+        wanted = frozenset(sequences)
+        if any(sequence > (self._sealed[-1].last if self._sealed else 0) for sequence in wanted):
+            self.seal()
+        erased = 0
+        replaced: list[Path] = []
+        for place, segment in enumerate(self._sealed):
+            if not any(segment.first <= sequence <= segment.last for sequence in wanted):
+                continue
+            without, count = self._without(segment, wanted)
+            if count:
+                replaced.append(self._folder / segment.file)
+                self._sealed[place] = without
+                erased += count
+        if erased:
+            _write_segments(self._folder, self._sealed)
+            for path in replaced:
+                path.unlink()
+            sync(self._folder)
+        return erased
+
+    def close(self) -> None:
+        """Close the open segment."""
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _without(self, segment: Segment, wanted: frozenset[int]) -> tuple[Segment, int]:
+        """A new file of a segment in which these events are gaps."""
+        stem, _, number = segment.file.removesuffix(".log").partition(".")
+        target = self._folder / f"{stem}.{int(number or 0) + 1}.log"
+        count = 0
+        with target.open("wb") as file:
+            file.write(MAGIC)
+            for entry in entries_in(self._folder / segment.file):
+                if isinstance(entry, Gap) or entry.sequence not in wanted:
+                    file.write(encoded(entry))
+                    continue
+                file.write(encoded(Gap(entry.sequence, entry.sequence, ERASED)))
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        if not count:
+            target.unlink()
+            return segment, 0
+        sync(self._folder)
+        digest = sha256_of(target)
+        return replace(segment, file=target.name, size=target.stat().st_size, sha256=digest), count
+
+    def _open_segment(self) -> IO[bytes]:
+        """The open segment, whole to its last record."""
+        path = self._folder / segment_name(self.last_sequence + 1)
+        if not path.exists():
+            write_synced(path, MAGIC)
+            sync(self._folder)
+        end = len(MAGIC)
+        with path.open("rb") as source:
+            for entry, offset in read_entries(source, str(path)):
+                if first_of(entry) != self.last_sequence + 1:
+                    raise CorruptArtifactError(f"{path} has {first_of(entry)} after {self.last_sequence}")
+                self.last_sequence, end = last_of(entry), offset
+        handle = path.open("r+b")
+        if path.stat().st_size != end:
+            handle.truncate(end)
+            handle.write(b"")
+        handle.seek(0)
+        handle.write(MAGIC)
+        handle.seek(end)
+        handle.flush()
+        os.fsync(handle.fileno())
+        return handle
+
+
+def _write_segments(folder: Path, segments: Sequence[Segment]) -> None:
+    lines = (json.dumps({**asdict(segment), "crc": checksum_of(segment)}) + "\n" for segment in segments)
+    fresh = folder / f"{SEGMENTS}.new"
+    write_synced(fresh, "".join(lines).encode())
+    fresh.replace(folder / SEGMENTS)
+    sync(folder)
+
+
+def _remove_leftovers(folder: Path, sealed: Sequence[Segment]) -> None:
+    """Remove what an erasure that was killed left: files that nothing names."""
+    named = {segment.file for segment in sealed} | {segment_name(sealed[-1].last + 1 if sealed else 1)}
+    for path in folder.glob("*.log"):
+        if path.name not in named:
+            path.unlink()
+
+
+def _claim(folder: Path, log: str) -> None:
+    if not (folder / CARD).exists():
+        if any(folder.glob("*.log")):
+            raise CorruptArtifactError(f"{folder / CARD} is missing")
+        write_synced(folder / CARD, json.dumps({"format": FORMAT, "version": VERSION, "log": log}).encode())
+        sync(folder)
+    found = read_card(folder)
+    if found.get("log") != log:
+        raise PermanentError(
+            f"{folder} is the archive of a log that was created at {found.get('log')}, not at {log}; "
+            "move it away, or use the stream's own data folder"
+        )

@@ -1,0 +1,84 @@
+"""10,000 events, one in a hundred refused: the others are applied, and all are after the repair."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_cli.stack.stack import Stack
+
+pytestmark = pytest.mark.faults
+
+EVENTS = 10_000
+EVERY = 100
+FAULT = """
+import os, pathlib, sys
+
+if "helix_ingest" in getattr(sys, "orig_argv", []):
+    from helix_ingest import memories_builder
+    from helix_shared.errors import PermanentError
+
+    sound = memories_builder.MemoriesBuilder.build
+
+    def build(self, logged, earlier):
+        if "mercury" in getattr(logged.event, "text", "") and pathlib.Path(os.environ["FAULT"]).exists():
+            raise PermanentError("text: this release cannot read mercury")
+        return sound(self, logged, earlier)
+
+    memories_builder.MemoriesBuilder.build = build
+"""
+
+
+def run(home: Path, *arguments: str) -> tuple[int, str]:
+    """Exit code and standard output of a command."""
+    result = CliRunner(env={"HELIX_TENANT": "acme", "HELIX_HOME": str(home)}).invoke(app, list(arguments))
+    return result.exit_code, result.stdout
+
+
+@pytest.mark.timeout(1_800)
+def test_poison_is_dead_lettered_and_redriven_and_nothing_is_lost_or_doubled(
+    tmp_path: Path, models_dir: Path
+) -> None:
+    """Each letter has its reason; after the repair every event has exactly one memory."""
+    (tmp_path / "fault").mkdir()
+    (tmp_path / "fault" / "sitecustomize.py").write_text(FAULT)
+    fault, home, file = tmp_path / "fault" / "on", tmp_path / "home", tmp_path / "events.jsonl"
+    fault.touch()
+    texts = [
+        f"The {'mercury' if n % EVERY == 0 else 'oxygen'} tank {n} stands in hall {n}." for n in range(EVENTS)
+    ]
+    lines = [
+        {"kind": "memory", "tenant_id": "acme", "event_id": f"e{n}", "text": text}
+        for n, text in enumerate(texts)
+    ]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    environment = {"PYTHONPATH": str(fault.parent), "FAULT": str(fault)}
+    with Stack(home, nats_port=0, query_port=0, models=models_dir, environment=environment) as stack:
+        stack.wait_ready()
+
+        def memories() -> int:
+            return int(json.loads(run(home, "status", "--json")[1])["query"]["memories"])
+
+        def until_memories(wanted: int) -> None:
+            deadline = time.monotonic() + 1_200
+            while memories() < wanted:
+                assert time.monotonic() < deadline
+                time.sleep(0.5)
+            assert memories() == wanted
+
+        assert run(home, "publish", str(file))[0] == 0
+        poisoned = EVENTS // EVERY
+        until_memories(EVENTS - poisoned)
+        letters = json.loads(run(home, "dlq", "ls", "--limit", "1000", "--json")[1])
+        assert [letter["reason"] for letter in letters] == [
+            "text: this release cannot read mercury"
+        ] * poisoned
+        fault.unlink()
+        code, out = run(home, "dlq", "redrive", "--all", "--yes", "--json", "--wait-seconds", "300")
+        assert (code, {one["state"] for one in json.loads(out)}) == (0, {"processed"})
+        assert run(home, "dlq", "ls")[1] == "no dead letters\n"
+        until_memories(EVENTS)
+        assert run(home, "doctor")[0] == 0, "log and stores hold the same memories"

@@ -1,0 +1,324 @@
+"""`helix rebuild`: beside a running Helix, and where its data folder does not start; in this order."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helix_cli.clients.broker import connected, run_async
+from helix_cli.rebuilding.alone import own_server
+from helix_cli.rebuilding.derive import Workers
+from helix_cli.stack.stack import Stack
+from helix_consolidation.stores.shard import Shard
+from helix_memory import subjects
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, MANIFEST_NAME, Manifest
+from helix_shared.artifacts.vectors.reader import VectorReader
+from helix_shared.broker import streams
+from helix_shared.encoders.store import default_model
+from helix_shared.errors import CorruptArtifactError
+
+from .running import run
+
+pytestmark = pytest.mark.integration
+
+SAID = (
+    "We picked Postgres for the ledger, Priya has run it for years.",
+    "The release train leaves every second Tuesday at ten.",
+    "Lukas moved to Porto in March and works from there.",
+    "The spare key of the lab hangs behind the boiler.",
+    "I live in Berlin.",
+    "Yes, the migration of the search index is done.",
+    "I moved, I live in Hamburg now.",
+    "What was the name of that ramen place again?",
+    "The release train leaves every second Thursday at nine.",
+    "He says the boiler has to be replaced in May.",
+)
+KILLED = """
+import os, signal
+from helix_cli.rebuilding import rebuild, replay
+
+replay.EVENTS_AT_ONCE, rebuild.CLOSE_ENOUGH = 8, 4
+replay.CHECKPOINT_SECONDS = replay.CHECKPOINT_SHARE = 0.0
+checkpoint = replay.Replay.checkpoint
+
+async def then_die(self):
+    await checkpoint(self)
+    if self.sequence >= 16:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+replay.Replay.checkpoint = then_die
+from helix_cli.__main__ import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
+    """A stack that holds events of every kind; the test of a broken data folder stops it."""
+    home = tmp_path_factory.mktemp("rebuild") / "home"
+    built = default_model(models_dir)
+    shutil.copytree(built, home / "models" / built.name)
+    with Stack(home, nats_port=0, query_port=0) as running:
+        running.wait_ready()
+        _publish(home, _events())
+        _change(home)
+        yield running
+
+
+def _events() -> list[dict[str, Any]]:
+    turn = {"kind": "message", "tenant_id": "acme", "role": "user", "speaker": "Mira"}
+    turns = [
+        turn | {"session_id": f"s{n % 3}", "event_id": f"e{n}", "text": f"{SAID[n % len(SAID)]} ({n // 10})"}
+        for n in range(30)
+    ]
+    page = {"kind": "document", "tenant_id": "acme", "document_id": "handbook", "title": "Handbook"}
+    pages = [
+        page | {"event_id": "d1", "text": "Invoices go out on the last Friday. Ask Jana for the seal."},
+        page | {"event_id": "d2", "text": "Invoices go out on the first Monday. Ask Jana for the seal."},
+    ]
+    note = {"kind": "message", "tenant_id": "acme", "session_id": "v", "role": "user"}
+    notes = [
+        note | {"event_id": "v1", "text": "The vault opens with xyzzyplugh42."},
+        note | {"event_id": "v2", "text": "The blue van is sold."},
+        note | {"event_id": "v3", "text": "The red van is sold."},
+    ]
+    return [*turns, *pages, *notes]
+
+
+def _change(home: Path) -> None:
+    """Correct, forget, restore, undo, erase, and give feedback."""
+    ids = {row["text"]: one for one, row in _memories(home).items()}
+    key = next(one for text, one in ids.items() if "spare key" in text)
+    assert run(home, "memory", "correct", key, "The spare key hangs in the hall.")[0] == 0
+    assert run(home, "memory", "forget", ids["The blue van is sold."])[0] == 0
+    assert run(home, "memory", "forget", ids["The red van is sold."])[0] == 0
+    assert run(home, "memory", "restore", ids["The red van is sold."])[0] == 0
+    fields = {"tenant_id": "acme"}
+    closed = next(one for one, row in _memories(home).items() if row["superseded_by"])
+    _publish(
+        home,
+        [
+            fields
+            | {"kind": "erase", "event_id": "x1", "memory_ids": [ids["The vault opens with xyzzyplugh42."]]},
+            fields | {"kind": "feedback", "event_id": "x2", "memory_ids": [key], "helpful": True},
+            fields | {"kind": "undo", "event_id": "x3", "memory_id": closed},
+            fields | {"kind": "forget", "event_id": "x4", "memory_ids": ["0" * 32]},
+        ],
+    )
+
+
+def _publish(home: Path, events: list[dict[str, Any]]) -> None:
+    file = home / f"{events[0]['event_id']}.jsonl"
+    file.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    code, out, err = run(home, "publish", str(file), "--wait")
+    assert code in (0, 1), out + err
+
+
+def _current(home: Path) -> Path:
+    number = current_number(home / "data")
+    assert number is not None
+    return folder_of(home / "data", number)
+
+
+def _memories(home: Path) -> dict[str, Any]:
+    reader = VectorReader(_current(home))
+    ordinals = np.concatenate([batch for batch, _ in reader.all_vectors()])
+    columns = ("memory_id", "text", "hidden", "superseded_by")
+    rows = reader.take(np.sort(ordinals), columns).to_pylist()
+    return {row["memory_id"]: {name: row[name] for name in columns} for row in rows}
+
+
+def _rebuilt(home: Path, *options: str, expected: int = 0) -> dict[str, Any]:
+    code, out, err = run(home, "rebuild", "--json", *options)
+    assert code == expected, out + err
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
+    """Ids, texts, versions, vectors, links and relations are equal, while events are published."""
+    home = stack.home.root
+    before = _memories(home)
+    lines = "".join(f"{json.dumps(_of_another_tenant(n))}\n" for n in range(8))
+    command = [sys.executable, "-m", "helix_cli", "publish", "-", "--wait", "--home", str(home)]
+    publishing = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, stderr=subprocess.PIPE)
+    assert publishing.stdin is not None
+    publishing.stdin.write(lines)
+    publishing.stdin.close()
+    made = _rebuilt(home)
+    assert publishing.wait(120) == 0
+
+    parity = made["parity"]
+    assert parity["total"], parity
+    assert {section["name"] for section in parity["sections"]} >= {"memories", "texts", "hidden", "vectors"}
+    assert all(section["compared"] >= 36 for section in parity["sections"])
+    links = next(section for section in parity["sections"] if section["name"] == "links")
+    first, second = links["note"].removeprefix("digest ").split(", then ")
+    assert first == second
+    after = _memories(home)
+    assert {one: after[one] for one in before} == before
+    assert len({row["text"] for row in after.values() if "unrelated" in row["text"]}) == 8
+    assert (Path(made["set_aside"]) / "CURRENT").is_file()
+    assert run(home, "rebuild", "--discard-old")[0] == 0
+    assert not (home / "data/replaced").exists()
+    assert run(home, "rebuild", "--check")[0] == 0
+    found = json.loads(run(home, "recall", "where does the spare key hang?", "--json")[1])
+    assert "hall" in found["memories"][0]["memory"]["text"]
+
+
+def _of_another_tenant(number: int) -> dict[str, Any]:
+    return {
+        "kind": "message",
+        "tenant_id": "other",
+        "session_id": "o",
+        "event_id": f"o{number}",
+        "role": "user",
+        "text": f"Something unrelated, number {number}.",
+    }
+
+
+def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Control of the comparison: a question less, and it refuses, lists the memory, and ends with 1."""
+    home, before = stack.home.root, current_number(stack.home.data)
+    whole = Workers.messages
+
+    def without_questions(self: Workers, logged: Any, earlier: Any) -> Any:
+        made = whole(self, logged, earlier)
+        if logged.sequence != 2:
+            return made
+        memories, expansions, links = made
+        return memories, self.derivations[0].without_rows(expansions.origin), links
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Workers, "messages", without_questions)
+        code, out, err = run(home, "rebuild", "--json")
+    assert code == 1
+    assert "--accept-differences" in err
+    parity = json.loads(out)["parity"]
+    different = {one["name"]: one for one in parity["sections"] if one["different"]}
+    assert set(different) == {"questions"}
+    assert different["questions"]["different"] == 1
+    assert "release train" in _memories(home)[different["questions"]["examples"][0]["memory_id"]]["text"]
+    assert current_number(stack.home.data) == before
+    # what was made with the change is not continued
+    shutil.rmtree(stack.home.data / "rebuilding")
+    assert run(home, "rebuild", "--check")[0] == 0
+
+
+def test_a_generation_made_with_other_settings_says_so(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules and settings stand in the manifest, and are compared with what is installed."""
+    home = stack.home.root
+    manifest = Manifest.read(_current(home))
+    assert set(manifest.made_with) >= {"memories", "expansions", "links", "consolidation", "vectors"}
+    assert all(len(versions) == 1 for versions in manifest.made_with.values())
+    monkeypatch.setattr("helix_ingest.memories_builder.VERSION", "99")
+    monkeypatch.setattr("helix_cli.rebuilding.derive.VERSION", "99")
+    code, out, _ = run(home, "rebuild", "--check", "--json")
+    assert code == 1
+    rows = {row["name"]: row for row in json.loads(out)["made_with"]}
+    assert [name for name, row in rows.items() if row["differs"]] == ["memories"]
+
+
+def test_a_broken_data_folder_is_made_again_with_the_command_that_the_error_names(stack: Stack) -> None:
+    """CURRENT damaged, killed midway, another format, no generations: nothing is lost, repeated or twice."""
+    home = stack.home.root
+    before = _memories(home)
+    stack.stop()
+    was = _ends(stack)
+
+    (home / "data/CURRENT").write_text("12x")
+    with pytest.raises(CorruptArtifactError, match="helix rebuild"):
+        Stack(home, nats_port=0, query_port=0).start()
+    command = [sys.executable, "-c", KILLED, "rebuild", "--home", str(home)]
+    killed = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    code, out, err = run(home, "rebuild")
+    assert code == 0, out + err
+    assert "left over from a run that was killed" in err
+    assert "continues after event" in err
+    assert "CURRENT holds no number" in out
+    assert _memories(home) == before
+
+    for break_it in (_of_another_format, _without_generations):
+        break_it(home)
+        made = _rebuilt(home)
+        assert made["parity"]["not_compared"]
+        assert _memories(home) == before
+    assert _ends(stack) == was
+    with Stack(home, nats_port=0, query_port=0) as again:
+        again.wait_ready()
+        found = json.loads(run(home, "recall", "where does the spare key hang?", "--json")[1])
+        assert "hall" in found["memories"][0]["memory"]["text"]
+        _publish(home, [_of_another_tenant(99)])
+        status = json.loads(run(home, "status", "--json")[1])
+        assert (status["lag"], status["nats"]["writer"]["problem"]) == (0, "")
+        assert len(_memories(home)) == len(before) + 1
+    now = _ends(stack)
+    # one event with its three derived messages, no dead letter
+    assert [now[name] - was[name] for name in was] == [1, 3, 0]
+
+
+def _of_another_format(home: Path) -> None:
+    path = _current(home) / MANIFEST_NAME
+    path.chmod(0o644)
+    stated = json.loads(path.read_text())
+    path.unlink()
+    path.write_text(json.dumps(stated | {"format_version": FORMAT_VERSION - 1, "of_that_format": 1}))
+    for opened in (lambda: Shard.open(home / "data", maintain_every=8), lambda: Manifest.read(path.parent)):
+        with pytest.raises(
+            CorruptArtifactError, match=r"format \d+, this release reads \d+; `helix rebuild`"
+        ):
+            opened()
+
+
+def _without_generations(home: Path) -> None:
+    for name in ("generations", "live", "replaced"):
+        shutil.rmtree(home / "data" / name)
+    (home / "data/CURRENT").unlink()
+
+
+def _ends(stack: Stack) -> dict[str, int]:
+    """The last sequences of the streams."""
+    names = (subjects.EVENTS_STREAM, subjects.DERIVED_STREAM, subjects.DLQ_STREAM)
+
+    async def work(url: str) -> dict[str, int]:
+        async with connected(url) as jetstream:
+            return {name: (await jetstream.stream_info(name)).state.last_seq for name in names}
+
+    with own_server(stack.home, say=print) as server:
+        return run_async(work(server.address))
+
+
+def test_events_that_no_worker_had_are_in_a_rebuild_and_come_to_no_worker_again(stack: Stack) -> None:
+    """Without consumers' positions and with events that wait, the rebuild has all of it, dead letters too."""
+    home = stack.home.root
+    before, was = _memories(home), _ends(stack)
+    bodies = [json.dumps(_of_another_tenant(200)).encode(), b'{"kind": "message"}']
+
+    async def prepare(url: str) -> None:
+        async with connected(url) as jetstream:
+            for number, body in enumerate(bodies):
+                subject = f"{subjects.ROOT}.events.other.o.message"
+                await jetstream.publish(subject, body, headers={"Nats-Msg-Id": f"other:o20{number}"})
+            await jetstream.delete_consumer(subjects.EVENTS_STREAM, streams.INGEST)
+
+    with own_server(stack.home, say=print) as server:
+        run_async(prepare(server.address))
+    made = _rebuilt(home)
+    assert made["parity"]["total"], made["parity"]
+    assert len(_memories(home)) == len(before) + 1
+    with Stack(home, nats_port=0, query_port=0) as again:
+        again.wait_ready()
+        assert json.loads(run(home, "status", "--json")[1])["lag"] == 0
+    now = _ends(stack)
+    assert [now[name] - was[name] for name in was] == [2, 0, 1]

@@ -1,0 +1,188 @@
+"""A backup made while events are published: restored, every event up to its end is recallable."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_cli.stack.stack import Stack
+from helix_memory.events import parse_event
+from helix_memory.identity import memory_id
+from helix_memory.recall.v1.recall_pb2 import Scope
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.recall_client import RecallClient
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.manifest import Manifest
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+FIRST = 40
+MOST = 400
+TOPICS = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
+
+
+def event(number: int) -> dict[str, Any]:
+    """Messages of several sessions, and every tenth event forgets an earlier one."""
+    base = {"event_id": f"e{number}", "tenant_id": "acme"}
+    if number % 10 == 9:
+        return {**base, "kind": "forget", "memory_ids": [memory_id("acme", f"e{number - 5}", 0)]}
+    text = f"About {TOPICS[number % 6]}: ticket {number * 7919} moved to rack {number}."
+    return {**base, "kind": "message", "role": "user", "session_id": f"s{number % 4}", "text": text}
+
+
+def helix(home: Path, *arguments: str, code: int = 0) -> str:
+    """What a command prints; it must end with `code`."""
+    result = CliRunner(env={"HELIX_HOME": str(home)}).invoke(app, list(arguments))
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def publish(home: Path, numbers: range, *, wait: bool = False) -> None:
+    """Publish events; returns when they are acknowledged."""
+    file = home / f"events-{numbers.start}.jsonl"
+    file.write_text("".join(f"{json.dumps(event(number))}\n" for number in numbers))
+    helix(home, "publish", str(file), *(["--wait"] if wait else []))
+
+
+def manifest(home: Path) -> Manifest:
+    """The current generation."""
+    number = current_number(home / "data")
+    assert number is not None
+    return Manifest.read(folder_of(home / "data", number))
+
+
+class Publishing:
+    """Publishes events in a thread, inside `with`; `published` is the number of all."""
+
+    def __init__(self, url: str) -> None:
+        self.published = FIRST
+        self._url = url
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._publish()))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    async def _publish(self) -> None:
+        client = await connect(self._url, name="test")
+        publisher = Publisher(client.jetstream())
+        while not self._over.is_set() and self.published < MOST:
+            await publisher.publish_event(parse_event(json.dumps(event(self.published)).encode()))
+            self.published += 1
+        await client.close()
+
+
+@dataclass(frozen=True)
+class Made:
+    """Two backups of one instance in one folder, and the instance as it ended."""
+
+    folder: Path
+    second: dict[str, int]
+    published: int
+    digest: str
+    hidden: int
+    last_sequence: int
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Made]:
+    """Backs up twice while a thread publishes, then lets the source finish."""
+    home, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("backups")
+    with Stack(home, nats_port=0, query_port=0, models=models_dir, copies={"forwarder": 0}) as source:
+        source.wait_ready()
+        publish(home, range(FIRST), wait=True)
+        with Publishing(source.nats_url) as publishing:
+            helix(home, "backup", str(folder))
+            second = json.loads(helix(home, "backup", str(folder), "--json"))
+        publish(home, range(publishing.published, publishing.published + 4), wait=True)
+        published = publishing.published + 4
+        last = manifest(home)
+        yield Made(folder, second, published, last.digest, last.counts.hidden, last.applied_sequence)
+
+
+@pytest.fixture(scope="module")
+def restored(made: Made, tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
+    """A new home with the second backup."""
+    home = tmp_path_factory.mktemp("restored")
+    helix(home, "restore", str(made.folder))
+    with Stack(home, nats_port=0, query_port=0, models=models_dir, copies={"forwarder": 0}) as running:
+        running.wait_ready()
+        yield running
+
+
+def test_every_event_of_the_backup_is_recallable(made: Made, restored: Stack) -> None:
+    """The log ends where the backup says; what was acknowledged until then is a memory, once."""
+    last = made.second["last_sequence"]
+    assert FIRST <= last <= made.last_sequence
+    assert last > made.second["applied_sequence"], "nothing was under way: the test shows nothing"
+    with RecallClient(restored.query_address) as client:
+        client.wait_until_applied(last, wait_seconds=60)
+        events = [event(number) for number in range(last)]
+        forgotten = {one["memory_ids"][0] for one in events if one["kind"] == "forget"}
+        messages = [memory_id("acme", one["event_id"], 0) for one in events if one["kind"] == "message"]
+        for name in messages:
+            if name not in forgotten:
+                found = client.memory(Scope(tenant_id="acme"), name)
+                assert f"e{found.source.stream_sequence - 1}" == found.source.event_id
+    assert manifest(restored.home.root).counts.memories == len(messages)
+
+
+def test_restored_instance_continues_to_the_same_end(made: Made, restored: Stack) -> None:
+    """With the events that came after the backup the ids and what is hidden are those of the source."""
+    publish(restored.home.root, range(made.second["last_sequence"], made.published), wait=True)
+    found = manifest(restored.home.root)
+    assert found.applied_sequence == made.last_sequence
+    assert (found.digest, found.counts.hidden) == (made.digest, made.hidden)
+    assert "lag    0 events" in helix(restored.home.root, "status")
+    archived = helix(restored.home.root, "archive", "verify")
+    assert f"whole up to sequence {made.last_sequence}: {made.last_sequence} events" in archived
+
+
+def test_second_backup_adds_what_is_new(made: Made) -> None:
+    """Files and blocks that the first backup has are not written again."""
+    assert 0 < made.second["new_bytes"] < made.second["bytes"]
+
+
+def test_changed_byte_is_found_and_not_restored(made: Made, tmp_path: Path) -> None:
+    """Verification names the damaged piece; a restore refuses before it changes anything."""
+    assert helix(tmp_path, "backup", str(made.folder), "--verify").count("all good") == 2
+    pieces = sorted(path for path in (made.folder / "objects").glob("??/*"))
+    manifests = sorted((made.folder / "manifests").iterdir())
+    home = tmp_path / "home"
+    for path in (*pieces[:: len(pieces) // 5], manifests[-1]):
+        whole = path.read_bytes()
+        place = len(whole) // 2
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        said = helix(tmp_path, "backup", str(made.folder), "--verify", code=1)
+        assert path.name in said.replace("\n", "")
+        if path == manifests[-1]:
+            helix(home, "restore", str(made.folder), code=1)
+            assert not (home / "data").exists()
+        path.write_bytes(whole)
+
+
+def test_backup_without_its_manifest_does_not_exist(made: Made, tmp_path: Path) -> None:
+    """A backup that was ended before its last step is none."""
+    (tmp_path / "objects").symlink_to(made.folder / "objects")
+    assert "holds no backup" in helix(tmp_path, "restore", str(tmp_path), code=1)
+
+
+def test_home_with_data_is_not_replaced(made: Made, tmp_path: Path) -> None:
+    """A restore never touches what is there."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/mine").write_text("mine")
+    assert "is not empty" in helix(tmp_path, "restore", str(made.folder), code=1)
+    assert (tmp_path / "data/mine").read_text() == "mine"

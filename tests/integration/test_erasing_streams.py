@@ -1,0 +1,105 @@
+"""What removes bytes from the files of NATS, with the ways that do not as controls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from nats.aio.client import Client
+
+from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters
+from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
+from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
+from helix_consolidation.delivery.prune import READERS, prune_derived
+from helix_memory import subjects
+from helix_shared.broker import streams
+from helix_shared.broker.server import NatsServer
+
+pytestmark = pytest.mark.integration
+
+WORD: Final = b"zqcanaryword"
+
+
+def left(server: NatsServer) -> int:
+    """How often the word is in the files of the server."""
+    files = [path for path in server.folder.rglob("*") if path.is_file()]
+    return sum(path.read_bytes().count(WORD) for path in files)
+
+
+async def test_a_removed_message_leaves_no_byte_and_a_purged_one_does(
+    nats_client: Client, nats_server: NatsServer
+) -> None:
+    """The control is the purge of a subject: the message is gone, its bytes are not."""
+    jetstream = nats_client.jetstream()
+    subject = subjects.event_subject("acme", "s", "message")
+    first = await jetstream.publish(subject, b"one " + WORD)
+    await jetstream.publish(subjects.event_subject("acme", "t", "message"), b"two " + WORD)
+    await jetstream.publish(subjects.event_subject("acme", "u", "message"), b"three")
+    assert await remove_message(jetstream, subjects.EVENTS_STREAM, first.seq)
+    assert not await remove_message(jetstream, subjects.EVENTS_STREAM, first.seq)
+    assert left(nats_server) == 1
+    await jetstream.purge_stream(
+        subjects.EVENTS_STREAM, subject=subjects.event_subject("acme", "t", "message")
+    )
+    assert left(nats_server) == 1
+    held = [message.data async for message in messages_of(jetstream, subjects.EVENTS_STREAM, ">")]
+    assert held == [b"three"]
+
+
+async def test_derived_bytes_go_while_more_messages_come(
+    nats_client: Client, nats_server: NatsServer
+) -> None:
+    """Pruning alone leaves them: the last message is not acknowledged by anybody yet."""
+    jetstream = nats_client.jetstream()
+    subject = subjects.derived_subject("memories", "acme")
+    for number in range(5):
+        await jetstream.publish(subject, b"%d " % number + WORD)
+    pulls = [await jetstream.pull_subscribe_bind(name, subjects.DERIVED_STREAM) for name in READERS]
+
+    async def acknowledge() -> None:
+        for pull in pulls:
+            for message in await pull.fetch(5, timeout=5):
+                await message.ack_sync()
+
+    await acknowledge()
+    await jetstream.publish(subject, b"still needed")
+    assert await prune_derived(jetstream)
+    assert left(nats_server) == 5
+    for pull in pulls:
+        [needed] = await pull.fetch(1, timeout=5)
+        await needed.ack_sync()
+    assert await drop_derived_bytes(jetstream)
+    assert left(nats_server) == 0
+
+
+async def test_copies_of_removed_events_go_and_others_stay(
+    nats_client: Client, nats_server: NatsServer
+) -> None:
+    """Dead letters by their event, by what they hold, and answers by the events they name."""
+    jetstream = nats_client.jetstream()
+    await streams.provision(jetstream, endpoint=True)
+    letters = {
+        "1": b'{"event_id":"a","text":"' + WORD + b'"}',
+        "2": b'{"event_id":"erased","text":"' + WORD + b'"}',
+        "3": b'{"event_id":"b","text":"kept"}',
+    }
+    for event, body in letters.items():
+        headers = {subjects.EVENT_SEQUENCE_HEADER: event}
+        await jetstream.publish(subjects.dlq_subject("ingest", "acme"), body, headers=headers)
+    for key, named in (("k1", "1,5"), ("k2", "3")):
+        answer = WORD if key == "k1" else b"kept"
+        headers = {subjects.EVENTS_HEADER: named}
+        await jetstream.publish(subjects.answer_subject("acme", key), answer, headers=headers)
+
+    async def is_erased(_tenant: str, events: frozenset[str], _memories: frozenset[str]) -> bool:
+        return "erased" in events
+
+    assert await remove_dead_letters(jetstream, "acme", {1}, is_erased) == {1: 1, 2: 1}
+    assert await remove_answers(jetstream, "acme", {1}) == {1: 1}
+    assert left(nats_server) == 0
+    kept = [
+        message.data
+        for stream in (subjects.DLQ_STREAM, subjects.ANSWERS_STREAM)
+        async for message in messages_of(jetstream, stream, ">")
+    ]
+    assert kept == [letters["3"], b"kept"]

@@ -1,0 +1,179 @@
+"""Erasure in the stores: whole events, quotations, what a restart continues, and the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from helix_cli.residue.canaries import Canaries
+from helix_cli.residue.files import residue_in_files
+from helix_memory.events import EraseEvent
+from helix_shared.artifacts.erasures.receipts import Receipts
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.identity import memory_id
+from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
+
+WORD = "xyzzysecret"
+
+
+def erase(sequence: int, *ids: str, **fields: Any) -> Any:
+    """An erase event of tenant acme."""
+    given = fields or {"memory_ids": list(ids)}
+    return lifecycle(EraseEvent(event_id=f"x{sequence}", tenant_id="acme", **given), sequence)
+
+
+def told(bench: Bench, stream: Stream) -> dict[str, Any]:
+    """A turn with a canary, a turn that quotes it, and one that does not; returns the first row."""
+    said = row("acme", "e1", 1, f"The {WORD} is under the mat", session_id="s")
+    quoting = {"session_id": "s", "context": f"user: {WORD}", "quotes": ["e1"]}
+    answer = row("acme", "e2", 2, "Understood, thanks a lot", **quoting)
+    other = row("acme", "e3", 3, "It rains in Porto today", session_id="s", context="agent: Understood")
+    bench.apply(stream.memories("acme", "e1", 1, [said]), stream.links("acme", "e1", 1, [WORD]))
+    bench.apply(
+        stream.expansions("acme", "e1", 1, [f"where is {WORD}"]),
+        stream.memories("acme", "e2", 2, [answer]),
+        stream.memories("acme", "e3", 3, [answer | {"revision_sequence": 3}, other]),
+    )
+    bench.publish()
+    return said
+
+
+def residue(bench: Bench, *rows: dict[str, Any]) -> dict[str, int]:
+    """What is left of the canary in the data folder."""
+    return dict(residue_in_files(bench.folder, Canaries.of_words([WORD], rows)))
+
+
+def test_an_erased_word_is_in_no_file_and_in_no_index(bench: Bench, stream: Stream) -> None:
+    """Text, vector, terms, links, expansions, statements, and the context of the neighbour."""
+    said = told(bench, stream)
+    assert len(residue(bench, said)) > 5
+    bench.apply(erase(4, said["memory_id"]))
+    bench.publish()
+    bench.shard.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    assert residue(bench, said) == {}
+    assert {one["text"] for one in bench.rows().values()} == {
+        "Understood, thanks a lot", "It rains in Porto today",
+    }  # fmt: skip
+
+
+def test_without_the_purge_the_search_finds_residue(
+    bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: rows that are only deleted are found in files and in the dictionary of the lexicon."""
+    monkeypatch.setattr(Live, "purge", lambda _self: None)
+    said = told(bench, stream)
+    bench.apply(erase(4, said["memory_id"]))
+    bench.publish()
+    bench.shard.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    found = residue(bench, said)
+    assert any("lexicon terms" in place for place in found)
+    assert any(".lance/data" in place for place in found)
+
+
+def test_a_neighbour_loses_its_context_and_is_asked_for_again(bench: Bench, stream: Stream) -> None:
+    """Its row counts as one that no later turn completed, and its new row replaces the vector."""
+    said = told(bench, stream)
+    quoting = memory_id("acme", "e2", 0)
+    vector = bench.rows()[quoting]["vector"]
+    bench.apply(erase(4, said["memory_id"]))
+    bench.publish()
+    found = bench.rows()[quoting]
+    assert (found["context"], found["quotes"], found["revision_sequence"]) == ("", [], 2)
+    assert found["vector"] == vector
+    assert bench.shard.state.erasures.all_asks == {2, 3}
+    assert bench.rows()[memory_id("acme", "e3", 0)]["context"] == "agent: Understood"
+    again = row("acme", "e2", 2, "Understood, thanks a lot", session_id="s", vector=said["vector"][::-1])
+    bench.apply(stream.memories("acme", "e2", 2, [again]))
+    assert bench.rows()[quoting]["vector"] != vector
+
+
+def test_a_row_that_quotes_an_erased_event_arrives_without_its_context(bench: Bench, stream: Stream) -> None:
+    """A turn that was in flight when the erasure came does not bring the quotation back."""
+    said = told(bench, stream)
+    bench.apply(erase(4, said["memory_id"]))
+    late = row("acme", "e5", 5, "As you said", session_id="s", context=f"user: {WORD}", quotes=["e1", "e2"])
+    bench.apply(stream.memories("acme", "e5", 5, [late]))
+    bench.publish()
+    found = bench.rows()[late["memory_id"]]
+    assert (found["context"], found["quotes"]) == ("", ["e2"])
+    assert 5 in bench.shard.state.erasures.all_asks
+    assert residue(bench, said) == {} or bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    assert residue(bench, said) == {}
+
+
+def test_erasing_one_piece_erases_its_event(bench: Bench, stream: Stream) -> None:
+    """Pieces quote each other, and the log holds the event whole; other events stay."""
+    pieces = [row("acme", "d", 1, f"{WORD} part {n}", piece=n) for n in range(3)]
+    other = row("acme", "o", 2, "something else")
+    bench.apply(stream.memories("acme", "d", 1, pieces), stream.memories("acme", "o", 2, [other]))
+    bench.apply(erase(3, pieces[1]["memory_id"]))
+    assert list(bench.rows()) == [other["memory_id"]]
+    assert bench.shard.state.erasures.open[3].events == {1}
+
+
+def test_an_erased_event_that_is_published_again_stays_away(bench: Bench, stream: Stream) -> None:
+    """Under any sequence and with any text: its id was erased. The log is to lose it again."""
+    said = told(bench, stream)
+    bench.apply(erase(4, said["memory_id"]))
+    back = row("acme", "e1", 5, f"{WORD} is back", session_id="s")
+    bench.apply(stream.memories("acme", "e1", 5, [back]))
+    assert said["memory_id"] not in bench.rows()
+    assert bench.shard.state.erasures.late == {5}
+
+
+def test_every_publication_of_an_erased_event_leaves_the_log(bench: Bench, stream: Stream) -> None:
+    """Also one that never counted, because an earlier one had memories."""
+    first, second = (row("acme", "e1", n, f"{WORD} {n}") for n in (1, 2))
+    bench.apply(stream.memories("acme", "e1", 1, [first]), stream.memories("acme", "e1", 2, [second]))
+    bench.publish()
+    bench = bench.reopened()
+    bench.apply(erase(3, first["memory_id"]))
+    assert bench.shard.state.erasures.open[3].events == {1, 2}
+    bench.shard.close()
+
+
+def test_a_restart_continues_an_erasure(bench: Bench, stream: Stream) -> None:
+    """What is to be removed elsewhere, and who is to be derived again, is in the generation."""
+    said = told(bench, stream)
+    bench.apply(erase(4, said["memory_id"]))
+    bench.publish()
+    before = bench.shard.state.erasures
+    bench = bench.reopened()
+    after = bench.shard.state.erasures
+    assert after.open[4].to_json() == before.open[4].to_json()
+    assert (after.open[4].events, after.all_asks, after.blanked) == ({1}, {2, 3}, before.blanked)
+    bench.shard.close()
+
+
+def test_the_receipt_counts_places_and_is_shown_to_who_erased(bench: Bench, stream: Stream) -> None:
+    """A place is clean from a generation on, or still to be done; another user learns nothing."""
+    mine = row("acme", "e1", 1, WORD, user_id="ann", acl=["hr"])
+    other = row("acme", "e2", 2, "something else")
+    bench.apply(stream.memories("acme", "e1", 1, [mine]), stream.memories("acme", "e2", 2, [other]))
+    bench.apply(erase(3, of_user="ann", user_id="ann", acl=["hr"]))
+    number = bench.publish().generation
+    found = Receipts.open(folder_of(bench.folder, number)).find("acme", "x3")
+    assert found is not None
+    assert (found.places["memories"].count, found.places["memories"].generation) == (1, number)
+    assert found.places["events"].generation == 0
+    assert not found.is_complete
+    assert found.is_for("acme", "ann", ["hr", "all"])
+    others = (("acme", "bob", ["hr"]), ("acme", "", ["hr"]), ("acme", "ann", []), ("other", "ann", ["hr"]))
+    assert not any(found.is_for(*one) for one in others)
+    assert Receipts.open(folder_of(bench.folder, number)).find("other", "x3") is None
+
+
+def test_an_erasure_for_a_user_leaves_what_others_said(
+    make_bench: Callable[[], Bench], stream: Stream
+) -> None:
+    """Reach is that of a recall, also for the pieces and the quotations that go with an event."""
+    bench = make_bench()
+    bob = row("acme", "b", 1, f"{WORD} of Bob", user_id="bob", session_id="s")
+    ann = row("acme", "a", 2, "Ann's own turn", user_id="ann", session_id="s")
+    bench.apply(stream.memories("acme", "b", 1, [bob]), stream.memories("acme", "a", 2, [ann]))
+    bench.apply(erase(3, of_session="s", user_id="ann"))
+    assert list(bench.rows()) == [bob["memory_id"]]
+    assert bench.shard.state.erasures.open[3].events == {2}
