@@ -1,36 +1,22 @@
 """Sources of events, one after another, and the list of refused ones."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from helix_cli.rebuilding.refusals import FILE, Refusals
-from helix_cli.rebuilding.source import Joined, SourceEvent
+from helix_cli.rebuilding.source import Joined, Recorded
 from helix_shared.broker.log import LoggedMessage
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """Events that were read from somewhere else than the log."""
-
-    name: str
-    sequences: Sequence[int]
-
-    async def end(self) -> int:
-        """The last sequence."""
-        return max(self.sequences, default=0)
-
-    async def after(self, sequence: int, *, until: int, most: int) -> Sequence[SourceEvent]:
-        """The next events."""
-        found = [one for one in self.sequences if sequence < one <= until][:most]
-        return [LoggedMessage(self.name, one, datetime(2026, 5, 1, tzinfo=UTC), b"{}") for one in found]
+def _recorded(name: str, *sequences: int) -> Recorded:
+    events = [LoggedMessage(name, one, datetime(2026, 5, 1, tzinfo=UTC), b"{}") for one in sequences]
+    return Recorded(name, lambda: iter(events))
 
 
 def test_an_archive_is_read_first_and_the_log_goes_on_where_it_ends() -> None:
     """In the order of the log, each event once, gaps included."""
-    joined = Joined(Recorded("archive", (2, 3, 5)), Recorded("log", (5, 6, 9)))
+    joined = Joined(_recorded("archive", 2, 3, 5), _recorded("log", 5, 6, 9))
 
     async def read(until: int) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
@@ -43,6 +29,8 @@ def test_an_archive_is_read_first_and_the_log_goes_on_where_it_ends() -> None:
     every = [("archive", 2), ("archive", 3), ("archive", 5), ("log", 6), ("log", 9)]
     assert asyncio.run(read(9)) == every
     assert asyncio.run(read(6)) == every[:4]
+    # again from an earlier event, as after a kill
+    assert asyncio.run(read(9)) == every
     assert asyncio.run(joined.end()) == 9
     assert joined.name == "archive, log"
 

@@ -139,7 +139,7 @@ def _by_newer(
     wanted = set(ordinals.tolist())
     found: defaultdict[str, list[Any]] = defaultdict(list)
     for relation, counts in generation.relations.of(ordinals):
-        # one with an erased memory counts nowhere, one with a memory that is left out may be undecided
+        # One with an erased memory counts nowhere; whether it is noted depends on the time of the erasure.
         if relation.newer in wanted and relation.older in ids:
             values = asdict(relation)
             newer, older = values.pop("newer"), values.pop("older")
