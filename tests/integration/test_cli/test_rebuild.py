@@ -185,6 +185,38 @@ def _of_another_tenant(number: int) -> dict[str, Any]:
     }
 
 
+def test_a_rebuild_from_the_archive_says_the_same(stack: Stack, tmp_path: Path) -> None:
+    """Every event comes from the archive, and what is published after it from the log."""
+    home, copy = stack.home.root, tmp_path / "archive"
+    shutil.copytree(stack.home.data / "archive", copy)
+    _publish(home, [_of_another_tenant(50)])
+    before = _memories(home)
+    made = _rebuilt(home, "--from-archive", str(copy))
+    assert made["parity"]["total"], made["parity"]
+    assert all(section["compared"] >= 36 for section in made["parity"]["sections"])
+    assert _memories(home) == before
+    assert any("number 50" in row["text"] for row in before.values())
+    assert run(home, "rebuild", "--discard-old")[0] == 0
+
+
+def test_an_archive_that_is_another_ones_or_damaged_replaces_nothing(stack: Stack, tmp_path: Path) -> None:
+    """It is read whole and compared with its checksums and with the log before anything is made."""
+    home, before = stack.home.root, current_number(stack.home.data)
+    damaged, other = tmp_path / "damaged", tmp_path / "other"
+    for copy in (damaged, other):
+        shutil.copytree(stack.home.data / "archive", copy)
+    segment = next(damaged.glob("*.log"))
+    body = bytearray(segment.read_bytes())
+    body[len(body) // 2] ^= 1
+    segment.write_bytes(body)
+    card = json.loads((other / "archive.json").read_text())
+    (other / "archive.json").write_text(json.dumps(card | {"log": "2020-01-01T00:00:00+00:00"}))
+    for folder, reason in ((damaged, "damaged"), (other, "archive of a log"), (tmp_path, "no archive")):
+        code, _, err = run(home, "rebuild", "--from-archive", str(folder))
+        assert (code, reason in " ".join(err.split())) == (1, True), err
+    assert current_number(stack.home.data) == before
+
+
 def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
