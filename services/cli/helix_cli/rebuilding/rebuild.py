@@ -19,7 +19,7 @@ from helix_cli.rebuilding.progress import Progress, Say
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.replay import Replay
 from helix_cli.rebuilding.served import Served
-from helix_cli.rebuilding.source import LogSource
+from helix_cli.rebuilding.source import Joined, LogSource
 from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
 from helix_consolidation.delivery.abandoned import clear_workspace
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_cli.rebuilding.parity.result import Parity
+    from helix_cli.rebuilding.source import Source
     from helix_cli.stack.addresses import Server
     from helix_cli.stack.home import HomeFolder
     from helix_consolidation.stores.shard import Shard
@@ -66,6 +67,8 @@ class Task:
     accepts_differences: bool = False
     is_alone: bool = False
     """No worker of the home runs."""
+    recorded: Source | None = None
+    """Read instead of the log, as far as it goes; its sequences are those of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,9 @@ async def rebuild(task: Task) -> Made:
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
         ) as client:
-            source = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+            source: Source = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+            if task.recorded is not None:
+                source = Joined(task.recorded, source)
             key = {
                 "model": encoder.card.id,
                 "rules": workers.version,
@@ -134,7 +139,7 @@ class _Run:
     client: Client
     shard: Shard
     replay: Replay
-    source: LogSource
+    source: Source
     check: Check | None
 
     async def to_the_end(self) -> Made:

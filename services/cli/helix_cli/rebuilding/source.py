@@ -1,12 +1,13 @@
 """Where events come from: one after another, in the order of the log.
 
 HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log, as an archive has,
-becomes one by the three members of `Source`; `Joined` reads it first, and the rest from the log.
+becomes one as `Recorded`; `Joined` reads it first, and the rest from the log.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from helix_cli.clients.broker import last_event_sequence
@@ -14,7 +15,7 @@ from helix_memory import subjects
 from helix_shared.broker import log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from nats.aio.client import Client
@@ -85,6 +86,41 @@ class LogSource:
                 break
             found.append(logged)
             sequence = logged.sequence
+        return found
+
+
+@dataclass(slots=True)
+class Recorded:
+    """Events that `read` gives in the order of the log, every time from the first one on."""
+
+    name: str
+    read: Callable[[], Iterator[SourceEvent]]
+    _events: Iterator[SourceEvent] = field(default_factory=lambda: iter(()))
+    _next: SourceEvent | None = None
+    _from: int | None = None
+    """Above this sequence `_next` is the first event; None: nothing is read yet."""
+    _end: int | None = None
+
+    async def end(self) -> int:
+        """The last sequence; the first call reads everything."""
+        if self._end is None:
+            self._end = await asyncio.to_thread(lambda: max((one.sequence for one in self.read()), default=0))
+        return self._end
+
+    async def after(self, sequence: int, *, until: int, most: int) -> Sequence[SourceEvent]:
+        """The next ones; a call with a sequence before the last one reads again from the first event."""
+        return await asyncio.to_thread(self._after, sequence, until, most)
+
+    def _after(self, sequence: int, until: int, most: int) -> Sequence[SourceEvent]:
+        if self._from is None or sequence < self._from:
+            self._events = self.read()
+            self._next = next(self._events, None)
+        found: list[SourceEvent] = []
+        while (one := self._next) is not None and one.sequence <= until and len(found) < most:
+            if one.sequence > sequence:
+                found.append(one)
+            self._next = next(self._events, None)
+        self._from = found[-1].sequence if found else sequence
         return found
 
 

@@ -1,14 +1,15 @@
 """The subjects that every user of NATS may publish and subscribe: what its service uses, and nothing else.
 
-Nobody but the operator may create, change or restore streams and consumers. A user reads replies only from
-inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for it on any
-subject that the consumer names.
+Nobody but the operator may create, change or restore streams and durable consumers; consolidation makes
+consumers for the occasion, to archive and to erase. A user reads replies only from inboxes under its own
+prefix. A tenant's user may create no consumer: the server would publish for it on any subject that the
+consumer names. A service that asks NATS for something new needs a line here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from helix_memory import subjects
@@ -25,6 +26,7 @@ from helix_memory.subjects import (
 from helix_memory.transport.credentials import inbox_of
 from helix_memory.transport.dead_letters import REFUSING
 from helix_shared.broker import streams
+from helix_shared.broker.stored_at import IMPORTS, SEAL_KEY
 from helix_shared.rpc.access.credential import ERASE, WRITE
 
 API: Final = "$JS.API"
@@ -44,7 +46,8 @@ class Rights:
 
 def rights_of_service(user: str) -> Rights:
     """Rights of a service or of the operator."""
-    return _SERVICES[user]
+    rights = _SERVICES[user]
+    return replace(rights, publish=(*rights.publish, *_watches())) if rights is not OPERATOR else rights
 
 
 def rights_of_tenant(tenant: str, roles: Sequence[str]) -> Rights:
@@ -75,6 +78,32 @@ def _reads(stream: str, consumer: str) -> tuple[str, ...]:
     )
 
 
+def _watches() -> tuple[str, ...]:
+    """Read the settings of every stream and consumer: each service compares them with those it wants."""
+    names = [*(str(one.name) for one in streams.wanted_streams()), streams.LEASE_STREAM]
+    consumers = [f"{one.stream}.{one.name}" for one in (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)]
+    return (
+        *(f"{API}.STREAM.INFO.{name}" for name in names),
+        *(f"{API}.CONSUMER.INFO.{name}" for name in consumers),
+    )
+
+
+def _walks(*names: str) -> tuple[str, ...]:
+    """Read whole streams by consumers for the occasion, and remove single messages: only the writer may."""
+    return tuple(
+        f"{API}.{request}"
+        for name in names
+        for request in (
+            f"CONSUMER.CREATE.{name}",
+            f"CONSUMER.CREATE.{name}.>",
+            f"CONSUMER.INFO.{name}.*",
+            f"CONSUMER.MSG.NEXT.{name}.*",
+            f"CONSUMER.DELETE.{name}.*",
+            f"STREAM.MSG.DELETE.{name}",
+        )
+    )
+
+
 def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
     """As `_reads`; the writer also has what was not acknowledged delivered again when it starts."""
     return (*_reads(stream, consumer), f"{API}.CONSUMER.RESET.{stream}.{consumer}")
@@ -85,16 +114,15 @@ def _looks_up(*names: str) -> tuple[str, ...]:
     return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
 
 
-def _informs(*names: str) -> tuple[str, ...]:
-    """Read the state of streams."""
-    return tuple(f"{API}.STREAM.INFO.{name}" for name in names)
-
-
 def _keeps(bucket: str, key: str) -> tuple[str, ...]:
     """Read and write one key of a bucket."""
+    return (f"$KV.{bucket}.{key}", *_knows(bucket, key))
+
+
+def _knows(bucket: str, key: str) -> tuple[str, ...]:
+    """Read one key of a bucket."""
     stream = f"KV_{bucket}"
     return (
-        f"$KV.{bucket}.{key}",
         f"{API}.STREAM.INFO.{stream}",
         f"{API}.DIRECT.GET.{stream}.$KV.{bucket}.{key}",
         f"{API}.STREAM.MSG.GET.{stream}",
@@ -123,11 +151,13 @@ def _worker(service: str, edge: str) -> Rights:
     )
 
 
+OPERATOR: Final = Rights(EVERYTHING, EVERYTHING)
 _INGEST: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.INGEST),
         *_derives("ingest", "memories"),
         *_looks_up(EVENTS_STREAM),
+        *_knows(IMPORTS, SEAL_KEY),
     ),
     _asked("memories"),
     responds=True,
@@ -140,6 +170,7 @@ _EXTRACT: Final = Rights(
         *_looks_up(EVENTS_STREAM, PAIRS_STREAM, ANSWERS_STREAM),
         f"{ROOT}.answers.>",
         *_keeps(streams.LEDGER, streams.LEDGER_KEY),
+        *_knows(IMPORTS, SEAL_KEY),
     ),
     _asked("statements", "verdicts"),
     responds=True,
@@ -149,8 +180,8 @@ _CONSOLIDATION: Final = Rights(
         *_writer_reads(DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
         *_writer_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
         *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
-        *(f"{API}.CONSUMER.INFO.{DERIVED_STREAM}.{name}" for name in (streams.DOC2QUERY, streams.KG)),
-        *_informs(EVENTS_STREAM, DERIVED_STREAM, ACCESS_STREAM, PAIRS_STREAM),
+        *_walks(EVENTS_STREAM, DERIVED_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
+        *_knows(IMPORTS, SEAL_KEY),
         *_looks_up(EVENTS_STREAM),
         *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM)),
         *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, PAIRS_STREAM, streams.LEASE_STREAM)),
@@ -160,14 +191,9 @@ _CONSOLIDATION: Final = Rights(
         f"{ROOT}.pairs.>",
     )
 )
-_FORWARDER: Final = Rights(
-    (
-        f"{API}.CONSUMER.INFO.{ACCESS_STREAM}.{streams.CONSOLIDATION_ACCESS}",
-        subjects.access_subject("*"),
-    )
-)
+_FORWARDER: Final = Rights((subjects.access_subject("*"),))
 _SERVICES: Final = {
-    "operator": Rights(EVERYTHING, EVERYTHING),
+    "operator": OPERATOR,
     "ingest": _INGEST,
     "doc2query": _worker("doc2query", "expansions"),
     "kg": _worker("kg", "links"),
