@@ -159,7 +159,10 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     parity = made["parity"]
     assert parity["total"], parity
     assert {section["name"] for section in parity["sections"]} >= {"memories", "texts", "hidden", "vectors"}
-    assert all(section["compared"] >= 36 for section in parity["sections"])
+    compared = {section["name"]: section["compared"] for section in parity["sections"]}
+    # events that are on their way are left out
+    assert min(compared.values()) >= len(before) - parity["unfinished"], parity
+    assert parity["unfinished"] <= 8
     links = next(section for section in parity["sections"] if section["name"] == "links")
     first, second = links["note"].removeprefix("digest ").split(", then ")
     assert first == second
@@ -222,7 +225,7 @@ def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control of the comparison: a question less, and it refuses, lists the memory, and ends with 1."""
-    home, before = stack.home.root, current_number(stack.home.data)
+    home, before = stack.home.root, Manifest.read(_current(stack.home.root)).origin
     whole = Workers.messages
 
     def without_questions(self: Workers, logged: Any, earlier: Any) -> Any:
@@ -242,7 +245,7 @@ def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
     assert set(different) == {"questions"}
     assert different["questions"]["different"] == 1
     assert "release train" in _memories(home)[different["questions"]["examples"][0]["memory_id"]]["text"]
-    assert current_number(stack.home.data) == before
+    assert Manifest.read(_current(home)).origin == before
     # what was made with the change is not continued
     shutil.rmtree(stack.home.data / "rebuilding")
     assert run(home, "rebuild", "--check")[0] == 0

@@ -1,7 +1,7 @@
 """Where events come from: one after another, in the order of the log.
 
-HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log becomes one by the three
-members of `Source`, as the archive does; `Joined` reads it first, and the rest from the log.
+HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log, as an archive has,
+becomes one as `Recorded`; `Joined` reads it first, and the rest from the log.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from helix_shared.event_log.archive_files import CARD, read_card, verify
 from helix_shared.event_log.read import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from nats.aio.client import Client
 
-    from helix_shared.event_log.record import EventRecord
 
 EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
 
@@ -95,6 +94,42 @@ class LogSource:
         return found
 
 
+@dataclass(slots=True)
+class Recorded:
+    """Events that `read` gives in the order of the log, every time from the first one on."""
+
+    name: str
+    read: Callable[[], Iterator[SourceEvent]]
+    last: int | None = None
+    """The last sequence, of which nothing later is read; None: it is found by reading everything."""
+    _events: Iterator[SourceEvent] = field(default_factory=lambda: iter(()))
+    _next: SourceEvent | None = None
+    _from: int | None = None
+    """Above this sequence `_next` is the first event; None: nothing is read yet."""
+
+    async def end(self) -> int:
+        """The last sequence."""
+        if self.last is None:
+            self.last = await asyncio.to_thread(lambda: max((one.sequence for one in self.read()), default=0))
+        return self.last
+
+    async def after(self, sequence: int, *, until: int, most: int) -> Sequence[SourceEvent]:
+        """The next ones; a call with a sequence before the last one reads again from the first event."""
+        return await asyncio.to_thread(self._after, sequence, until, most)
+
+    def _after(self, sequence: int, until: int, most: int) -> Sequence[SourceEvent]:
+        if self._from is None or sequence < self._from:
+            self._events = self.read()
+            self._next = next(self._events, None)
+        found: list[SourceEvent] = []
+        while (one := self._next) is not None and one.sequence <= until and len(found) < most:
+            if one.sequence > sequence:
+                found.append(one)
+            self._next = next(self._events, None)
+        self._from = found[-1].sequence if found else sequence
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Joined:
     """`first` as far as it goes, then `rest`, whose sequences mean the same."""
@@ -121,51 +156,6 @@ class Joined:
         return await self.rest.after(max(sequence, first_end), until=until, most=most)
 
 
-@dataclass(slots=True)
-class ArchiveSource:
-    """The archive in `folder`, which was verified up to sequence `last`."""
-
-    folder: Path
-    last: int
-    _records: Iterator[EventRecord] = field(default_factory=lambda: iter(()))
-    _next: EventRecord | None = None
-    _reached: int | None = None
-    """Sequence up to which the present reading has come; None: it has not begun."""
-
-    @property
-    def name(self) -> str:
-        """The folder; it may grow."""
-        return f"archive {self.folder}"
-
-    async def end(self) -> int:
-        """The last sequence that was verified."""
-        return self.last
-
-    async def after(self, sequence: int, *, until: int, most: int) -> Sequence[EventRecord]:
-        """Read on; from the beginning if `sequence` is not where the last call ended.
-
-        Raises:
-            CorruptArtifactError: a segment is damaged.
-        """
-        return await asyncio.to_thread(self._after, sequence, min(until, self.last), most)
-
-    def _after(self, sequence: int, until: int, most: int) -> list[EventRecord]:
-        if self._reached is None or sequence < self._reached:
-            self._records = records_of(self.folder)
-            self._take()
-        while self._next is not None and self._next.sequence <= sequence:
-            self._take()
-        found: list[EventRecord] = []
-        while self._next is not None and self._next.sequence <= until and len(found) < most:
-            found.append(self._next)
-            self._take()
-        self._reached = found[-1].sequence if found else sequence
-        return found
-
-    def _take(self) -> None:
-        self._next = next(self._records, None)
-
-
 def from_archive(folder: Path, log: LogSource) -> Joined:
     """The archive in `folder` as far as it goes, then `log`; every checksum is compared first.
 
@@ -185,4 +175,5 @@ def from_archive(folder: Path, log: LogSource) -> Joined:
             f"{folder} is the archive of a log that was created at {created}, HELIX_EVENTS at {log.created}: "
             "its sequences mean other events"
         )
-    return Joined(ArchiveSource(folder, verify(folder).last_sequence), log)
+    end = verify(folder).last_sequence
+    return Joined(Recorded(f"archive {folder}", lambda: records_of(folder), end), log)

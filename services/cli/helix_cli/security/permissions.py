@@ -9,7 +9,7 @@ it on any subject that the consumer names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from helix_memory import subjects
@@ -46,7 +46,8 @@ class Rights:
 
 def rights_of_service(user: str) -> Rights:
     """Rights of a service or of the operator."""
-    return _SERVICES[user]
+    rights = _SERVICES[user]
+    return replace(rights, publish=(*rights.publish, *_watches())) if rights is not OPERATOR else rights
 
 
 def rights_of_tenant(tenant: str, roles: Sequence[str]) -> Rights:
@@ -77,6 +78,16 @@ def _reads(stream: str, consumer: str) -> tuple[str, ...]:
     )
 
 
+def _watches() -> tuple[str, ...]:
+    """Read the settings of every stream and consumer: each service compares them with those it wants."""
+    names = [*(str(one.name) for one in streams.wanted_streams()), streams.LEASE_STREAM]
+    consumers = [f"{one.stream}.{one.name}" for one in (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)]
+    return (
+        *(f"{API}.STREAM.INFO.{name}" for name in names),
+        *(f"{API}.CONSUMER.INFO.{name}" for name in consumers),
+    )
+
+
 def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
     """As `_reads`; the writer also has what was not acknowledged delivered again when it starts."""
     return (*_reads(stream, consumer), f"{API}.CONSUMER.RESET.{stream}.{consumer}")
@@ -85,27 +96,6 @@ def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
 def _looks_up(*names: str) -> tuple[str, ...]:
     """Read single messages of streams."""
     return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
-
-
-def _informs(*names: str) -> tuple[str, ...]:
-    """Read the state of streams."""
-    return tuple(f"{API}.STREAM.INFO.{name}" for name in names)
-
-
-def _watches() -> tuple[str, ...]:
-    """Compare the settings of all streams and consumers with what provisioning wants."""
-    names = (*(str(stream.name) for stream in streams.wanted_streams()), streams.LEASE_STREAM)
-    consumers = (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)
-    return (*_informs(*names), *(f"{API}.CONSUMER.INFO.{one.stream}.{one.name}" for one in consumers))
-
-
-def _knows_imports() -> tuple[str, ...]:
-    """Read the key that seals the times of imported events."""
-    return (
-        f"{API}.STREAM.INFO.KV_{IMPORTS}",
-        f"{API}.DIRECT.GET.KV_{IMPORTS}.$KV.{IMPORTS}.{SEAL_KEY}",
-        f"{API}.STREAM.MSG.GET.KV_{IMPORTS}",
-    )
 
 
 def _scans(*names: str) -> tuple[str, ...]:
@@ -121,9 +111,13 @@ def _erases(*names: str) -> tuple[str, ...]:
 
 def _keeps(bucket: str, key: str) -> tuple[str, ...]:
     """Read and write one key of a bucket."""
+    return (f"$KV.{bucket}.{key}", *_knows(bucket, key))
+
+
+def _knows(bucket: str, key: str) -> tuple[str, ...]:
+    """Read one key of a bucket."""
     stream = f"KV_{bucket}"
     return (
-        f"$KV.{bucket}.{key}",
         f"{API}.STREAM.INFO.{stream}",
         f"{API}.DIRECT.GET.{stream}.$KV.{bucket}.{key}",
         f"{API}.STREAM.MSG.GET.{stream}",
@@ -158,13 +152,14 @@ def _worker(service: str, edge: str) -> Rights:
     )
 
 
+OPERATOR: Final = Rights(EVERYTHING, EVERYTHING)
 _INGEST: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.INGEST),
         *_watches(),
-        *_knows_imports(),
         *_derives("ingest", "memories"),
         *_looks_up(EVENTS_STREAM),
+        *_knows(IMPORTS, SEAL_KEY),
     ),
     _asked("memories"),
     responds=True,
@@ -174,11 +169,11 @@ _EXTRACT: Final = Rights(
         *_reads(EVENTS_STREAM, streams.EXTRACT),
         *_reads(PAIRS_STREAM, streams.EXTRACT_PAIRS),
         *_watches(),
-        *_knows_imports(),
         *_derives("extract", "statements", "verdicts"),
         *_looks_up(EVENTS_STREAM, PAIRS_STREAM, ANSWERS_STREAM),
         f"{ROOT}.answers.>",
         *_keeps(streams.LEDGER, streams.LEDGER_KEY),
+        *_knows(IMPORTS, SEAL_KEY),
     ),
     _asked("statements", "verdicts"),
     responds=True,
@@ -189,7 +184,7 @@ _CONSOLIDATION: Final = Rights(
         *_writer_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
         *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
         *_watches(),
-        *_knows_imports(),
+        *_knows(IMPORTS, SEAL_KEY),
         *_looks_up(EVENTS_STREAM),
         *_erases(EVENTS_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
         *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM, DLQ_STREAM)),
@@ -208,7 +203,7 @@ _FORWARDER: Final = Rights(
     )
 )
 _SERVICES: Final = {
-    "operator": Rights(EVERYTHING, EVERYTHING),
+    "operator": OPERATOR,
     "ingest": _INGEST,
     "doc2query": _worker("doc2query", "expansions"),
     "kg": _worker("kg", "links"),
