@@ -17,6 +17,7 @@ from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest, raw_manifest
+from helix_shared.encoders.store import default_model
 from tests.integration.test_cli.running import run
 
 pytestmark = pytest.mark.integration
@@ -172,7 +173,7 @@ def letters(stack: Stack) -> list[int]:
 
 
 def test_every_command_of_an_operator_works_with_its_user(stack: Stack, tmp_path: Path) -> None:
-    """Erasures, dead letters, copies, a rebuild, the doctor: no service and no command is refused a request."""
+    """Erasures, dead letters, copies, a rebuild and the doctor: no request is refused."""
     with client(stack, token(stack, "--tenant", "acme"), user="ana") as program:
         with program.session("safe") as session:
             session.message("The safe opens with plughplover77.", speaker="Ana", wait=True)
@@ -204,7 +205,9 @@ def test_every_command_of_an_operator_works_with_its_user(stack: Stack, tmp_path
     assert violations(stack) == []
 
 
-def test_a_restored_home_is_secured_while_it_is_restored_and_rebuilt(stack: Stack, tmp_path: Path) -> None:
+def test_a_restored_home_is_secured_while_it_is_restored_and_rebuilt(
+    stack: Stack, models_dir: Path, tmp_path: Path
+) -> None:
     """The servers of both commands have the users of that home, whose secrets are not those of the source."""
     helix(stack, "backup", str(tmp_path / "backups"))
     home = tmp_path / "restored"
@@ -216,7 +219,9 @@ def test_a_restored_home_is_secured_while_it_is_restored_and_rebuilt(stack: Stac
     folder = folder_of(home / "data", number)
     assert raw_manifest(folder)["checksum"]
     assert "authorization" in (home / "data" / "nats" / "nats.conf").read_text()
-    (home / "models").symlink_to(stack.home.models)
+    built = default_model(models_dir)
+    (home / "models").mkdir(exist_ok=True)
+    (home / "models" / built.name).symlink_to(built)
     code, out, err = run(home, "rebuild", "--json", "--accept-differences")
     assert code == 0, out + err
     assert json.loads(out)["memories"] == Manifest.read(folder).counts.recallable
