@@ -200,8 +200,8 @@ def test_every_command_of_an_operator_works_with_its_user(stack: Stack, tmp_path
 
     helix(stack, "backup", str(tmp_path / "backups"))
     helix(stack, "rebuild", "--accept-differences")
-    found = json.loads(helix(stack, "doctor", "--json"))
-    assert not [one for one in found["findings"] if one["level"] == "problem"], found
+    # the writer takes the lease again
+    until(lambda: run(stack.home.root, "doctor")[0] == 0)
     assert violations(stack) == []
 
 
