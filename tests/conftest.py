@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from hypothesis import HealthCheck, settings
 from nats.aio.client import Client
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
@@ -22,6 +23,10 @@ from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
 from helix_shared.encoders.store import default_model
 from helix_shared.settings import helix_home
+
+# How fast examples are drawn tells how busy the machine is, not whether a property holds.
+settings.register_profile("helix", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("helix")
 
 
 @pytest.fixture(scope="session")

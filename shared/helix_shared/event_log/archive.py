@@ -102,30 +102,30 @@ class Archive:
             _write_segments(self._folder, self._sealed)
         self._open = self._open_segment()
 
-    def erase(self, sequences: Collection[int]) -> int:
-        """Replace these events by gaps that say so; returns how many there were.
+    def erase(self, sequences: Collection[int]) -> frozenset[int]:
+        """Replace these events by gaps that say so; returns which of them were there.
 
         The bytes of the old segments are removed. Afterwards no segment holds them.
         """
         wanted = frozenset(sequences)
         if any(sequence > (self._sealed[-1].last if self._sealed else 0) for sequence in wanted):
             self.seal()
-        erased = 0
+        erased: set[int] = set()
         replaced: list[Path] = []
         for place, segment in enumerate(self._sealed):
             if not any(segment.first <= sequence <= segment.last for sequence in wanted):
                 continue
-            without, count = self._without(segment, wanted)
-            if count:
+            without, found = self._without(segment, wanted)
+            if found:
                 replaced.append(self._folder / segment.file)
                 self._sealed[place] = without
-                erased += count
+                erased |= found
         if erased:
             _write_segments(self._folder, self._sealed)
             for path in replaced:
                 path.unlink()
             sync(self._folder)
-        return erased
+        return frozenset(erased)
 
     def close(self) -> None:
         """Close the open segment."""
@@ -137,11 +137,11 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _without(self, segment: Segment, wanted: frozenset[int]) -> tuple[Segment, int]:
+    def _without(self, segment: Segment, wanted: frozenset[int]) -> tuple[Segment, set[int]]:
         """A new file of a segment in which these events are gaps."""
         stem, _, number = segment.file.removesuffix(".log").partition(".")
         target = self._folder / f"{stem}.{int(number or 0) + 1}.log"
-        count = 0
+        found: set[int] = set()
         with target.open("wb") as file:
             file.write(MAGIC)
             for entry in entries_in(self._folder / segment.file):
@@ -149,15 +149,15 @@ class Archive:
                     file.write(encoded(entry))
                     continue
                 file.write(encoded(Gap(entry.sequence, entry.sequence, ERASED)))
-                count += 1
+                found.add(entry.sequence)
             file.flush()
             os.fsync(file.fileno())
-        if not count:
+        if not found:
             target.unlink()
-            return segment, 0
+            return segment, found
         sync(self._folder)
         digest = sha256_of(target)
-        return replace(segment, file=target.name, size=target.stat().st_size, sha256=digest), count
+        return replace(segment, file=target.name, size=target.stat().st_size, sha256=digest), found
 
     def _open_segment(self) -> IO[bytes]:
         """The open segment, whole to its last record."""

@@ -172,7 +172,8 @@ def test_a_redriven_event_of_an_erased_user_stays_erased(stack: Stack, fault: Pa
     assert run(home, "publish", *erase)[0] == 0
     fault.unlink()
     code, outcomes = redrive(home, "--all", "--yes")
-    assert (code, [one["state"] for one in outcomes]) == (0, ["processed"] * 2)
+    # her letter leaves the queue with the erasure, which may be done by now
+    assert (code, {one["state"] for one in outcomes}) == (0, {"processed"})
     until(lambda: memory_id("acme", "his", 0) in recalled(home, "mercury?", "--user", "ben"))
     assert memory_id("acme", "hers", 0) not in recalled(home, "mercury?", "--user", "ada")
     assert run(home, "memory", "show", memory_id("acme", "hers", 0), "--user", "ada")[0] != 0

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from helix_memory.events import MemoryEvent
+from helix_memory.events import EraseEvent, MemoryEvent
 from helix_memory.subjects import EVENTS_STREAM
 from helix_memory.transport.publisher import Publisher
 from helix_shared.event_log.archive import Archive
 from helix_shared.event_log.archive_files import CARD, entries_of, read_segments, verify
 from helix_shared.event_log.read import records_of
 from helix_shared.event_log.segment import Gap
+from helix_shared.identity import memory_id
 
 from .conftest import PATIENCE_SECONDS, Stack, row
 
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
+DYING = """
+import os, runpy, signal
+from helix_consolidation.archiving.event_archive import EventArchive
+
+async def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+EventArchive.erase = die
+runpy.run_module("helix_consolidation", run_name="__main__")
+"""
 SMALL = {"batch_messages": "5", "publish_interval_seconds": "0", "archive_segment_bytes": "4096"}
 
 
@@ -94,3 +105,30 @@ async def test_paused_writer_leaves_a_readable_archive(stack: Stack) -> None:
         await asyncio.sleep(0.05)
     await stack.until(lambda m: m.applied_sequence == 60)
     assert verify(archive_of(stack)).records == 60
+
+
+def bytes_of(archive: Path) -> bytes:
+    """Everything that the files of the archive hold."""
+    return b"".join(path.read_bytes() for path in archive.iterdir())
+
+
+@pytest.mark.parametrize("archive", ["true", "false"])
+async def test_erased_event_leaves_the_archive_after_a_kill(stack: Stack, archive: str) -> None:
+    """The log has lost it, the archive has not: the next writer finishes, also one that archives nothing."""
+    publisher = Publisher(stack.client.jetstream())
+    for number, text in enumerate(("kept", "zqarchived", "kept too")):
+        await publisher.publish_event(MemoryEvent(event_id=f"e{number}", tenant_id="acme", text=text))
+        await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
+    process = stack.start(code=DYING)
+    await stack.until(lambda m: m.applied_sequence == 3)
+    erased = EraseEvent(event_id="x", tenant_id="acme", memory_ids=[memory_id("acme", "e1", 0)])
+    await stack.publish_event(erased)
+    assert await asyncio.to_thread(process.wait, PATIENCE_SECONDS) == -signal.SIGKILL
+    log = await stack.client.jetstream().stream_info(EVENTS_STREAM)
+    assert log.state.num_deleted == 1
+    assert b"zqarchived" in bytes_of(archive_of(stack))
+    stack.start(archive=archive)
+    await stack.until(lambda _: b"zqarchived" not in bytes_of(archive_of(stack)))
+    await stack.stopped()
+    assert [one.sequence for one in records_of(archive_of(stack))] == [1, 3, 4]
+    assert verify(archive_of(stack)).erased == 1

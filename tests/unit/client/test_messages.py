@@ -1,6 +1,7 @@
 """What the client refuses before it sends anything, with the limits and messages of the services."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,3 +144,30 @@ def test_an_event_gets_the_fields_under_their_names() -> None:
     assert (first.session_id, first.user_id, first.project_id, first.tags) == ("s", "ana", "p", ["t"])
     assert first.event_id != second.event_id
     assert messages.event_of("memory", {**fields, "event_id": "mine"}).event_id == "mine"
+
+
+def test_credentials_are_files_of_the_caller_and_nats_is_trusted_by_the_same_ca() -> None:
+    """Without options there are none; a token is given once, and an unknown option is named."""
+    calls, nats = messages.credentials_of({})
+    assert (calls.is_tls, calls.metadata(), nats.options()) == (False, (), {})
+    calls, nats = messages.credentials_of({"token": "t", "ca_file": "/ca.pem", "nats_credentials": "/user"})
+    assert (calls.is_tls, calls.metadata()) == (True, (("authorization", "Bearer t"),))
+    assert (nats.credentials_file, nats.ca_file) == (Path("/user"), Path("/ca.pem"))
+    with pytest.raises(InvalidInputError, match="excludes token_file"):
+        messages.credentials_of({"token": "t", "token_file": "/t"})
+    with pytest.raises(InvalidInputError, match=r"^tokn: is unknown"):
+        Helix(tokn="t")  # type: ignore[call-arg]  # what the check is for
+
+
+def test_a_secret_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    """The file is read when it is used, so a new secret counts at once."""
+    path = tmp_path / "token"
+    path.write_text("one\n")
+    path.chmod(0o600)
+    calls, _ = messages.credentials_of({"token_file": path})
+    assert calls.metadata() == (("authorization", "Bearer one"),)
+    path.write_text("two\n")
+    assert calls.metadata() == (("authorization", "Bearer two"),)
+    path.chmod(0o644)
+    with pytest.raises(InvalidInputError, match="others may read"):
+        calls.metadata()

@@ -2,8 +2,8 @@
 
 The form is the one of common retrieval benchmarks, with tenant, session, speaker and time where
 known; users' own data in the same form works as well. `stale.tsv` names superseded documents,
-`qrels_session.tsv` judges sessions. A broken file is refused with its name and line. The set
-`months` is built in.
+`qrels_session.tsv` judges sessions. A broken file is refused with its name and line. The sets
+`months` and `months_unseen` are built in.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from helix_lab.sets import months
+from helix_lab.sets.months import unseen
 from helix_lab.sets.months.timeline import Timeline, timelines_in
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 CORPUS: Final = "corpus.jsonl.gz"
 MONTHS: Final = "months"
-"""Our own set; a folder of this name among the user's sets replaces it."""
+MONTHS_UNSEEN: Final = "months_unseen"
+BUILT_IN: Final = {MONTHS: months, MONTHS_UNSEEN: unseen}
+"""Our own sets, and the packages of their tenants; a folder of the name among the user's replaces one."""
 BORROWED: Final = {"code_exact": "code_change"}
 """Sets whose questions are about the corpus of another one."""
 
@@ -108,28 +111,33 @@ def load_sets(
 ) -> list[EvaluationSet]:
     """The sets of a comma-separated list, each of at most `limit` questions.
 
-    An empty list means all of the folder, and `months`. All are read before anything is run: a broken file
-    must not show after an hour.
+    An empty list means all of the folder, and `months`; `months_unseen` has to be named. All are read before
+    anything is run: a broken file must not show after an hour.
 
     Raises: as `set_names` and `load_set`.
     """
     chosen = [name.strip() for name in names.split(",") if name.strip()] or [*set_names(folder), MONTHS]
     loaded = [
-        months_set()
-        if name == MONTHS and not (folder / name).is_dir()
+        built_in(name)
+        if name in BUILT_IN and not (folder / name).is_dir()
         else load_set(folder / name, corpus_from=corpus_from)
         for name in dict.fromkeys(chosen)
     ]
     return [data.sample(limit) for data in loaded]
 
 
+def built_in(name: str) -> EvaluationSet:
+    """One of `BUILT_IN`: tenants with months of events each."""
+    return of_timelines(name, timelines_in(files(BUILT_IN[name])))
+
+
 def months_set() -> EvaluationSet:
-    """The set that is built in: tenants with months of events each."""
-    return of_timelines(MONTHS, months_timelines())
+    """The set that is fitted to."""
+    return built_in(MONTHS)
 
 
 def months_timelines() -> list[Timeline]:
-    """Its tenants, with the values that events state."""
+    """The tenants of `months`, with the values that events state."""
     return timelines_in(files(months))
 
 

@@ -51,8 +51,16 @@ generation from which it holds nothing of it. With --verify, every file of
 this home and every stream is searched for the texts and vectors that were
 erased; it needs the files, so it runs where Helix runs.
 
+Backups and exports made before still hold it, and are not searched: a
+restore of one brings it back. Remove them (`helix backup DIR --keep 1`
+after a new backup), or erase again after a restore.
+
 {EXIT_CODES}
 """
+COPIES: Final = (
+    "backups and exports made before this erasure still hold it: `helix restore` or `helix import` of one "
+    "brings it back; remove them (`helix backup DIR --keep 1`), or erase again after it"
+)
 VERIFIED_SECONDS: Final = 30.0
 """How long a search is repeated: a server rewrites files, and readers let old generations go."""
 Option = typer.Option
@@ -109,6 +117,7 @@ def erase_command(
     receipt = _receipt(service, scope, event.event.event_id, wait_seconds)
     report: dict[str, Any] = {"event_id": event.event.event_id, "complete": receipt.complete}
     report["places"] = {p.name: {"count": p.count, "generation": p.generation} for p in receipt.places}
+    report["not_covered"] = COPIES
     if verify:
         report |= _verified(before, home.expanduser(), tenant, broker)
     _show(report, as_json=as_json)
@@ -179,6 +188,7 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
     for name, place in report["places"].items():
         table.add_row(name, str(place["count"]), str(place["generation"] or "pending"))
     stdout().print(table)
+    note(report["not_covered"])
     if "residue" in report:
         found = sum(report["residue"].values())
         typer.echo(f"searched for {report['searched']} erased texts: residue {found}")

@@ -24,7 +24,7 @@ SHOWN: Final = 20
 
 async def broker_checks(server: Server) -> AsyncIterator[Finding]:
     """Streams, consumers, the writer's lease and dead letters."""
-    status = await broker_status(server.address, server.instance)
+    status = await broker_status(server.address, server.instance, server.nats)
     if status.problem and not status.streams:
         yield Finding(
             "nats",

@@ -19,7 +19,7 @@ from helix_cli.rebuilding.progress import Progress, Say
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.replay import Replay
 from helix_cli.rebuilding.served import Served
-from helix_cli.rebuilding.source import LogSource
+from helix_cli.rebuilding.source import LogSource, from_archive
 from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
 from helix_consolidation.delivery.abandoned import clear_workspace
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_cli.rebuilding.parity.result import Parity
+    from helix_cli.rebuilding.source import Source
     from helix_cli.stack.addresses import Server
     from helix_cli.stack.home import HomeFolder
     from helix_consolidation.stores.shard import Shard
@@ -66,6 +67,8 @@ class Task:
     accepts_differences: bool = False
     is_alone: bool = False
     """No worker of the home runs."""
+    archive: Path | None = None
+    """Where events are read, as far as it goes; None: in the log alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,9 @@ async def rebuild(task: Task) -> Made:
 
     Raises:
         TemporaryError: NATS does not answer, or no `helix up` runs on the home.
-        PermanentError: another process does the same, or a message cannot be applied.
+        PermanentError: another process does the same, a message cannot be applied, or the archive is of
+            another log.
+        CorruptArtifactError: the archive is damaged.
     """
     settings, workspace = ConsolidationSettings.load(), workspace_of(task.home.data)
     lanes = IngestSettings.load().lanes_of(len(os.sched_getaffinity(0)))
@@ -101,7 +106,7 @@ async def rebuild(task: Task) -> Made:
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
         ) as client:
-            source = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+            source = await _source(task, client)
             key = {
                 "model": encoder.card.id,
                 "rules": workers.version,
@@ -126,6 +131,13 @@ async def rebuild(task: Task) -> Made:
     return made
 
 
+async def _source(task: Task, client: Client) -> Source:
+    log = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+    if task.archive is None:
+        return log
+    return await asyncio.to_thread(from_archive, task.archive, log)
+
+
 @dataclass(slots=True)
 class _Run:
     """One rebuild between the opening and the closing of its stores."""
@@ -134,7 +146,7 @@ class _Run:
     client: Client
     shard: Shard
     replay: Replay
-    source: LogSource
+    source: Source
     check: Check | None
 
     async def to_the_end(self) -> Made:

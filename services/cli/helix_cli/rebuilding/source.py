@@ -1,23 +1,29 @@
 """Where events come from: one after another, in the order of the log.
 
 HELIX_EVENTS is such a source. Whatever else has events with the sequences of the log, as an archive has,
-becomes one by the three members of `Source`; `Joined` reads it first, and the rest from the log.
+becomes one as `Recorded`; `Joined` reads it first, and the rest from the log.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from helix_cli.clients.broker import last_event_sequence
 from helix_memory import subjects
-from helix_shared.broker import log
+from helix_shared.broker import log as log_reading
+from helix_shared.errors import NotFoundError, PermanentError
+from helix_shared.event_log.archive_files import CARD, read_card, verify
+from helix_shared.event_log.read import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from nats.aio.client import Client
+
 
 EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
 
@@ -80,11 +86,47 @@ class LogSource:
         """
         found: list[SourceEvent] = []
         while len(found) < most:
-            logged = await log.first_after(self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
+            logged = await log_reading.first_after(self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
             if logged is None or logged.sequence > until:
                 break
             found.append(logged)
             sequence = logged.sequence
+        return found
+
+
+@dataclass(slots=True)
+class Recorded:
+    """Events that `read` gives in the order of the log, every time from the first one on."""
+
+    name: str
+    read: Callable[[], Iterator[SourceEvent]]
+    last: int | None = None
+    """The last sequence, of which nothing later is read; None: it is found by reading everything."""
+    _events: Iterator[SourceEvent] = field(default_factory=lambda: iter(()))
+    _next: SourceEvent | None = None
+    _from: int | None = None
+    """Above this sequence `_next` is the first event; None: nothing is read yet."""
+
+    async def end(self) -> int:
+        """The last sequence."""
+        if self.last is None:
+            self.last = await asyncio.to_thread(lambda: max((one.sequence for one in self.read()), default=0))
+        return self.last
+
+    async def after(self, sequence: int, *, until: int, most: int) -> Sequence[SourceEvent]:
+        """The next ones; a call with a sequence before the last one reads again from the first event."""
+        return await asyncio.to_thread(self._after, sequence, until, most)
+
+    def _after(self, sequence: int, until: int, most: int) -> Sequence[SourceEvent]:
+        if self._from is None or sequence < self._from:
+            self._events = self.read()
+            self._next = next(self._events, None)
+        found: list[SourceEvent] = []
+        while (one := self._next) is not None and one.sequence <= until and len(found) < most:
+            if one.sequence > sequence:
+                found.append(one)
+            self._next = next(self._events, None)
+        self._from = found[-1].sequence if found else sequence
         return found
 
 
@@ -112,3 +154,26 @@ class Joined:
         ):
             return found
         return await self.rest.after(max(sequence, first_end), until=until, most=most)
+
+
+def from_archive(folder: Path, log: LogSource) -> Joined:
+    """The archive in `folder` as far as it goes, then `log`; every checksum is compared first.
+
+    Raises:
+        NotFoundError: the folder is no archive.
+        CorruptArtifactError: it is damaged.
+        PermanentError: it is the archive of another log, whose sequences mean other events.
+    """
+    if not (folder / CARD).is_file():
+        raise NotFoundError(
+            f"{folder} is no archive: it has no {CARD}; `helix import` takes an export, `helix restore` "
+            "a backup"
+        )
+    created = read_card(folder).get("log")
+    if created != log.created:
+        raise PermanentError(
+            f"{folder} is the archive of a log that was created at {created}, HELIX_EVENTS at {log.created}: "
+            "its sequences mean other events"
+        )
+    end = verify(folder).last_sequence
+    return Joined(Recorded(f"archive {folder}", lambda: records_of(folder), end), log)

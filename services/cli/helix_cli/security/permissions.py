@@ -1,14 +1,15 @@
 """The subjects that every user of NATS may publish and subscribe: what its service uses, and nothing else.
 
-Nobody but the operator may create, change or restore streams and consumers. A user reads replies only from
-inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for it on any
-subject that the consumer names.
+Nobody but the operator may create, change or restore streams and durable consumers. The writer alone may
+create consumers that the server names, to read streams for erasures and the archive. A user reads replies
+only from inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for
+it on any subject that the consumer names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from helix_memory import subjects
@@ -25,6 +26,7 @@ from helix_memory.subjects import (
 from helix_memory.transport.credentials import inbox_of
 from helix_memory.transport.dead_letters import REFUSING
 from helix_shared.broker import streams
+from helix_shared.broker.stored_at import IMPORTS, SEAL_KEY
 from helix_shared.rpc.access.credential import ERASE, WRITE
 
 API: Final = "$JS.API"
@@ -44,7 +46,8 @@ class Rights:
 
 def rights_of_service(user: str) -> Rights:
     """Rights of a service or of the operator."""
-    return _SERVICES[user]
+    rights = _SERVICES[user]
+    return replace(rights, publish=(*rights.publish, *_watches())) if rights is not OPERATOR else rights
 
 
 def rights_of_tenant(tenant: str, roles: Sequence[str]) -> Rights:
@@ -75,6 +78,16 @@ def _reads(stream: str, consumer: str) -> tuple[str, ...]:
     )
 
 
+def _watches() -> tuple[str, ...]:
+    """Read the settings of every stream and consumer: each service compares them with those it wants."""
+    names = [*(str(one.name) for one in streams.wanted_streams()), streams.LEASE_STREAM]
+    consumers = [f"{one.stream}.{one.name}" for one in (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)]
+    return (
+        *(f"{API}.STREAM.INFO.{name}" for name in names),
+        *(f"{API}.CONSUMER.INFO.{name}" for name in consumers),
+    )
+
+
 def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
     """As `_reads`; the writer also has what was not acknowledged delivered again when it starts."""
     return (*_reads(stream, consumer), f"{API}.CONSUMER.RESET.{stream}.{consumer}")
@@ -85,16 +98,26 @@ def _looks_up(*names: str) -> tuple[str, ...]:
     return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
 
 
-def _informs(*names: str) -> tuple[str, ...]:
-    """Read the state of streams."""
-    return tuple(f"{API}.STREAM.INFO.{name}" for name in names)
+def _scans(*names: str) -> tuple[str, ...]:
+    """Read streams by consumers that the server names; those with a name of their own cannot be made so."""
+    kinds = ("CREATE.{}", "MSG.NEXT.{}.*", "DELETE.{}.*")
+    return tuple(f"{API}.CONSUMER.{kind.format(name)}" for name in names for kind in kinds)
+
+
+def _erases(*names: str) -> tuple[str, ...]:
+    """Find messages of streams, and remove them one by one with their bytes."""
+    return (*_scans(*names), *(f"{API}.STREAM.MSG.DELETE.{name}" for name in names))
 
 
 def _keeps(bucket: str, key: str) -> tuple[str, ...]:
     """Read and write one key of a bucket."""
+    return (f"$KV.{bucket}.{key}", *_knows(bucket, key))
+
+
+def _knows(bucket: str, key: str) -> tuple[str, ...]:
+    """Read one key of a bucket."""
     stream = f"KV_{bucket}"
     return (
-        f"$KV.{bucket}.{key}",
         f"{API}.STREAM.INFO.{stream}",
         f"{API}.DIRECT.GET.{stream}.$KV.{bucket}.{key}",
         f"{API}.STREAM.MSG.GET.{stream}",
@@ -103,6 +126,12 @@ def _keeps(bucket: str, key: str) -> tuple[str, ...]:
 
 def _derives(service: str, *edges: str) -> tuple[str, ...]:
     return (*(subjects.derived_edge(edge) for edge in edges), _refuses(service))
+
+
+def _derives_again() -> tuple[str, ...]:
+    """Write what was derived again because of an erasure, and the message that ends a file of the stream."""
+    again = map(subjects.derived_edge, ("memories", "expansions", "links"))
+    return (*again, subjects.derived_subject("filler", subjects.UNKNOWN_TENANT))
 
 
 def _refuses(service: str) -> str:
@@ -117,17 +146,20 @@ def _asked(*edges: str) -> tuple[str, ...]:
 def _worker(service: str, edge: str) -> Rights:
     """A worker that reads memories messages and adds to them."""
     return Rights(
-        (*_reads(DERIVED_STREAM, service), *_derives(service, edge), *_asked("memories")),
+        (*_reads(DERIVED_STREAM, service), *_watches(), *_derives(service, edge), *_asked("memories")),
         _asked(edge),
         responds=True,
     )
 
 
+OPERATOR: Final = Rights(EVERYTHING, EVERYTHING)
 _INGEST: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.INGEST),
+        *_watches(),
         *_derives("ingest", "memories"),
         *_looks_up(EVENTS_STREAM),
+        *_knows(IMPORTS, SEAL_KEY),
     ),
     _asked("memories"),
     responds=True,
@@ -136,10 +168,12 @@ _EXTRACT: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.EXTRACT),
         *_reads(PAIRS_STREAM, streams.EXTRACT_PAIRS),
+        *_watches(),
         *_derives("extract", "statements", "verdicts"),
         *_looks_up(EVENTS_STREAM, PAIRS_STREAM, ANSWERS_STREAM),
         f"{ROOT}.answers.>",
         *_keeps(streams.LEDGER, streams.LEDGER_KEY),
+        *_knows(IMPORTS, SEAL_KEY),
     ),
     _asked("statements", "verdicts"),
     responds=True,
@@ -149,25 +183,27 @@ _CONSOLIDATION: Final = Rights(
         *_writer_reads(DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
         *_writer_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
         *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
-        *(f"{API}.CONSUMER.INFO.{DERIVED_STREAM}.{name}" for name in (streams.DOC2QUERY, streams.KG)),
-        *_informs(EVENTS_STREAM, DERIVED_STREAM, ACCESS_STREAM, PAIRS_STREAM),
+        *_watches(),
+        *_knows(IMPORTS, SEAL_KEY),
         *_looks_up(EVENTS_STREAM),
-        *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM)),
-        *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, PAIRS_STREAM, streams.LEASE_STREAM)),
+        *_erases(EVENTS_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
+        *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM, DLQ_STREAM)),
+        *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, streams.LEASE_STREAM)),
         *_keeps(streams.LEASES, streams.WRITER_KEY),
         *_asked(*subjects.EDGES),
+        *_derives_again(),
         _refuses("consolidation"),
         f"{ROOT}.pairs.>",
     )
 )
 _FORWARDER: Final = Rights(
     (
-        f"{API}.CONSUMER.INFO.{ACCESS_STREAM}.{streams.CONSOLIDATION_ACCESS}",
+        *_watches(),
         subjects.access_subject("*"),
     )
 )
 _SERVICES: Final = {
-    "operator": Rights(EVERYTHING, EVERYTHING),
+    "operator": OPERATOR,
     "ingest": _INGEST,
     "doc2query": _worker("doc2query", "expansions"),
     "kg": _worker("kg", "links"),

@@ -1,7 +1,7 @@
 """The settings with which a running `helix up` makes memories, so that a command makes the same.
 
-`helix models use` runs the rules of ingest, doc2query and consolidation in its own process, which may have
-been started from another shell.
+`helix rebuild` and `helix models use` run the rules of ingest, doc2query and consolidation in a process of
+their own, which may have been started from another shell.
 """
 
 from __future__ import annotations

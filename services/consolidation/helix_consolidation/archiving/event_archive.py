@@ -1,23 +1,30 @@
-"""Copies the log into the archive. `Writer` waits for it before it applies what comes from an event."""
+"""Copies the log into the archive, and removes what was erased from it.
+
+`Writer` waits for the copy before it applies what comes from an event. `Eraser` works beside it: only one of
+them changes the files at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Final, Self
 
 from helix_memory.subjects import EVENTS_STREAM, ROOT
 from helix_shared.broker.log_reader import read_range
-from helix_shared.errors import PermanentError
+from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.event_log.archive import Archive
+from helix_shared.event_log.archive_files import CARD
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from nats.aio.client import Client
 
     from helix_shared.artifacts.generation.manifest import StreamState
+    from helix_shared.event_log.record import EventRecord
 
 ARCHIVE: Final = "archive"
 """Folder below the data folder."""
@@ -35,9 +42,10 @@ class EventArchive:
             CorruptArtifactError: it is damaged.
             PermanentError: it is of another log, or holds more than `log`, which was truncated.
         """
-        created = "" if log.created_at is None else log.created_at.isoformat()
         self._client = client
-        self._archive = Archive(data / ARCHIVE, log=created, segment_bytes=segment_bytes)
+        self._busy = threading.Lock()
+        self._is_closed = False
+        self._archive = Archive(data / ARCHIVE, log=_created(log), segment_bytes=segment_bytes)
         if self._archive.last_sequence > log.last_sequence:
             last = self._archive.last_sequence
             self._archive.close()
@@ -62,21 +70,66 @@ class EventArchive:
             return
         first, every = self.last_sequence, [f"{ROOT}.events.>"]
         async for batch in read_range(self._client, EVENTS_STREAM, every, after=first, until=until):
-            await asyncio.to_thread(self._archive.append, batch)
+            await asyncio.to_thread(self._append, batch)
         if until > self.last_sequence:
-            await asyncio.to_thread(self._archive.append, (), until=until)
+            await asyncio.to_thread(self._append, (), until)
         _log.debug("archived", first=first + 1, last=until)
 
-    async def erase(self, sequences: Collection[int]) -> int:
-        """Remove events from every segment; returns how many there were."""
-        return await asyncio.to_thread(self._archive.erase, sequences)
+    async def erase(self, sequences: Collection[int]) -> frozenset[int]:
+        """Remove events from every segment; returns which of them were there.
+
+        Raises:
+            CorruptArtifactError: a segment is damaged.
+            TemporaryError: the archive was closed before.
+        """
+        return await asyncio.to_thread(self._erase, sequences)
 
     def close(self) -> None:
-        """Close the open segment."""
-        self._archive.close()
+        """Close the open segment; waits for a thread that works on it."""
+        with self._busy:
+            self._is_closed = True
+            self._archive.close()
+
+    def _append(self, records: Sequence[EventRecord], until: int = 0) -> None:
+        with self._busy:
+            self._ensure_open()
+            self._archive.append(records, until=until)
+
+    def _erase(self, sequences: Collection[int]) -> frozenset[int]:
+        with self._busy:
+            self._ensure_open()
+            return self._archive.erase(sequences)
+
+    def _ensure_open(self) -> None:
+        """A thread outlives its caller that was cancelled; another process may have the folder by then."""
+        if self._is_closed:
+            raise TemporaryError("the archive is closed")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+async def erase_where_none_is_written(
+    data: Path, log: StreamState, sequences: Collection[int]
+) -> frozenset[int]:
+    """Remove events from the archive of a writer that had it switched on; none where there is no archive.
+
+    Raises:
+        CorruptArtifactError: it is damaged.
+        PermanentError: it is of another log: nobody knows what of it was erased.
+    """
+
+    def erase() -> frozenset[int]:
+        with Archive(data / ARCHIVE, log=_created(log)) as archive:
+            return archive.erase(sequences)
+
+    if not (data / ARCHIVE / CARD).exists():
+        return frozenset()
+    return await asyncio.to_thread(erase)
+
+
+def _created(log: StreamState) -> str:
+    return "" if log.created_at is None else log.created_at.isoformat()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
-from helix_consolidation.archiving.event_archive import EventArchive
+from helix_consolidation.archiving.event_archive import EventArchive, erase_where_none_is_written
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.lease import LostLeaseError
 from helix_consolidation.delivery.standby import POLL_SECONDS, stand_by
@@ -164,7 +164,7 @@ async def _write_with(
         )
         for stream, durable in DURABLES
     ]
-    archive = None
+    archive, erase_archived = None, partial(erase_where_none_is_written, settings.data_dir, log)
     if settings.archive:
         archive = EventArchive(client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes)
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
@@ -178,6 +178,7 @@ async def _write_with(
         arrived=arrived,
         health=health,
         archive=archive,
+        erase_archived=erase_archived if archive is None else archive.erase,
     )
     try:
         if archive is not None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from helix_consolidation.archiving.event_archive import EventArchive
+    from helix_consolidation.delivery.erasing.eraser import EraseArchived
     from helix_consolidation.delivery.inbox import Inbox
     from helix_consolidation.delivery.lease import Lease
     from helix_consolidation.delivery.store_thread import StoreThread
@@ -76,6 +77,7 @@ class Writer:
         arrived: asyncio.Event,
         health: Health,
         archive: EventArchive | None,
+        erase_archived: EraseArchived,
     ) -> None:
         now = time.monotonic()
         self._health = health
@@ -99,7 +101,7 @@ class Writer:
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
         self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
-        self._eraser = Eraser(client, self._publisher, thread, shard)
+        self._eraser = Eraser(client, self._publisher, thread, shard, erase_archived)
         self._blocked = BlockedMessages(client, service=SERVICE)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)

@@ -12,40 +12,33 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
-from helix_consolidation.folding.fold import finish, fold, sweep
-from helix_consolidation.folding.incoming.decode import Derived, decode, header_order, settled_event
+from helix_consolidation.folding.fold import sweep
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
+from helix_consolidation.stores.batch import fold_batch
 from helix_consolidation.stores.load import LIVE, load
-from helix_consolidation.stores.made_with import own_versions, stated_version
-from helix_consolidation.stores.outcome import Outcome
+from helix_consolidation.stores.made_with import own_versions
 from helix_consolidation.stores.publish import publish_generation
-from helix_consolidation.usage.accesses import fold_accesses
+from helix_consolidation.usage.accesses import fold_access_messages
 from helix_consolidation.usage.decay import NO_DECAY, DecayRule, sweep_decay
 from helix_memory.subjects import DERIVED_STREAM
-from helix_shared.accesses import decode_accesses
 from helix_shared.artifacts.generation.folders import published_numbers
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
-from helix_shared.broker.settlement import ATTEMPTS
-from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
-from helix_shared.identity import memory_id
-from helix_shared.moments import microseconds
+from helix_shared.errors import PermanentError
 from helix_shared.telemetry import logger
-from helix_shared.value_codes import value_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from nats.aio.msg import Msg
 
     from helix_consolidation.folding.context import Decide
-    from helix_consolidation.folding.incoming.decode import Item
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
-    from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
+    from helix_consolidation.stores.outcome import Outcome
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.pairs.messages import UnsurePairs
@@ -137,23 +130,6 @@ class Shard:
         """Purge with the next generation: vectors that quoted something erased were replaced."""
         self._erased = True
 
-    def unheld(self, candidates: Iterable[LoggedCandidate]) -> set[int]:
-        """Sequences of the logged events of which no memory is left."""
-        return {one.sequence for one in candidates if not self._is_held(one)}
-
-    def _is_held(self, candidate: LoggedCandidate) -> bool:
-        ledger, name = self.state.ledger, candidate.event_id
-        first = ledger.find(memory_id(candidate.tenant_id, name, 0)) if name else None
-        return first is not None and ledger.sequences(first)[0] == candidate.sequence
-
-    def is_any_erased(self, tenant_id: str, events: Iterable[str], memories: Iterable[str]) -> bool:
-        """Whether one of these events or memories of a tenant is erased."""
-        tombstones = self.state.tombstones
-        codes = (value_code(tenant_id, "memory", name) for name in memories)
-        return any(tombstones.is_event_erased(tenant_id, name) for name in events) or any(
-            code in tombstones.erased_memories for code in codes
-        )
-
     @property
     def can_publish(self) -> bool:
         """Whether there are stores; the first memories message, which names the model, creates them."""
@@ -165,23 +141,8 @@ class Shard:
         `now` is in microseconds; `log_end` is the last sequence of HELIX_EVENTS: a message that claims a
         later event is refused.
         """
-        outcome = Outcome()
         context = self._context(now)
-        decoded: list[tuple[Item, Msg]] = []
-        for message in messages:
-            try:
-                decoded.append((decode(message, log_end=log_end), message))
-            except IncompatibleError as error:
-                self._block(message, error, outcome)
-            except PermanentError as error:
-                self._refuse(message, error, outcome, log_end)
-        for item, message in sorted(decoded, key=lambda pair: pair[0].order):
-            self._fold_one(context, item, message, outcome, log_end)
-        incompatible, outcome.incompatible = outcome.incompatible, []
-        for message, reason in incompatible:
-            # another message of this batch may have completed its event
-            self._block(message, reason, outcome)
-        finish(context)
+        outcome = fold_batch(context, messages, log_end=log_end)
         self._write(context.changes)
         self.state.prune()
         return outcome
@@ -203,20 +164,7 @@ class Shard:
     def apply_accesses(self, messages: Sequence[Msg], *, now: int) -> bool:
         """Count messages of HELIX_ACCESS; return whether anything changed. A malformed one counts nothing."""
         context = self._context(now)
-        for message in messages:
-            position = message.metadata
-            try:
-                memories = decode_accesses(message.data)
-            except PermanentError as error:
-                _log.warning("accesses skipped", sequence=position.sequence.stream, reason=str(error))
-                continue
-            fold_accesses(
-                context,
-                message.subject.rpartition(".")[2],
-                memories,
-                sequence=position.sequence.stream,
-                stored_at=microseconds(position.timestamp),
-            )
+        fold_access_messages(context, messages)
         self._write(context.changes)
         return not context.changes.is_empty
 
@@ -304,62 +252,6 @@ class Shard:
             return {}
         rows = self._live.vectors.take(ordinals, ["ordinal", *columns]).to_pylist()
         return {row["ordinal"]: row for row in rows}
-
-    def _fold_one(
-        self, context: FoldContext, item: Item, message: Msg, outcome: Outcome, log_end: int
-    ) -> None:
-        if isinstance(item, Derived) and any(
-            item.order[:2] > header_order(earlier) for earlier, _ in outcome.incompatible
-        ):
-            outcome.blocked.append(message)
-            return
-        try:
-            fold(context, item)
-            if isinstance(item, Derived):
-                edge, version = stated_version(message)
-                self.state.made_with.setdefault(edge, set()).add(version)
-            outcome.done.append(message)
-        except IncompatibleError as error:
-            self._block(message, error, outcome)
-        except TemporaryError as error:
-            if self._is_out_of_order(item) or message.metadata.num_delivered < ATTEMPTS:
-                outcome.postponed.append((message, error))
-                if isinstance(item, Derived):
-                    self.state.postponed[item.sequence] = item.origin.event_sequence
-            else:
-                self._refuse(message, PermanentError(str(error)), outcome, log_end)
-        except PermanentError as error:
-            self._refuse(message, error, outcome, log_end)
-
-    def _refuse(self, message: Msg, error: PermanentError, outcome: Outcome, log_end: int) -> None:
-        """Dead-letter a message; its event counts as processed, because it will change nothing later."""
-        sequence = settled_event(message)
-        if sequence is not None and sequence <= log_end:
-            self.state.applied.mark(sequence)
-        self._mark_derived(message)
-        if message.metadata.stream == DERIVED_STREAM:
-            self.state.unstored_dead_letters.add(message.metadata.sequence.stream)
-        outcome.dead.append((message, error))
-
-    def _is_out_of_order(self, item: Item) -> bool:
-        """Whether something before it is not processed: then it waits without a limit of attempts."""
-        derived = item.sequence if isinstance(item, Derived) else 0
-        return self.state.is_out_of_order(event=item.order[0], derived=derived)
-
-    def _block(self, message: Msg, error: IncompatibleError, outcome: Outcome) -> None:
-        """Apply nothing that comes after this message, unless its event is processed already."""
-        sequence = settled_event(message)
-        if sequence is not None and sequence in self.state.applied:
-            self._mark_derived(message)
-            outcome.done.append(message)
-        else:
-            outcome.incompatible.append((message, error))
-
-    def _mark_derived(self, message: Msg) -> None:
-        position = message.metadata
-        if position.stream == DERIVED_STREAM:
-            self.state.derived.mark(position.sequence.stream)
-            self.state.unstored_dead_letters.discard(position.sequence.stream)
 
     def _write(self, changes: Changes) -> None:
         if self._live is None and self.state.model is not None:

@@ -10,12 +10,38 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.lifecycle import show_decayed
 from helix_consolidation.ledger.lifecycle.tombstones import Usage
+from helix_shared.accesses import decode_accesses
+from helix_shared.errors import PermanentError
+from helix_shared.moments import microseconds
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nats.aio.msg import Msg
+
     from helix_consolidation.folding.context import FoldContext
     from helix_shared.accesses import AccessedMemory
+
+_log = logger(__name__)
+
+
+def fold_access_messages(context: FoldContext, messages: Sequence[Msg]) -> None:
+    """Count messages of HELIX_ACCESS; a malformed one counts nothing."""
+    for message in messages:
+        position = message.metadata
+        try:
+            memories = decode_accesses(message.data)
+        except PermanentError as error:
+            _log.warning("accesses skipped", sequence=position.sequence.stream, reason=str(error))
+            continue
+        fold_accesses(
+            context,
+            message.subject.rpartition(".")[2],
+            memories,
+            sequence=position.sequence.stream,
+            stored_at=microseconds(position.timestamp),
+        )
 
 
 def fold_accesses(

@@ -35,6 +35,7 @@ PLACES: Final = (
     "context_vectors",
     "generations",
     "events",
+    "archive",
     "dead_letters",
     "answers",
     "pairs",

@@ -113,6 +113,16 @@ def test_an_oversized_message_is_refused(answering: Any) -> None:
     assert code_of(raw_call, service, "Recall", body) == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+def test_oversized_metadata_is_refused(answering: Any) -> None:
+    """Metadata above 8 KiB does not reach a handler; below, it is no reason to refuse."""
+    service, _ = answering
+    request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="garden")
+    large, small = ((("x-note", "x" * size),) for size in (16_000, 4_000))
+    code = code_of(service.stub().Recall, request, timeout=10, metadata=large)
+    assert code in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE)
+    assert service.stub().Recall(request, timeout=10, metadata=small).memories
+
+
 def test_the_callers_deadline_is_kept(answering: Any) -> None:
     """A call without time left ends in DEADLINE_EXCEEDED, and the next one is answered."""
     service, _ = answering

@@ -171,6 +171,7 @@ OPERATIONS: Final[dict[str, Make]] = {
     "BatchRecall": lambda calls, scope: calls.batch(scope),
     "GetMemory": lambda calls, scope: recall_pb2.GetMemoryRequest(scope=scope, memory_id=calls.memory_id()),
     "GetHistory": lambda calls, scope: recall_pb2.GetHistoryRequest(scope=scope, memory_id=calls.memory_id()),
+    "GetErasure": lambda calls, scope: recall_pb2.GetErasureRequest(scope=scope, event_id=calls.memory_id()),
     "FindIds": lambda calls, scope: recall_pb2.FindIdsRequest(scope=scope, prefix=calls.memory_id()[:4]),
     "GetStatus": lambda _, __: recall_pb2.GetStatusRequest(),
     "WhyNot": lambda calls, scope: recall_pb2.WhyNotRequest(

@@ -30,3 +30,10 @@ def test_after_an_erasure_a_rebuild_that_nobody_continues_goes(tmp_path: Path) -
     mark_erasure(tmp_path)
     assert {path.name for path in folder.iterdir()} == {"live.lock"}
     assert not discard_abandoned(tmp_path)
+
+
+def test_an_erasure_removes_what_was_set_aside(tmp_path: Path) -> None:
+    """A generation that was set aside would keep the erased text."""
+    (tmp_path / "replaced" / "000000000001/generations").mkdir(parents=True)
+    mark_erasure(tmp_path)
+    assert not (tmp_path / "replaced").exists()

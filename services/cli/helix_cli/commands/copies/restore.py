@@ -26,6 +26,8 @@ Checks every byte of the backup, then makes it the data of a home that has
 none; a backup that is damaged changes nothing. The log has the sequences
 and times that it had. `helix up` then continues with new events.
 
+What was erased after the backup is in it: erase it again.
+
 {EXIT_CODES}
 """
 
@@ -49,6 +51,7 @@ def restore_command(
             f"the model of the generation, {restored.model}, is not in {at.models}: bring it with "
             "`helix models` before `helix up`, or back up with --with-models"
         )
+    note(f"what was erased after {contents.made_at:%Y-%m-%d %H:%M:%S} UTC is in this backup: erase it again")
     if contents.settings:
         note(f"helix up ran with {' '.join(f'{name}={value}' for name, value in contents.settings.items())}")
     if as_json:

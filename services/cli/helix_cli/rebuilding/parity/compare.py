@@ -36,8 +36,11 @@ def compare(before: Generation, after: Generation, parity: Parity, *, unfinished
     places = np.array([(old.places[one], new.places[one]) for one in ids], np.int64).reshape(-1, 2)
     parity.missing = len(old.places.keys() - new.places.keys())
     sides = (before, after)
-    names = (old.ids, new.ids)
-    labels = (Labels(before, old.ids), Labels(after, new.ids))
+    names = (
+        dict(zip(places[:, 0].tolist(), ids, strict=True)),
+        dict(zip(places[:, 1].tolist(), ids, strict=True)),
+    )
+    labels = (Labels(before, names[0]), Labels(after, names[1]))
     parity.sections = [
         _compare_ids(old, new),
         *compare_columns(before, after, places, same_model=before.manifest.model == after.manifest.model),
@@ -50,8 +53,6 @@ def compare(before: Generation, after: Generation, parity: Parity, *, unfinished
 class _Rows:
     """The memories of one generation."""
 
-    ids: Mapping[int, str]
-    """Id of every ordinal."""
     places: Mapping[str, int]
     """Ordinal of every id that is compared."""
     statements: int
@@ -65,7 +66,7 @@ class _Rows:
         events, pieces = rows["stream_sequence"].to_numpy(), rows["piece"].to_numpy()
         drawn = pieces >= FIRST_STATEMENT_PIECE
         wanted = (events <= up_to) & ~drawn & ~np.isin(events, np.array(sorted(unfinished), np.int64))
-        return cls(ids, {ids[one]: one for one in found[wanted].tolist()}, int(drawn.sum()))
+        return cls({ids[one]: one for one in found[wanted].tolist()}, int(drawn.sum()))
 
 
 def _compare_ids(old: _Rows, new: _Rows) -> Section:

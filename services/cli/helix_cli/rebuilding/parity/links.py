@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_cli.rebuilding.parity.result import Section
+from helix_cli.rebuilding.parity.result import EXAMPLES, Section
 from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LINKS: Final = "links"
 RELATIONS: Final = "relations"
+NOT_COMPARED: Final = np.uint64(0)
+"""Label of a memory that was erased, or that is left out: links to it decide nothing."""
 _BATCH: Final = 8_192
 _MIXES: Final = tuple(
     np.uint64(value) for value in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15)
@@ -33,7 +35,7 @@ _MIXES: Final = tuple(
 
 
 class Labels:
-    """Names of the nodes of one generation, the same in every other; `ids` has the memory of an ordinal."""
+    """Names of the nodes of one generation, the same in every other; `ids` has the compared memories."""
 
     def __init__(self, generation: Generation, ids: Mapping[int, str]) -> None:
         graph = generation.graph
@@ -43,7 +45,7 @@ class Labels:
         self._of_entities = np.concatenate([graph.base.entity_keys, graph.delta.entity_keys])
 
     def of(self, nodes: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """A number for each node; 0 for a memory that was erased."""
+        """A number for each node; `NOT_COMPARED` for a memory that is not."""
         is_entity = nodes >= ENTITIES_FROM
         found = np.zeros(len(nodes), np.uint64)
         found[~is_entity] = self._of_memories[nodes[~is_entity]]
@@ -58,7 +60,8 @@ def link_digests(generation: Generation, labels: Labels, ordinals: NDArray[np.in
         edges = generation.graph.edges_of(ordinals[start : start + _BATCH])
         weights = edges.weights.astype(np.float32).view(np.uint32).astype(np.uint64)
         what = edges.kinds.astype(np.uint64) * np.uint64(2) + edges.forward.astype(np.uint64)
-        mixed = _mixed(_mixed(labels.of(edges.targets)) ^ _mixed(weights << np.uint64(16) | what))
+        ends = labels.of(edges.targets)
+        mixed = _mixed(_mixed(ends) ^ _mixed(weights << np.uint64(16) | what)) * (ends != NOT_COMPARED)
         owners = np.repeat(np.arange(len(edges.counts)), edges.counts) + start
         np.add.at(digests, owners, mixed)
     return digests
@@ -78,7 +81,7 @@ def compare_links(
     )
     rows = np.flatnonzero(before != after)
     section.different = len(rows)
-    for row in rows.tolist()[:_BATCH]:
+    for row in rows.tolist()[:EXAMPLES]:
         old, new = (_described(side, int(places[row, column])) for column, side in enumerate(sides))
         section.example(ids[row], "links", old - new or "none", new - old or "none")
     own = np.array([int(one[:16], 16) for one in ids], np.uint64)

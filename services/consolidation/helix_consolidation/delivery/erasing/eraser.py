@@ -1,4 +1,4 @@
-"""Finishes erasures in the background of the writer: the log, its copies, and the neighbours.
+"""Finishes erasures in the background of the writer: the log, its archive, other copies, and the neighbours.
 
 It begins when the generation without the erased memories is published, since nothing else repeats what is
 removed here. Each round works on a copy of the writer's state. What is done is taken over between two batches
@@ -20,6 +20,7 @@ from helix_consolidation.delivery.erasing.copies import remove_answers, remove_d
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.neighbours import derive_again
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
+from helix_consolidation.delivery.erasing.remembered import is_any_erased, unheld
 from helix_consolidation.delivery.erasing.selected import selects, subject_of
 from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
@@ -32,12 +33,17 @@ from helix_shared.published import published_event
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection
+
     from nats.aio.client import Client
 
     from helix_consolidation.delivery.store_thread import StoreThread
     from helix_consolidation.ledger.event_reach import Actor
     from helix_consolidation.stores.shard import Shard
     from helix_memory.transport.publisher import Publishes
+
+    EraseArchived = Callable[[Collection[int]], Awaitable[frozenset[int]]]
+    """Removes events from the archive; returns which of them were there."""
 
 AGAIN_SECONDS: Final = 1.0
 """Time between two rounds."""
@@ -80,12 +86,20 @@ class Round:
 class Eraser:
     """Of one writer."""
 
-    def __init__(self, client: Client, publisher: Publishes, thread: StoreThread, shard: Shard) -> None:
+    def __init__(
+        self,
+        client: Client,
+        publisher: Publishes,
+        thread: StoreThread,
+        shard: Shard,
+        erase_archived: EraseArchived,
+    ) -> None:
         self._client = client
         self._jetstream = client.jetstream()
         self._publisher = publisher
         self._thread = thread
         self._shard = shard
+        self._erase_archived = erase_archived
         self._running: asyncio.Task[Round] | None = None
         self._derived: dict[int, int] = {}
         self._due = Interval(AGAIN_SECONDS, 0.0)
@@ -158,10 +172,24 @@ class Eraser:
             for task in work.tasks:
                 for name, found in counts.items() if task.tenant_id == tenant else ():
                     task.counts[name] += sum(found[sequence] for sequence in task.events)
-        if (of_tenant or work.has_copies) and await drop_derived_bytes(self._jetstream):
+        is_archive_clean = await self._clean_archive(work)
+        is_due = bool(of_tenant) or work.has_copies
+        if is_due and is_archive_clean and await drop_derived_bytes(self._jetstream):
             for task in work.tasks:
                 task.is_done = True
             work.is_late_done = True
+
+    async def _clean_archive(self, work: Round) -> bool:
+        """Remove from the archive what left the log; False: not possible now, and the round goes on."""
+        removed = set(work.late).union(*(task.events for task in work.tasks))
+        try:
+            found = await self._erase_archived(removed) if removed else frozenset[int]()
+        except HelixError as error:
+            _log.warning("archive not erased yet", reason=str(error))
+            return False
+        for task in work.tasks:
+            task.counts["archive"] += len(found & task.events)
+        return True
 
     async def _select(self, task: Task) -> None:
         """Add the events without memories that an erasure of a session, document or user selects."""
@@ -176,7 +204,7 @@ class Eraser:
             name = selects(event, task.actor, message.subject, message.data)
             if name is not None and sequence not in task.events:
                 found.append(LoggedCandidate(task.tenant_id, sequence, name))
-        task.events |= await self._thread.run(self._shard.unheld, found)
+        task.events |= await self._thread.run(unheld, self._shard.state, found)
 
     async def _erase_event(self, task: Task) -> EraseEvent | None:
         """The erase event, which stays in the log."""
@@ -199,7 +227,7 @@ class Eraser:
         task.nexts -= task.events
 
     async def _is_erased(self, tenant_id: str, events: frozenset[str], memories: frozenset[str]) -> bool:
-        return await self._thread.run(self._shard.is_any_erased, tenant_id, events, memories)
+        return await self._thread.run(is_any_erased, self._shard.state, tenant_id, events, memories)
 
     def _take_over(self, done: Round) -> bool:
         erasures = self._shard.state.erasures

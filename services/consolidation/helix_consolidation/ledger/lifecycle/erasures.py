@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 IN_STORES: Final = ("memories", "derived_statements", "vectors", "lexicon", "graph", "expansions", "contexts")
 """Places that are clean from the generation whose stores were purged."""
-IN_STREAMS: Final = ("events", "dead_letters", "answers", "pairs", "derived_messages")
+IN_STREAMS: Final = ("events", "archive", "dead_letters", "answers", "pairs", "derived_messages")
+"""Places that are clean once a round of `delivery.erasing` is done: the streams, and the copy of the log."""
 
 
 @dataclass(slots=True)

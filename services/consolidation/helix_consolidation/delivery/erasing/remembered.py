@@ -1,0 +1,39 @@
+"""What the state of the writer says of events: whether a memory is left, and whether they were erased.
+
+The functions read the state: they run in the thread of the stores.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_shared.identity import memory_id
+from helix_shared.value_codes import value_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
+
+
+def unheld(state: ConsolidationState, candidates: Iterable[LoggedCandidate]) -> set[int]:
+    """Sequences of the logged events of which no memory is left."""
+    return {one.sequence for one in candidates if not _is_held(state, one)}
+
+
+def is_any_erased(
+    state: ConsolidationState, tenant_id: str, events: Iterable[str], memories: Iterable[str]
+) -> bool:
+    """Whether one of these events or memories of a tenant is erased."""
+    tombstones = state.tombstones
+    codes = (value_code(tenant_id, "memory", name) for name in memories)
+    return any(tombstones.is_event_erased(tenant_id, name) for name in events) or any(
+        code in tombstones.erased_memories for code in codes
+    )
+
+
+def _is_held(state: ConsolidationState, candidate: LoggedCandidate) -> bool:
+    ledger, name = state.ledger, candidate.event_id
+    first = ledger.find(memory_id(candidate.tenant_id, name, 0)) if name else None
+    return first is not None and ledger.sequences(first)[0] == candidate.sequence

@@ -1,0 +1,110 @@
+"""One batch of messages: which are folded, and which are postponed, blocked or refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from helix_consolidation.folding.fold import finish, fold
+from helix_consolidation.folding.incoming.decode import Derived, decode, header_order, settled_event
+from helix_consolidation.stores.made_with import stated_version
+from helix_consolidation.stores.outcome import Outcome
+from helix_memory.subjects import DERIVED_STREAM
+from helix_shared.broker.settlement import ATTEMPTS
+from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nats.aio.msg import Msg
+
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.folding.incoming.decode import Item
+
+
+def fold_batch(context: FoldContext, messages: Sequence[Msg], *, log_end: int) -> Outcome:
+    """Decode and fold messages in the order of events; what changed is in the context.
+
+    `log_end` is the last sequence of HELIX_EVENTS: a message that claims a later event is refused.
+    """
+    batch = _Batch(context, log_end)
+    batch.fold(messages)
+    return batch.outcome
+
+
+class _Batch:
+    def __init__(self, context: FoldContext, log_end: int) -> None:
+        self.outcome: Final = Outcome()
+        self._context = context
+        self._state = context.state
+        self._log_end = log_end
+
+    def fold(self, messages: Sequence[Msg]) -> None:
+        decoded: list[tuple[Item, Msg]] = []
+        for message in messages:
+            try:
+                decoded.append((decode(message, log_end=self._log_end), message))
+            except IncompatibleError as error:
+                self._block(message, error)
+            except PermanentError as error:
+                self._refuse(message, error)
+        for item, message in sorted(decoded, key=lambda pair: pair[0].order):
+            self._fold_one(item, message)
+        incompatible, self.outcome.incompatible = self.outcome.incompatible, []
+        for message, reason in incompatible:
+            # another message of this batch may have completed its event
+            self._block(message, reason)
+        finish(self._context)
+
+    def _fold_one(self, item: Item, message: Msg) -> None:
+        if isinstance(item, Derived) and any(
+            item.order[:2] > header_order(earlier) for earlier, _ in self.outcome.incompatible
+        ):
+            self.outcome.blocked.append(message)
+            return
+        try:
+            fold(self._context, item)
+            if isinstance(item, Derived):
+                edge, version = stated_version(message)
+                self._state.made_with.setdefault(edge, set()).add(version)
+            self.outcome.done.append(message)
+        except IncompatibleError as error:
+            self._block(message, error)
+        except TemporaryError as error:
+            if self._is_out_of_order(item) or message.metadata.num_delivered < ATTEMPTS:
+                self.outcome.postponed.append((message, error))
+                if isinstance(item, Derived):
+                    self._state.postponed[item.sequence] = item.origin.event_sequence
+            else:
+                self._refuse(message, PermanentError(str(error)))
+        except PermanentError as error:
+            self._refuse(message, error)
+
+    def _refuse(self, message: Msg, error: PermanentError) -> None:
+        """Dead-letter a message; its event counts as processed, because it will change nothing later."""
+        sequence = settled_event(message)
+        if sequence is not None and sequence <= self._log_end:
+            self._state.applied.mark(sequence)
+        self._mark_derived(message)
+        if message.metadata.stream == DERIVED_STREAM:
+            self._state.unstored_dead_letters.add(message.metadata.sequence.stream)
+        self.outcome.dead.append((message, error))
+
+    def _is_out_of_order(self, item: Item) -> bool:
+        """Whether something before it is not processed: then it waits without a limit of attempts."""
+        derived = item.sequence if isinstance(item, Derived) else 0
+        return self._state.is_out_of_order(event=item.order[0], derived=derived)
+
+    def _block(self, message: Msg, error: IncompatibleError) -> None:
+        """Apply nothing that comes after this message, unless its event is processed already."""
+        sequence = settled_event(message)
+        if sequence is not None and sequence in self._state.applied:
+            self._mark_derived(message)
+            self.outcome.done.append(message)
+        else:
+            self.outcome.incompatible.append((message, error))
+
+    def _mark_derived(self, message: Msg) -> None:
+        position = message.metadata
+        if position.stream == DERIVED_STREAM:
+            self._state.derived.mark(position.sequence.stream)
+            self._state.unstored_dead_letters.discard(position.sequence.stream)

@@ -1,0 +1,51 @@
+"""`helix erase`: how a receipt is printed, and with which code the command ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from helix_cli.commands import erase
+
+PLACES = {
+    "memories": {"count": 3, "generation": 7},
+    "archive": {"count": 2, "generation": 9},
+    "pairs": {"count": 0, "generation": 0},
+}
+
+
+def report(**fields: Any) -> dict[str, Any]:
+    """A report as the command makes it."""
+    return {"event_id": "x", "complete": False, "places": PLACES, "not_covered": erase.COPIES, **fields}
+
+
+def test_receipt_names_each_place_and_what_is_pending(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each place; a place without a generation is not clean, also with a count of 0."""
+    erase._show(report(), as_json=False)
+    printed = capsys.readouterr()
+    lines = {line.split()[1]: line.split()[3::2] for line in printed.out.splitlines() if "│" in line}
+    assert lines["memories"] == ["3", "7"]
+    assert lines["archive"] == ["2", "9"]
+    assert lines["pairs"] == ["0", "pending"]
+    assert "searched" not in printed.out
+
+
+def test_receipt_says_that_earlier_backups_hold_what_was_erased(capsys: pytest.CaptureFixture[str]) -> None:
+    """The search does not cover them: who reads `residue 0` must not believe it does."""
+    erase._show(report(searched=4, residue={}), as_json=False)
+    printed = capsys.readouterr()
+    assert "searched for 4 erased texts: residue 0" in printed.out
+    assert "backups and exports made before" in " ".join(printed.err.split())
+    erase._show(report(), as_json=True)
+    assert "helix restore" in json.loads(capsys.readouterr().out)["not_covered"]
+
+
+def test_residue_is_named_by_place(capsys: pytest.CaptureFixture[str]) -> None:
+    """How often something was found, and where."""
+    found = {"data/archive/000000000001.log": 2, "HELIX_DLQ": 1}
+    erase._show(report(searched=1, residue=found), as_json=False)
+    printed = capsys.readouterr().out
+    assert "residue 3" in printed
+    assert "data/archive/000000000001.log: 2" in printed
