@@ -115,7 +115,7 @@ def test_many_histories_fold_to_one_state_in_any_order(seed: int) -> None:
 def test_a_piece_that_comes_before_the_first_of_its_event_goes_with_its_publication(
     stream: Stream, first: list[int], second: list[int]
 ) -> None:
-    """An event published at 1 and 2, each message with so many pieces; event 3 completes piece 2 of the later."""
+    """An event published at 1 and 2 by messages of so many pieces; event 3 completes piece 2 of the later."""
     messages = [
         stream.memories(TENANT, "e", n, [row(TENANT, "e", n, f"{n}.{p}", piece=p) for p in range(pieces)])
         for n, counts in enumerate((first, second), 1)
