@@ -1,7 +1,7 @@
 """The memories of one event, found by their ids: an id follows from tenant, event and piece.
 
 Pieces are numbered from 0 without gaps, and an erased one has a tombstone, so the first unknown id ends the
-list. A provisional row is the exception: a later event's message held it, and the pieces before it are still to
+list. A provisional row is the exception: a later event's message held it, and the pieces before it may still
 come. So provisional rows are looked through as well.
 """
 
