@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from helix_cli.clients.broker import connected_client
 from helix_cli.rebuilding.check import Check
 from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.erasures import begin_with_erased
 from helix_cli.rebuilding.hand_over import HandOver, draw_statements_again
 from helix_cli.rebuilding.progress import Progress, Say
 from helix_cli.rebuilding.refusals import Refusals
@@ -104,7 +105,8 @@ async def rebuild(task: Task) -> Made:
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
         ) as client:
-            source: Source = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+            created = await created_at(client.jetstream(), EVENTS_STREAM)
+            source: Source = LogSource(client, created)
             if task.recorded is not None:
                 source = Joined(task.recorded, source)
             key = {
@@ -116,6 +118,7 @@ async def rebuild(task: Task) -> Made:
             }
             shard, continues = open_shard(workspace, key, settings)
             stack.callback(shard.close)
+            begin_with_erased(shard, Served.look(task.home.data), created)
             replay = Replay(source, client, shard, workers, Refusals(workspace))
             check = None
             if task.compares:
