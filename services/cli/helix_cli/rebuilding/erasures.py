@@ -1,7 +1,7 @@
 """What was erased, taken over from the generation whose place is taken.
 
-The log has lost what was erased. Without the ids of before, an erased event that is published again would be a
-memory again; without the receipts nobody could show them; without the work that is left, copies would stay.
+The log has lost what was erased. Without the ids of before, an erased event that is published again would be
+a memory again; without the receipts nobody could show them; without the work that is left, copies stay.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ would come back. Receipts and unfinished erasures are nowhere else either.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from helix_consolidation.ledger.lifecycle.erasures import Erasures
 from helix_consolidation.ledger.lifecycle.tombstone_log import Table, TombstoneLog
@@ -52,14 +52,16 @@ def take_over_erasures(shard: Shard, generation: Path) -> None:
         append_receipts(shard.live.folder / RECEIPTS, receipts)
 
 
-def _take_over_work(own: Erasures, state: dict[str, object], receipts: list[Receipt]) -> None:
+def _take_over_work(own: Erasures, state: dict[str, Any], receipts: list[Receipt]) -> None:
     """What the writer of before had left, and nothing that a receipt says is done."""
-    before = Erasures.from_json(state["erasures"])  # type: ignore[arg-type]  read from JSON
+    before = Erasures.from_json(state["erasures"])
     done = {receipt.sequence for receipt in receipts if receipt.is_complete}
     for sequence, erasure in list(own.open.items()):
         if sequence in done and not (erasure.events or erasure.asks):
             del own.open[sequence]
     for sequence, erasure in before.open.items():
+        if sequence in done:
+            continue
         found = own.open.setdefault(sequence, erasure)
         if found is not erasure:
             found.counts = {name: max(found.counts.get(name, 0), n) for name, n in erasure.counts.items()}
