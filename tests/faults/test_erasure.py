@@ -21,7 +21,9 @@ def test_erased_canaries_are_nowhere_while_ingest_goes_on(tmp_path: Path, models
         run.helix.remember("The last one.", wait=True)
         before = run.canaries_to_find()
         assert set(run.recalled()) >= {c.word for c in run.canaries if c.kind != "refused"}
-        assert run.residue(before)["HELIX_DLQ"]
+        found = run.residue(before)
+        assert found["HELIX_DLQ"]
+        assert any(place.startswith("data/archive/") for place in found), "the search reads the archive"
         with ingest_going_on(run):
             erased = erase_all(run)
             run.wait_clean(before, "erasure")

@@ -117,7 +117,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator
 def restored(made: Made, tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
     """A new home with the second backup."""
     home = tmp_path_factory.mktemp("restored")
-    helix(home, "restore", str(made.folder))
+    said = helix(home, "restore", str(made.folder))
+    assert "what was erased after" in said, "a backup keeps what was erased later"
     with Stack(home, nats_port=0, query_port=0, models=models_dir, copies={"forwarder": 0}) as running:
         running.wait_ready()
         yield running

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError
 
 from helix_cli.rebuilding.accesses import take_over_accesses
+from helix_cli.rebuilding.erasures import end_with_erasures
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.served import Served
 from helix_cli.rebuilding.set_aside import discard_old, set_aside
@@ -102,6 +103,8 @@ class HandOver:
         await self._store_refusals(served)
         now = datetime.now(UTC)
         has_accesses = await asyncio.to_thread(self._take_over, served, microseconds(now))
+        of_log = await created_at(jetstream, subjects.EVENTS_STREAM)
+        await asyncio.to_thread(end_with_erasures, self.shard, served, of_log)
         aside = await asyncio.to_thread(self._set_aside, served)
         info = PublicationInfo(lease.epoch, log, now)
         manifest = await asyncio.to_thread(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from helix_cli.clients.broker import connected_client
 from helix_cli.rebuilding.check import Check
 from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.erasures import begin_with_erased
 from helix_cli.rebuilding.hand_over import HandOver, draw_statements_again
 from helix_cli.rebuilding.progress import Progress, Say
 from helix_cli.rebuilding.refusals import Refusals
@@ -106,7 +107,8 @@ async def rebuild(task: Task) -> Made:
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
         ) as client:
-            source = await _source(task, client)
+            log = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+            source = await _source(task, log)
             key = {
                 "model": encoder.card.id,
                 "rules": workers.version,
@@ -116,6 +118,7 @@ async def rebuild(task: Task) -> Made:
             }
             shard, continues = open_shard(workspace, key, settings)
             stack.callback(shard.close)
+            begin_with_erased(shard, Served.look(task.home.data), log.created)
             replay = Replay(source, client, shard, workers, Refusals(workspace))
             check = None
             if task.compares:
@@ -131,8 +134,7 @@ async def rebuild(task: Task) -> Made:
     return made
 
 
-async def _source(task: Task, client: Client) -> Source:
-    log = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+async def _source(task: Task, log: LogSource) -> Source:
     if task.archive is None:
         return log
     return await asyncio.to_thread(from_archive, task.archive, log)

@@ -179,6 +179,8 @@ class Shard:
         is_purged = self._maintain(self._live)
         if is_purged:
             self.state.erasure_generation = number
+        if is_purged or not self._erased:
+            # an erasure that reached no memory has nothing to purge
             self.state.erasures.hold_in_stores(number)
         self.state.erasures.hold_elsewhere(number, is_retired=self._is_retired)
         self.manifest = publish_generation(

@@ -91,6 +91,18 @@ def append_receipts(folder: Path, receipts: Sequence[Receipt]) -> list[Path]:
     return segments.files
 
 
+def all_receipts(generation: Path) -> list[Receipt]:
+    """The last receipt of each erase event in the folder of a generation.
+
+    Raises:
+        CorruptArtifactError: one cannot be read.
+    """
+    folder = generation / RECEIPTS
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    lines = {_event_of(line): line for path in paths for line in path.read_bytes().splitlines()}
+    return [_decoded(line) for line in lines.values()]
+
+
 @dataclass(frozen=True, slots=True)
 class Receipts:
     """The receipts of one generation, mapped: they stay readable when its folder is removed."""

@@ -215,6 +215,10 @@ class Tombstones:
         changes, self.changes = self.changes, []
         return changes
 
+    def add(self, record: Record) -> None:
+        """Take over a record of another generation."""
+        self._note(record)
+
     def restore(self, record: Record) -> None:
         """Apply a stored record; of records with one key the last applied counts."""
         by_actor = {Table.ERASED: self.erased, Table.REPLACED: self.replaced}

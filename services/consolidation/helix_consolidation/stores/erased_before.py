@@ -1,0 +1,73 @@
+"""What an older generation knows to be erased, for stores that are built anew from the log.
+
+The log has lost the events, so a replay does not learn which ids were erased, and one that is published again
+would come back. Receipts and unfinished erasures are nowhere else either.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from helix_consolidation.ledger.lifecycle.erasures import Erasures
+from helix_consolidation.ledger.lifecycle.tombstone_log import Table, TombstoneLog
+from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
+from helix_consolidation.stores.state_files import STATE_FILE, TOMBSTONES
+from helix_shared.artifacts.erasures.receipts import RECEIPTS, all_receipts, append_receipts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.stores.shard import Shard
+    from helix_shared.artifacts.erasures.receipts import Receipt
+
+
+def remember_erased(state: ConsolidationState, generation: Path) -> None:
+    """Add the erased memories of the folder `generation`; call it before the replay, and again after it.
+
+    Raises:
+        CorruptArtifactError: they cannot be read.
+    """
+    records, before = list(TombstoneLog(generation / TOMBSTONES).records()), Tombstones()
+    for record in records:
+        before.restore(record)
+    known = set(state.tombstones.erased_memories)
+    for record in records:
+        is_erased = record.key in before.erased_memories and record.key not in known
+        if record.table == Table.ACTORS or (record.table == Table.ERASED_MEMORIES and is_erased):
+            state.tombstones.add(record)
+
+
+def take_over_erasures(shard: Shard, generation: Path) -> None:
+    """Add everything about the erasures of the folder `generation`: ids, what is left to do, receipts.
+
+    Raises:
+        CorruptArtifactError, OSError, ValueError, KeyError: they cannot be read.
+    """
+    remember_erased(shard.state, generation)
+    receipts = all_receipts(generation)
+    _take_over_work(shard.state.erasures, json.loads((generation / STATE_FILE).read_bytes()), receipts)
+    if shard.live is not None:
+        append_receipts(shard.live.folder / RECEIPTS, receipts)
+
+
+def _take_over_work(own: Erasures, state: dict[str, Any], receipts: list[Receipt]) -> None:
+    """What the writer of before had left, and nothing that a receipt says is done."""
+    before = Erasures.from_json(state["erasures"])
+    done = {receipt.sequence for receipt in receipts if receipt.is_complete}
+    for sequence, erasure in list(own.open.items()):
+        if sequence in done and not (erasure.events or erasure.asks):
+            del own.open[sequence]
+    for sequence, erasure in before.open.items():
+        if sequence in done:
+            continue
+        found = own.open.setdefault(sequence, erasure)
+        if found is not erasure:
+            found.counts = {name: max(found.counts.get(name, 0), n) for name, n in erasure.counts.items()}
+            found.events |= erasure.events
+            found.asks |= erasure.asks
+        found.is_changed = True
+    for sequence, tenant in before.late_tenants.items():
+        own.note_late(tenant, sequence)
+    own.has_copies |= before.has_copies
