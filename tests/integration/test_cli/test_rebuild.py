@@ -189,27 +189,29 @@ def _of_another_tenant(number: int) -> dict[str, Any]:
 
 
 def test_a_rebuild_from_the_archive_says_the_same(stack: Stack, tmp_path: Path) -> None:
-    """Compared with a rebuild from the log; what is published after its end comes from the log."""
+    """As one from the log; what is published after the end of the archive comes from the log."""
     home, copy = stack.home.root, tmp_path / "archive"
     shutil.copytree(stack.home.data / "archive", copy)
     _publish(home, [_of_another_tenant(50)])
     _rebuilt(home, "--accept-differences")
     before = _memories(home)
-    made = _rebuilt(home, "--from-archive", str(copy))
+    made = _rebuilt(home, "--from-archive", str(stack.home.data / "archive"))
     assert made["parity"]["total"], made["parity"]
-    assert all(section["compared"] >= 36 for section in made["parity"]["sections"])
+    assert all(section["compared"] >= 30 for section in made["parity"]["sections"])
     assert _memories(home) == before
     assert any("number 50" in row["text"] for row in before.values())
+    _rebuilt(home, "--from-archive", str(copy), "--accept-differences")
+    assert _memories(home).keys() == before.keys()
     assert run(home, "rebuild", "--discard-old")[0] == 0
 
 
 def test_an_archive_that_is_another_ones_or_damaged_replaces_nothing(stack: Stack, tmp_path: Path) -> None:
     """It is read whole and compared with its checksums and with the log before anything is made."""
-    home, before = stack.home.root, current_number(stack.home.data)
+    home = stack.home.root
     damaged, other = tmp_path / "damaged", tmp_path / "other"
     for copy in (damaged, other):
         shutil.copytree(stack.home.data / "archive", copy)
-    segment = next(damaged.glob("*.log"))
+    segment = max(damaged.glob("*.log"), key=lambda path: path.stat().st_size)
     body = bytearray(segment.read_bytes())
     body[len(body) // 2] ^= 1
     segment.write_bytes(body)
@@ -218,7 +220,7 @@ def test_an_archive_that_is_another_ones_or_damaged_replaces_nothing(stack: Stac
     for folder, reason in ((damaged, "damaged"), (other, "archive of a log"), (tmp_path, "no archive")):
         code, _, err = run(home, "rebuild", "--from-archive", str(folder))
         assert (code, reason in " ".join(err.split())) == (1, True), err
-    assert current_number(stack.home.data) == before
+    assert not (home / "data/replaced").exists()
 
 
 def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
