@@ -52,9 +52,6 @@ class FoldedShard(Shard):
             values = changes.batches[batch].select(columns).slice(row, 1).to_pylist()[0]
             self.rows[ordinal] = values
             self.added.setdefault(ordinal, {"expansions": [], "links": [], "usage": Usage()})
-        for ordinal, quotes in changes.blanked.items():
-            row = self.rows[ordinal]
-            row |= {"context": "", "quotes": quotes, "revision_sequence": row["stream_sequence"]}
         for name, added in (("expansions", changes.expansions), ("links", changes.links)):
             for ordinal, value in added.items():
                 self.added[ordinal][name] = value

@@ -53,15 +53,11 @@ class History:
     scopes: dict[str, dict[str, Any]] = field(default_factory=dict)
     erasures: list[dict[str, Any]] = field(default_factory=list)
     ids: list[str] = field(default_factory=lambda: [memory_id(TENANT, "unknown", 0)])
-    said: dict[str, list[str]] = field(default_factory=dict)
-    """Session -> its events so far, which later rows may quote."""
-    quoting: Random = field(default_factory=Random)
-    """Of its own, so that quotations change nothing else of a history."""
 
     @classmethod
     def of(cls, seed: int, events: int) -> History:
         """A history of this many events."""
-        history = cls(Random(seed), quoting=Random(seed))
+        history = cls(Random(seed))
         kinds = (history._memory, history._correct, history._document, history._forget, history._erase)
         kinds += (history._feedback, history._memory, history._memory)
         for sequence in range(1, events + 1):
@@ -74,8 +70,7 @@ class History:
         completed = []
         if self.completable and r.random() < 0.3:
             last = self.completable[-1]
-            completion = {"context": f"completed at {sequence}", "revision_sequence": sequence}
-            completed = [last | completion | {"quotes": self._quotes(last["event_id"], last["session_id"])}]
+            completed = [last | {"context": f"completed at {sequence}", "revision_sequence": sequence}]
         self._derive(event, sequence, [*completed, *rows])
         if r.random() < 0.25:
             # a worker of another version derives the event again
@@ -87,14 +82,7 @@ class History:
         self, event: str, sequence: int, pieces: int, scope: dict[str, Any], **fields: Any
     ) -> list[dict[str, Any]]:
         given = scope | fields
-        given["quotes"] = self._quotes(event, given["session_id"])
-        given["context"] = " ".join(given["quotes"])
         return [row(TENANT, event, sequence, self._text(), piece=p, **given) for p in range(pieces)]
-
-    def _quotes(self, event: str, session: str) -> list[str]:
-        earlier = [name for name in self.said.setdefault(session, []) if session and name != event][-3:]
-        self.said[session].append(event)
-        return self.quoting.sample(earlier, min(len(earlier), self.quoting.choice((0, 1, 2))))
 
     def _row_scope(self) -> dict[str, Any]:
         r = self.random
