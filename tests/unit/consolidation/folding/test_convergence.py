@@ -12,7 +12,7 @@ from nats.aio.msg import Msg
 
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.identity import memory_id
-from tests.unit.consolidation.conftest import NOON, Stream, lifecycle, row
+from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
 from tests.unit.consolidation.folded import folded
 from tests.unit.consolidation.histories import TENANT, History, applied, in_log_order, shuffled
 
@@ -127,6 +127,19 @@ def test_a_piece_that_comes_before_the_first_of_its_event_goes_with_its_publicat
         found = folded(order, Random(0), largest_batch=1)
         assert sorted(r["text"] for r in found["rows"].values()) == [f"1.{p}" for p in range(max(first))]
         assert found["withdrawn"] == set()
+
+
+def test_a_piece_whose_event_lacks_it_goes_with_its_publication_after_a_restart(
+    bench: Bench, stream: Stream
+) -> None:
+    """The lower publication comes after the restart."""
+    completed = row(TENANT, "e", 2, "2.2", piece=2, context="completed", revision_sequence=3)
+    bench.apply(stream.memories(TENANT, "e3", 3, [completed]))
+    bench.apply(stream.memories(TENANT, "e", 2, [row(TENANT, "e", 2, "2.0")]))
+    bench.publish()
+    bench.shard = bench.reopened().shard
+    bench.apply(stream.memories(TENANT, "e", 1, [row(TENANT, "e", 1, "1.0")]))
+    assert [r["text"] for r in bench.rows().values()] == ["1.0"]
 
 
 def orders(*messages: Msg) -> list[dict[str, Any]]:
