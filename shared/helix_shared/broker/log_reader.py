@@ -21,6 +21,7 @@ from helix_shared.event_log.record import EventRecord, kept_headers
 if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
+    from nats.js import JetStreamContext
 
 BATCH: Final = 256
 FETCH_SECONDS: Final = 10.0
@@ -54,34 +55,48 @@ async def read_range(
         num_replicas=1,
         headers_only=headers_only or None,
     )
+    delivered = 0
     try:
-        made = await client.jetstream().add_consumer(stream, config)
-        reading = await client.jetstream().pull_subscribe_bind(durable=made.name, stream=stream)
-    except (NatsError, TimeoutError, OSError) as error:
-        raise TemporaryError(f"stream {stream} cannot be read: {error}") from error
-    left, delivered = made.num_pending or 0, 0
-    try:
-        while left:
-            messages = await reading.fetch(min(BATCH, left), timeout=FETCH_SECONDS)
-            if not headers_only:
-                await check_times(client, messages)
-            for message in messages:
-                delivered += 1
-                if message.metadata.sequence.consumer != delivered:
-                    raise TemporaryError(f"a message of {stream} was lost on the way; try again")
-            left = messages[-1].metadata.num_pending
-            found = [_record(message) for message in messages]
-            within = [record for record in found if record.sequence <= until]
-            if within:
-                yield within
-            if len(within) < len(found):
-                return
+        async with consumer_of(client.jetstream(), stream, config) as (reading, waiting):
+            left = waiting
+            while left:
+                messages = await reading.fetch(min(BATCH, left), timeout=FETCH_SECONDS)
+                if not headers_only:
+                    await check_times(client, messages)
+                for message in messages:
+                    delivered += 1
+                    if message.metadata.sequence.consumer != delivered:
+                        raise TemporaryError(f"a message of {stream} was lost on the way; try again")
+                left = messages[-1].metadata.num_pending
+                found = [_record(message) for message in messages]
+                within = [record for record in found if record.sequence <= until]
+                if within:
+                    yield within
+                if len(within) < len(found):
+                    return
     except (NatsError, TimeoutError, OSError) as error:
         raise TemporaryError(f"stream {stream} does not answer: {error or type(error).__name__}") from error
+
+
+@contextlib.asynccontextmanager
+async def consumer_of(
+    jetstream: JetStreamContext, stream: str, config: api.ConsumerConfig
+) -> AsyncIterator[tuple[JetStreamContext.PullSubscription, int]]:
+    """A consumer that is removed afterwards, and how many messages it has.
+
+    The server names it. The user of the writer may make no other: with a name it could change a durable one.
+
+    Raises:
+        nats.errors.Error: the server does not answer, or there is no such stream.
+    """
+    made = await jetstream.add_consumer(stream, config)
+    reading = await jetstream.pull_subscribe_bind(durable=made.name, stream=stream)
+    try:
+        yield reading, made.num_pending or 0
     finally:
         with contextlib.suppress(NatsError, TimeoutError, OSError):
             await reading.unsubscribe()
-            await client.jetstream().delete_consumer(stream, made.name)
+            await jetstream.delete_consumer(stream, made.name)
 
 
 def _record(message: Msg) -> EventRecord:

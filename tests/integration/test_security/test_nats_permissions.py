@@ -1,6 +1,7 @@
 """The users of NATS that `helix security init` makes, with a real server: each may do its work alone."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ DENIED_SECONDS = 1.0
 """A denied publish has no reply; an allowed one has it within milliseconds."""
 ACME, BETA = "helix.v1.events.acme.s1.message", "helix.v1.events.beta.s1.message"
 DERIVED = "helix.v1.derived.memories.acme"
+OF_THE_WRITER = {"CONSUMER.CREATE.HELIX_EVENTS", "STREAM.MSG.DELETE.HELIX_EVENTS"}
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +111,7 @@ async def test_a_publisher_writes_for_its_tenant_alone(clients: Any) -> None:
         "helix.v1.answers.acme.key",
         "helix.v1.pairs.acme.1",
         "$KV.HELIX_LEASES.consolidation.0",
+        "$KV.HELIX_IMPORTS.seal",
     )
     assert await stored_of(acme, foreign) == set()
     assert (await events.stream_info(subjects.EVENTS_STREAM)).state.last_seq == before
@@ -150,6 +153,13 @@ async def test_a_publisher_reads_nothing_but_the_last_of_its_own_dead_letters(cl
         "$JS.API.STREAM.PURGE.HELIX_EVENTS": b"",
         "$JS.API.STREAM.DELETE.HELIX_EVENTS": b"",
         "$JS.API.STREAM.MSG.DELETE.HELIX_EVENTS": b'{"seq": 1}',
+        "$JS.API.STREAM.MSG.DELETE.HELIX_DLQ": b'{"seq": 1}',
+        "$JS.API.STREAM.SNAPSHOT.HELIX_EVENTS": b'{"deliver_subject": "x"}',
+        "$JS.API.STREAM.RESTORE.MINE": b"{}",
+        "$JS.API.STREAM.INFO.KV_HELIX_IMPORTS": b"",
+        "$JS.API.DIRECT.GET.KV_HELIX_IMPORTS.$KV.HELIX_IMPORTS.seal": b"",
+        "$JS.API.CONSUMER.CREATE.HELIX_EVENTS": b'{"stream_name": "HELIX_EVENTS", "config": {}}',
+        "$JS.API.CONSUMER.DELETE.HELIX_EVENTS.ingest": b"",
         "$JS.API.CONSUMER.CREATE.HELIX_EVENTS.mine": b'{"stream_name": "HELIX_EVENTS", "config": {}}',
         "$JS.API.CONSUMER.MSG.NEXT.HELIX_EVENTS.ingest": b"1",
         "$JS.API.CONSUMER.RESET.HELIX_EVENTS.ingest": b"",
@@ -158,6 +168,49 @@ async def test_a_publisher_reads_nothing_but_the_last_of_its_own_dead_letters(cl
     answers = await asyncio.gather(*(is_answered(acme, one, body) for one, body in refused.items()))
     assert not any(answers), [one for one, answered in zip(refused, answers, strict=True) if answered]
     assert await is_answered(operator, "$JS.API.STREAM.INFO.HELIX_EVENTS")
+
+
+async def test_a_service_creates_changes_and_removes_nothing_of_the_broker(clients: Any) -> None:
+    """The writer may read the log by a consumer that the server names, and remove single messages."""
+    users = ("ingest", "doc2query", "kg", "extract", "consolidation", "forwarder")
+    found = {user: await _answered_requests(await clients(user)) for user in users}
+    assert found == {user: OF_THE_WRITER if user == "consolidation" else set() for user in users}
+    everything = await _answered_requests(await clients("operator"))
+    assert everything >= {*OF_THE_WRITER, "CONSUMER.CREATE.HELIX_EVENTS.ingest"}
+
+
+async def _answered_requests(client: Client) -> set[str]:
+    def consumer(**config: Any) -> bytes:
+        return json.dumps({"stream_name": "HELIX_EVENTS", "config": config}).encode()
+
+    asked = {
+        "CONSUMER.CREATE.HELIX_EVENTS": consumer(ack_policy="none", inactive_threshold=int(1e9)),
+        "CONSUMER.CREATE.HELIX_EVENTS.ingest": consumer(name="ingest", durable_name="ingest"),
+        "CONSUMER.DURABLE.CREATE.HELIX_EVENTS.ingest": consumer(durable_name="ingest"),
+        # without a message of this sequence
+        "STREAM.MSG.DELETE.HELIX_EVENTS": b'{"seq": 999999}',
+        "STREAM.PURGE.HELIX_EVENTS": b'{"filter": "nothing"}',
+        "STREAM.UPDATE.HELIX_EVENTS": b"{}",
+        "STREAM.SNAPSHOT.HELIX_EVENTS": b"{}",
+        "STREAM.MSG.DELETE.HELIX_DERIVED": b'{"seq": 999999}',
+    }
+    answers = await asyncio.gather(
+        *(is_answered(client, f"$JS.API.{one}", body) for one, body in asked.items())
+    )
+    return {one for one, answered in zip(asked, answers, strict=True) if answered}
+
+
+async def test_a_consumer_that_the_server_names_is_never_a_durable_one(clients: Any) -> None:
+    """The writer's request cannot name one in its body instead of its subject."""
+    writer, operator = await clients("consolidation"), await clients("operator")
+    before = await operator.jetstream().consumer_info(subjects.EVENTS_STREAM, "ingest")
+    for name in ({"durable_name": "ingest"}, {"name": "ingest"}):
+        config = {"ack_policy": "none", "inactive_threshold": int(1e9), **name}
+        body = json.dumps({"stream_name": subjects.EVENTS_STREAM, "config": config}).encode()
+        reply = json.loads((await writer.request("$JS.API.CONSUMER.CREATE.HELIX_EVENTS", body)).data)
+        assert "error" in reply or reply["name"] != "ingest", reply
+    after = await operator.jetstream().consumer_info(subjects.EVENTS_STREAM, "ingest")
+    assert (after.config, after.created) == (before.config, before.created)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +245,14 @@ async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, 
             "dlq.extract.acme",
             "answers.acme.key",
         },
-        "consolidation": {"dlq.consolidation.acme", "pairs.acme.1"},
+        # of an erasure: what ingest and others derive again
+        "consolidation": {
+            "dlq.consolidation.acme",
+            "pairs.acme.1",
+            "derived.memories.acme",
+            "derived.expansions.acme",
+            "derived.links.acme",
+        },
         "forwarder": {"access.acme"},
     }
     everything = set().union(*own.values()) | {"events.acme.s1.message", "events.acme.s1.erase"}

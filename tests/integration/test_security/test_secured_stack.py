@@ -1,5 +1,6 @@
 """All of Helix with `helix security init`: every process with its own user, recalls with tokens over TLS."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from helix_memory.errors import HelixError
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.recall_client import RecallClient
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.manifest import Manifest, raw_manifest
+from helix_shared.encoders.store import default_model
 from tests.integration.test_cli.running import run
 
 pytestmark = pytest.mark.integration
@@ -154,6 +158,74 @@ def test_a_credential_of_one_tenant_reaches_no_other(stack: Stack) -> None:
     assert run(stack.home.root, "security", "revoke", identity)[0] == 0
     with client(stack, secret) as helix, pytest.raises(UnauthenticatedError, match="no valid credential"):
         helix.recall("how is the kettle descaled?")
+
+
+def helix(stack: Stack, *arguments: str) -> str:
+    """What a command prints that ends with 0."""
+    code, out, err = run(stack.home.root, *arguments)
+    assert code == 0, (arguments, out + err)
+    return out
+
+
+def letters(stack: Stack) -> list[int]:
+    """Sequences of the dead letters, newest first."""
+    return [letter["sequence"] for letter in json.loads(helix(stack, "dlq", "ls", "--json"))]
+
+
+def test_every_command_of_an_operator_works_with_its_user(stack: Stack, tmp_path: Path) -> None:
+    """Erasures, dead letters, copies, a rebuild and the doctor: no request is refused."""
+    with client(stack, token(stack, "--tenant", "acme"), user="ana") as program:
+        with program.session("safe") as session:
+            session.message("The safe opens with plughplover77.", speaker="Ana", wait=True)
+            session.message("Write that down, and tell nobody.", speaker="Ben", wait=True)
+        for number in range(2):
+            with pytest.raises(InvalidInputError, match=r"PDF|document"):
+                program.document(f"p{number}", b"%PDF-1.4 broken", media_type="application/pdf", wait=True)
+    erased = json.loads(helix(stack, "erase", "--of-session", "safe", "--user", "ana", "--verify", "--json"))
+    assert erased
+
+    first, second, *_ = letters(stack)
+    code, out, err = run(stack.home.root, "dlq", "redrive", str(first))
+    assert (code, "PDF" in out + err) == (1, True), out + err
+    helix(stack, "dlq", "drop", str(second))
+    assert second not in letters(stack)
+
+    helix(stack, "publish", "--session", "s4", "--text", "The barn is painted red.", "--wait")
+    assert run(stack.home.root, "clone", "--tenant", "acme", "--to", "gamma", "--wait")[0] in (0, 1)
+    export = tmp_path / "acme.jsonl"
+    helix(stack, "export", "--tenant", "acme", "--out", str(export))
+    assert run(stack.home.root, "import", str(export), "--tenant", "delta", "--wait")[0] in (0, 1)
+    for tenant in ("gamma", "delta"):
+        assert "painted red" in helix(stack, "recall", "which colour has the barn?", "--tenant", tenant)
+
+    helix(stack, "backup", str(tmp_path / "backups"))
+    helix(stack, "rebuild", "--accept-differences")
+    # the writer takes the lease again
+    until(lambda: run(stack.home.root, "doctor")[0] == 0)
+    assert violations(stack) == []
+
+
+def test_a_restored_home_is_secured_while_it_is_restored_and_rebuilt(
+    stack: Stack, models_dir: Path, tmp_path: Path
+) -> None:
+    """The servers of both commands have the users of that home, whose secrets are not those of the source."""
+    helix(stack, "backup", str(tmp_path / "backups"))
+    home = tmp_path / "restored"
+    for arguments in (("security", "init"), ("restore", str(tmp_path / "backups"), "--json")):
+        code, out, err = run(home, *arguments)
+        assert code == 0, out + err
+    number = current_number(home / "data")
+    assert number is not None
+    folder = folder_of(home / "data", number)
+    assert raw_manifest(folder)["checksum"]
+    assert "authorization" in (home / "data" / "nats" / "nats.conf").read_text()
+    built = default_model(models_dir)
+    (home / "models").mkdir(exist_ok=True)
+    (home / "models" / built.name).symlink_to(built)
+    code, out, err = run(home, "rebuild", "--json", "--accept-differences")
+    assert code == 0, out + err
+    assert json.loads(out)["memories"] == Manifest.read(folder).counts.recallable
+    assert "authorization" in (home / "data" / "nats" / "nats.conf").read_text()
 
 
 def test_rotated_secrets_replace_the_old_ones_while_everything_runs(stack: Stack) -> None:

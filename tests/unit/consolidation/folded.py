@@ -67,11 +67,13 @@ class FoldedShard(Shard):
             del self.relations[key]
 
 
-def folded(messages: Sequence[Msg], random: Random, *, decide: Decide = decide) -> dict[str, Any]:
-    """The state after delivering `messages` in batches of 1 to 9 until nothing is postponed."""
+def folded(
+    messages: Sequence[Msg], random: Random, *, decide: Decide = decide, largest_batch: int = 9
+) -> dict[str, Any]:
+    """The state after delivering `messages` in batches of random sizes until nothing is postponed."""
     shard, queue = FoldedShard(decide), list(messages)
     while queue:
-        size = random.randrange(1, 10)
+        size = random.randrange(1, largest_batch + 1)
         batch, queue = queue[:size], queue[size:]
         outcome = shard.apply(batch, now=NOW, log_end=10**9)
         queue += [message for message, _ in outcome.postponed]

@@ -17,13 +17,13 @@ from helix_cli.backup.objects import Objects
 from helix_cli.backup.stream_copy import restore
 from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.stack.home import HomeFolder, locked
+from helix_cli.stack.secured import own_nats
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT, folder_of
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.broker import streams
-from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.store import folder_with_checksum
 from helix_shared.errors import CorruptArtifactError, PermanentError
 
@@ -64,7 +64,7 @@ def restore_backup(root: Path, contents: Contents, home: HomeFolder) -> Restored
             data = HomeFolder.at(draft).data
             objects = Objects(root)
             _files(contents.files, data, objects)
-            log = _streams(contents, HomeFolder.at(draft), objects)
+            log = _streams(contents, home, HomeFolder.at(draft).nats, objects)
             model = _finish_generation(contents, data, log)
             _files(contents.model_files, home.models, objects, keep=True)
             _sync_tree(data)
@@ -85,11 +85,12 @@ def _files(files: tuple[FileCopy, ...], folder: Path, objects: Objects, *, keep:
             objects.copy_to(file.sha256, folder / file.path)
 
 
-def _streams(contents: Contents, draft: HomeFolder, objects: Objects) -> StreamState:
-    """Restore the streams by a server on the draft; returns what its log is."""
+def _streams(contents: Contents, home: HomeFolder, folder: Path, objects: Objects) -> StreamState:
+    """Restore the streams by a server on `folder`, with the users of the home; returns what its log is."""
+    server, credentials = own_nats(home, folder)
 
-    async def work(url: str) -> StreamState:
-        async with connected_client(url) as client:
+    async def work() -> StreamState:
+        async with connected_client(server.url, credentials=credentials) as client:
             for name, copy in contents.streams.items():
                 await restore(client, name, copy, objects)
             await streams.provision(client.jetstream(), endpoint=subjects.ANSWERS_STREAM in contents.streams)
@@ -97,8 +98,8 @@ def _streams(contents: Contents, draft: HomeFolder, objects: Objects) -> StreamS
             await _continue_readers(client, contents)
             return await event_stream(client.jetstream())
 
-    with NatsServer(draft.nats) as server:
-        return run_async(work(server.url))
+    with server:
+        return run_async(work())
 
 
 async def _continue_readers(client: Client, contents: Contents) -> None:
@@ -124,7 +125,7 @@ def _finish_generation(contents: Contents, data: Path, log: StreamState) -> Mani
         )
     stream = manifest.stream.model_copy(update={"created_at": log.created_at})
     manifest = manifest.model_copy(update={"stream": stream})
-    write_synced(folder / MANIFEST_NAME, manifest.model_dump_json().encode())
+    write_synced(folder / MANIFEST_NAME, manifest.sealed())
     write_synced(data / CURRENT, f"{contents.generation}\n".encode("ascii"))
     return manifest
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -21,6 +22,7 @@ HELP: Final = f"""
   helix rebuild
   helix rebuild --check              (what was made with which versions; changes nothing)
   helix rebuild --discard-old        (removes what earlier rebuilds replaced)
+  helix rebuild --from-archive ~/.helix/data/archive
 
 Makes every memory again from the log HELIX_EVENTS, with the rules that are
 installed and the model in use, compares the result with what is there, and
@@ -31,6 +33,10 @@ beside it, and recalls are answered all the time.
 
 It may be ended and called again: it continues where it was. What it replaces
 stays in data/replaced until --discard-old, or until something is erased.
+
+With --from-archive, events are read from the archive of the log as far as it
+goes, and later ones from the log. Events that the log has lost are made again,
+too; the turns around an event are read from the log.
 
 If the result differs although rules, settings and model are the same, nothing is
 replaced, the differences are listed, and it ends with 1.
@@ -47,6 +53,10 @@ def rebuild_command(
     check: Annotated[
         bool, typer.Option("--check", help="Only tell what the data folder was made with; 1 if that differs.")
     ] = False,
+    from_archive: Annotated[
+        Path | None,
+        typer.Option("--from-archive", help="Folder of the archive from which events are read."),
+    ] = None,
     accept_differences: Annotated[
         bool, typer.Option("--accept-differences", help="Replace what is there although memories differ.")
     ] = False,
@@ -75,6 +85,7 @@ def rebuild_command(
             folder,
             nats=nats,
             query=query,
+            archive=None if from_archive is None else from_archive.expanduser().absolute(),
             accepts_differences=accept_differences,
             every_seconds=every_seconds,
             as_json=as_json,

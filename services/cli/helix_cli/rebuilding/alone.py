@@ -22,7 +22,7 @@ from helix_cli.stack.home import (
     start_time,
     write_record,
 )
-from helix_shared.broker.server import NatsServer
+from helix_cli.stack.secured import own_nats
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -39,13 +39,15 @@ def own_server(home: HomeFolder, *, say: Say) -> Iterator[Server]:
         PermanentError: a `helix up` or another rebuild runs on the home.
         NotFoundError: the home has no log.
         TemporaryError: the server does not answer.
+        UnauthenticatedError: the home is secured, and the file of its operator has another secret.
     """
     if not (home.nats / "store").is_dir():
         raise NotFoundError(f"{home.nats} has no log: a rebuild makes memories from HELIX_EVENTS")
     with locked(home):
         end_leftovers(home, say=say)
         name = f"helix-rebuild-{uuid.uuid4().hex}"
-        with NatsServer(home.nats, name=name) as server:
+        server, credentials = own_nats(home, home.nats, name=name)
+        with server:
             process = server.process
             if process is not None:
                 # whoever starts next ends it, if this process is killed
@@ -57,6 +59,6 @@ def own_server(home: HomeFolder, *, say: Say) -> Iterator[Server]:
                     {_PROCESS: start_time(process.pid)},
                 )
                 write_record(home, record, name=REBUILD_RECORD)
-            provision(server.url)
-            yield Server(server.url, name)
+            provision(server.url, credentials=credentials)
+            yield Server(server.url, name, nats=credentials)
         remove_record(home, name=REBUILD_RECORD)

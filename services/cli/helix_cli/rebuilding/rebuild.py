@@ -20,7 +20,7 @@ from helix_cli.rebuilding.progress import Progress, Say
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.replay import Replay
 from helix_cli.rebuilding.served import Served
-from helix_cli.rebuilding.source import Joined, LogSource
+from helix_cli.rebuilding.source import LogSource, from_archive
 from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
 from helix_consolidation.delivery.abandoned import clear_workspace
@@ -68,8 +68,8 @@ class Task:
     accepts_differences: bool = False
     is_alone: bool = False
     """No worker of the home runs."""
-    recorded: Source | None = None
-    """Read instead of the log, as far as it goes; its sequences are those of the log."""
+    archive: Path | None = None
+    """Where events are read, as far as it goes; None: in the log alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ async def rebuild(task: Task) -> Made:
 
     Raises:
         TemporaryError: NATS does not answer, or no `helix up` runs on the home.
-        PermanentError: another process does the same, or a message cannot be applied.
+        PermanentError: another process does the same, a message cannot be applied, or the archive is of
+            another log.
+        CorruptArtifactError: the archive is damaged.
     """
     settings, workspace = ConsolidationSettings.load(), workspace_of(task.home.data)
     lanes = IngestSettings.load().lanes_of(len(os.sched_getaffinity(0)))
@@ -105,10 +107,8 @@ async def rebuild(task: Task) -> Made:
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
         ) as client:
-            created = await created_at(client.jetstream(), EVENTS_STREAM)
-            source: Source = LogSource(client, created)
-            if task.recorded is not None:
-                source = Joined(task.recorded, source)
+            log = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
+            source = await _source(task, log)
             key = {
                 "model": encoder.card.id,
                 "rules": workers.version,
@@ -118,7 +118,7 @@ async def rebuild(task: Task) -> Made:
             }
             shard, continues = open_shard(workspace, key, settings)
             stack.callback(shard.close)
-            begin_with_erased(shard, Served.look(task.home.data), created)
+            begin_with_erased(shard, Served.look(task.home.data), log.created)
             replay = Replay(source, client, shard, workers, Refusals(workspace))
             check = None
             if task.compares:
@@ -132,6 +132,12 @@ async def rebuild(task: Task) -> Made:
         if made.manifest is not None or made.parity is None:
             clear_workspace(workspace)
     return made
+
+
+async def _source(task: Task, log: LogSource) -> Source:
+    if task.archive is None:
+        return log
+    return await asyncio.to_thread(from_archive, task.archive, log)
 
 
 @dataclass(slots=True)

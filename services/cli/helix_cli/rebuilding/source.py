@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from helix_cli.clients.broker import last_event_sequence
 from helix_memory import subjects
-from helix_shared.broker import log
+from helix_shared.broker import log as log_reading
+from helix_shared.errors import NotFoundError, PermanentError
+from helix_shared.event_log.archive_files import CARD, read_card, verify
+from helix_shared.event_log.read import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from nats.aio.client import Client
+
 
 EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
 
@@ -81,7 +86,7 @@ class LogSource:
         """
         found: list[SourceEvent] = []
         while len(found) < most:
-            logged = await log.first_after(self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
+            logged = await log_reading.first_after(self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
             if logged is None or logged.sequence > until:
                 break
             found.append(logged)
@@ -95,17 +100,18 @@ class Recorded:
 
     name: str
     read: Callable[[], Iterator[SourceEvent]]
+    last: int | None = None
+    """The last sequence, of which nothing later is read; None: it is found by reading everything."""
     _events: Iterator[SourceEvent] = field(default_factory=lambda: iter(()))
     _next: SourceEvent | None = None
     _from: int | None = None
     """Above this sequence `_next` is the first event; None: nothing is read yet."""
-    _end: int | None = None
 
     async def end(self) -> int:
-        """The last sequence; the first call reads everything."""
-        if self._end is None:
-            self._end = await asyncio.to_thread(lambda: max((one.sequence for one in self.read()), default=0))
-        return self._end
+        """The last sequence."""
+        if self.last is None:
+            self.last = await asyncio.to_thread(lambda: max((one.sequence for one in self.read()), default=0))
+        return self.last
 
     async def after(self, sequence: int, *, until: int, most: int) -> Sequence[SourceEvent]:
         """The next ones; a call with a sequence before the last one reads again from the first event."""
@@ -148,3 +154,26 @@ class Joined:
         ):
             return found
         return await self.rest.after(max(sequence, first_end), until=until, most=most)
+
+
+def from_archive(folder: Path, log: LogSource) -> Joined:
+    """The archive in `folder` as far as it goes, then `log`; every checksum is compared first.
+
+    Raises:
+        NotFoundError: the folder is no archive.
+        CorruptArtifactError: it is damaged.
+        PermanentError: it is the archive of another log, whose sequences mean other events.
+    """
+    if not (folder / CARD).is_file():
+        raise NotFoundError(
+            f"{folder} is no archive: it has no {CARD}; `helix import` takes an export, `helix restore` "
+            "a backup"
+        )
+    created = read_card(folder).get("log")
+    if created != log.created:
+        raise PermanentError(
+            f"{folder} is the archive of a log that was created at {created}, HELIX_EVENTS at {log.created}: "
+            "its sequences mean other events"
+        )
+    end = verify(folder).last_sequence
+    return Joined(Recorded(f"archive {folder}", lambda: records_of(folder), end), log)

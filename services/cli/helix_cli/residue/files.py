@@ -7,12 +7,14 @@ bytes of its vector, which are never encoded.
 
 from __future__ import annotations
 
+import contextlib
 import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from tantivy import Index
 
+from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.generation.folders import LEXICON
 from helix_shared.artifacts.lexicon.files import META
 from helix_shared.artifacts.vectors.table import open_table
@@ -72,14 +74,16 @@ def _through_engine(folder: Path, place: str, canaries: Canaries) -> Counter[str
 
 
 def _in_lexicon(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
-    searcher = Index.open(str(folder)).searcher()
     found: Counter[str] = Counter()
-    for name in TERM_FIELDS if canaries.stems else ():
-        terms = searcher.terms_with_prefix(name, "")
-        words = (str(term[0] if isinstance(term, tuple) else term) for term in terms)
-        count = sum(any(stem in word for stem in canaries.stems) for word in words)
-        if count:
-            found[f"{place} terms of {name}"] += count
+    # by links: the engine writes a lock file, and a generation with another file than its own is refused
+    with contextlib.closing(HeldFolder(folder, None)) as held:
+        searcher = Index.open(str(held.path)).searcher()
+        for name in TERM_FIELDS if canaries.stems else ():
+            terms = searcher.terms_with_prefix(name, "")
+            words = (str(term[0] if isinstance(term, tuple) else term) for term in terms)
+            count = sum(any(stem in word for stem in canaries.stems) for word in words)
+            if count:
+                found[f"{place} terms of {name}"] += count
     return found
 
 

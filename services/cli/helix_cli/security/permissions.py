@@ -1,9 +1,9 @@
 """The subjects that every user of NATS may publish and subscribe: what its service uses, and nothing else.
 
-Nobody but the operator may create, change or restore streams and durable consumers; consolidation makes
-consumers for the occasion, to archive and to erase. A user reads replies only from inboxes under its own
-prefix. A tenant's user may create no consumer: the server would publish for it on any subject that the
-consumer names. A service that asks NATS for something new needs a line here.
+Nobody but the operator may create, change or restore streams and durable consumers. The writer alone may
+create consumers that the server names, to read streams for erasures and the archive. A user reads replies
+only from inboxes under its own prefix. A tenant's user may create no consumer: the server would publish for
+it on any subject that the consumer names.
 """
 
 from __future__ import annotations
@@ -88,22 +88,6 @@ def _watches() -> tuple[str, ...]:
     )
 
 
-def _walks(*names: str) -> tuple[str, ...]:
-    """Read whole streams by consumers for the occasion, and remove single messages: only the writer may."""
-    return tuple(
-        f"{API}.{request}"
-        for name in names
-        for request in (
-            f"CONSUMER.CREATE.{name}",
-            f"CONSUMER.CREATE.{name}.>",
-            f"CONSUMER.INFO.{name}.*",
-            f"CONSUMER.MSG.NEXT.{name}.*",
-            f"CONSUMER.DELETE.{name}.*",
-            f"STREAM.MSG.DELETE.{name}",
-        )
-    )
-
-
 def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
     """As `_reads`; the writer also has what was not acknowledged delivered again when it starts."""
     return (*_reads(stream, consumer), f"{API}.CONSUMER.RESET.{stream}.{consumer}")
@@ -112,6 +96,17 @@ def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
 def _looks_up(*names: str) -> tuple[str, ...]:
     """Read single messages of streams."""
     return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
+
+
+def _scans(*names: str) -> tuple[str, ...]:
+    """Read streams by consumers that the server names; those with a name of their own cannot be made so."""
+    kinds = ("CREATE.{}", "MSG.NEXT.{}.*", "DELETE.{}.*")
+    return tuple(f"{API}.CONSUMER.{kind.format(name)}" for name in names for kind in kinds)
+
+
+def _erases(*names: str) -> tuple[str, ...]:
+    """Find messages of streams, and remove them one by one with their bytes."""
+    return (*_scans(*names), *(f"{API}.STREAM.MSG.DELETE.{name}" for name in names))
 
 
 def _keeps(bucket: str, key: str) -> tuple[str, ...]:
@@ -133,6 +128,12 @@ def _derives(service: str, *edges: str) -> tuple[str, ...]:
     return (*(subjects.derived_edge(edge) for edge in edges), _refuses(service))
 
 
+def _derives_again() -> tuple[str, ...]:
+    """Write what was derived again because of an erasure, and the message that ends a file of the stream."""
+    again = map(subjects.derived_edge, ("memories", "expansions", "links"))
+    return (*again, subjects.derived_subject("filler", subjects.UNKNOWN_TENANT))
+
+
 def _refuses(service: str) -> str:
     """Write dead letters, of any tenant."""
     return f"{ROOT}.dlq.{service}.*"
@@ -145,7 +146,7 @@ def _asked(*edges: str) -> tuple[str, ...]:
 def _worker(service: str, edge: str) -> Rights:
     """A worker that reads memories messages and adds to them."""
     return Rights(
-        (*_reads(DERIVED_STREAM, service), *_derives(service, edge), *_asked("memories")),
+        (*_reads(DERIVED_STREAM, service), *_watches(), *_derives(service, edge), *_asked("memories")),
         _asked(edge),
         responds=True,
     )
@@ -155,6 +156,7 @@ OPERATOR: Final = Rights(EVERYTHING, EVERYTHING)
 _INGEST: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.INGEST),
+        *_watches(),
         *_derives("ingest", "memories"),
         *_looks_up(EVENTS_STREAM),
         *_knows(IMPORTS, SEAL_KEY),
@@ -166,6 +168,7 @@ _EXTRACT: Final = Rights(
     (
         *_reads(EVENTS_STREAM, streams.EXTRACT),
         *_reads(PAIRS_STREAM, streams.EXTRACT_PAIRS),
+        *_watches(),
         *_derives("extract", "statements", "verdicts"),
         *_looks_up(EVENTS_STREAM, PAIRS_STREAM, ANSWERS_STREAM),
         f"{ROOT}.answers.>",
@@ -180,18 +183,25 @@ _CONSOLIDATION: Final = Rights(
         *_writer_reads(DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
         *_writer_reads(EVENTS_STREAM, streams.CONSOLIDATION_LIFECYCLE),
         *_writer_reads(ACCESS_STREAM, streams.CONSOLIDATION_ACCESS),
-        *_walks(EVENTS_STREAM, DERIVED_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
+        *_watches(),
         *_knows(IMPORTS, SEAL_KEY),
         *_looks_up(EVENTS_STREAM),
-        *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM)),
-        *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, PAIRS_STREAM, streams.LEASE_STREAM)),
+        *_erases(EVENTS_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
+        *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM, DLQ_STREAM)),
+        *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, streams.LEASE_STREAM)),
         *_keeps(streams.LEASES, streams.WRITER_KEY),
         *_asked(*subjects.EDGES),
+        *_derives_again(),
         _refuses("consolidation"),
         f"{ROOT}.pairs.>",
     )
 )
-_FORWARDER: Final = Rights((subjects.access_subject("*"),))
+_FORWARDER: Final = Rights(
+    (
+        *_watches(),
+        subjects.access_subject("*"),
+    )
+)
 _SERVICES: Final = {
     "operator": OPERATOR,
     "ingest": _INGEST,

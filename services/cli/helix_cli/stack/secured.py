@@ -17,11 +17,25 @@ from helix_cli.stack.services import CONSOLIDATION, DEEP, EXTRACT, INGEST, QUERY
 from helix_shared.broker.server import NatsServer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from helix_cli.stack.home import HomeFolder
     from helix_cli.stack.supervisor import Say
     from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 
 NATS_SERVICES: Final = (INGEST, "doc2query", "kg", CONSOLIDATION, FORWARDER, EXTRACT)
+
+
+def own_nats(home: HomeFolder, folder: Path, *, name: str = "") -> tuple[NatsServer, NatsCredentials | None]:
+    """A NATS server on `folder` for a command that runs alone, and the user with which it connects.
+
+    It has the users of the home, if the home is secured: no other program of the machine comes in meanwhile.
+    """
+    security = SecurityFolder.of(home.root)
+    if not security.exists:
+        return NatsServer(folder, name=name), None
+    server = NatsServer(folder, name=name, access=lambda: nats_access(security, read_state(security)))
+    return server, security.nats_credentials()
 
 
 class Secured:

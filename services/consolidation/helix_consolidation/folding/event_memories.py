@@ -1,12 +1,13 @@
 """The memories of one event, found by their ids: an id follows from tenant, event and piece.
 
 Pieces are numbered from 0 without gaps, and an erased one has a tombstone, so the first unknown id ends the
-list.
+list. A provisional row is the exception: a later event's message held it, and the pieces before it may still
+come. So provisional rows are looked through as well.
 """
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.event_reach import value_code
@@ -54,12 +55,17 @@ def _pieces(
     state: ConsolidationState, tenant_id: str, event_id: str
 ) -> Iterator[tuple[int, int | None, int]]:
     """Code, ordinal (None: erased) and stream sequence of each piece."""
-    for piece in count():
-        name = memory_id(tenant_id, event_id, piece)
-        code, ordinal = value_code(tenant_id, "memory", name), state.ledger.find(name)
+    ledger, unknown = state.ledger, 0
+    for unknown in count():
+        name = memory_id(tenant_id, event_id, unknown)
+        code, ordinal = value_code(tenant_id, "memory", name), ledger.find(name)
         if ordinal is not None:
-            yield code, ordinal, state.ledger.sequences(ordinal)[0]
+            yield code, ordinal, ledger.sequences(ordinal)[0]
         elif code in state.tombstones.erased_memories:
             yield code, None, state.tombstones.erased_memories[code].sequence
         else:
-            return
+            break
+    for ordinal in chain.from_iterable(state.provisional.values()):
+        stream, piece = ledger.order(ordinal)
+        if piece > unknown and ledger.memory_id(ordinal) == memory_id(tenant_id, event_id, piece):
+            yield ledger.code(ordinal), ordinal, stream

@@ -87,22 +87,31 @@ def cancel_replacement(context: FoldContext, tenant_id: str, event_id: str, *, a
 
 
 def apply_due_actions(context: FoldContext) -> None:
-    """Carry out, in the order of the log, every action with all earlier events processed.
-
-    A provisional row is withdrawn once its event is processed and its memories message lacked the row.
-    """
+    """Carry out, in the order of the log, every action with all earlier events processed."""
     state = context.state
-    for event in [event for event in state.provisional if event in state.applied]:
-        ordinals = state.provisional.pop(event)
-        for ordinal in ordinals:
-            state.tombstones.record_withdrawn(state.ledger.code(ordinal), withdrawn=True)
-        update_status(context, sorted(ordinals))
+    _withdraw_provisional(context)
     for action in _due_actions(context):
         if state.tombstones.is_repeat(action.event, action.sequence):
             _update_reached(context, [action])
             continue
         state.tombstones.record_executed(action.event, action.sequence)
         _execute(context, action)
+
+
+def _withdraw_provisional(context: FoldContext) -> None:
+    """Withdraw the provisional rows whose event is processed: its memories message lacked them.
+
+    They stay provisional as long as a lower publication of the event can arrive, which removes them.
+    """
+    state = context.state
+    for event in [event for event in state.provisional if event in state.applied]:
+        codes = {ordinal: state.ledger.code(ordinal) for ordinal in sorted(state.provisional[event])}
+        lacking = [ordinal for ordinal, code in codes.items() if code not in state.tombstones.withdrawn]
+        for ordinal in lacking:
+            state.tombstones.record_withdrawn(codes[ordinal], withdrawn=True)
+        update_status(context, lacking)
+        if event <= state.applied.floor:
+            del state.provisional[event]
 
 
 def _due_actions(context: FoldContext) -> Iterator[LifecycleAction]:

@@ -63,8 +63,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
         _store_own(context, origin, own, sequence)
     else:
         _note_repeat(context.state, origin, event)
-        remove(context, context.state.provisional.get(event, ()))
-    context.state.provisional.pop(event, None)
+        remove(context, context.state.provisional.pop(event, ()))
     for row, source in indexed:
         if row.entry.stream_sequence != event:
             _complete(context, row, source, sequence)
@@ -176,6 +175,7 @@ def _store_own(context: FoldContext, origin: Origin, own: list[Indexed], sequenc
     found = [context.find(origin.tenant_id, row.entry.memory_id) for row, _ in own]
     named = {ordinal for ordinal in found if ordinal is not None}
     _await_decision(context, own, found, sequence)
+    state.provisional.get(event, set()).difference_update(named)
     for ordinal in before | named if is_latest else named - before:
         is_withdrawn = not is_latest or ordinal not in named
         state.tombstones.record_withdrawn(state.ledger.code(ordinal), withdrawn=is_withdrawn)

@@ -64,7 +64,7 @@ class ConsolidationState:
     latest_derived: dict[tuple[str, int], int] = field(default_factory=dict)
     """Latest derived sequence per edge and event, or per row; those up to `derived.floor` are left out."""
     provisional: dict[int, set[int]] = field(default_factory=dict)
-    """Unprocessed event -> its rows that a later event's message contained."""
+    """Event above `applied.floor` -> its rows that a later event's message contained, and its own has not."""
     access_stream: str = ""
     """Creation time of HELIX_ACCESS."""
     accessed: int = 0

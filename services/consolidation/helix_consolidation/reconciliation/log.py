@@ -6,11 +6,9 @@ number of events.
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
 from nats.js import api
 
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
@@ -20,6 +18,7 @@ from helix_memory import events, subjects
 from helix_memory.transport.dead_letters import letters_from
 from helix_shared import edges
 from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.broker.log_reader import consumer_of
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.identity import memory_id
@@ -135,15 +134,13 @@ async def _headers(client: Client, start: int, end: int) -> AsyncIterator[Msg]:
         deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
         opt_start_seq=start,
         ack_policy=api.AckPolicy.NONE,
+        filter_subject=f"{subjects.ROOT}.events.>",
         headers_only=True,
         inactive_threshold=60.0,
     )
     if end < start:
         return
-    subscription = await client.jetstream().pull_subscribe(
-        f"{subjects.ROOT}.events.>", stream=subjects.EVENTS_STREAM, config=config
-    )
-    try:
+    async with consumer_of(client.jetstream(), subjects.EVENTS_STREAM, config) as (subscription, _):
         while True:
             try:
                 messages = await subscription.fetch(AT_ONCE, timeout=FETCH_SECONDS)
@@ -155,6 +152,3 @@ async def _headers(client: Client, start: int, end: int) -> AsyncIterator[Msg]:
                     yield message
                 if sequence >= end:
                     return
-    finally:
-        with contextlib.suppress(NatsError):
-            await subscription.unsubscribe()

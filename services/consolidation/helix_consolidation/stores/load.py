@@ -185,11 +185,12 @@ def _fill_extracted(state: ConsolidationState, table: pa.Table, rows: NDArray[np
 def _provisional(
     state: ConsolidationState, rows: NDArray[np.int64], streams: NDArray[np.int64]
 ) -> dict[int, set[int]]:
-    """Rows whose own event is not processed yet."""
+    """Rows whose own event is not processed yet, or lacked them."""
     found: dict[int, set[int]] = {}
     young = streams > state.applied.floor
     for ordinal, stream in zip(rows[young].tolist(), streams[young].tolist(), strict=True):
-        if stream not in state.applied:
+        is_lacked = state.ledger.code(ordinal) in state.tombstones.withdrawn
+        if is_lacked or stream not in state.applied:
             found.setdefault(stream, set()).add(ordinal)
     return found
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from nats.aio.msg import Msg
 
@@ -14,7 +14,7 @@ from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import NOON, Stream, lifecycle, row
 from tests.unit.consolidation.folded import folded
-from tests.unit.consolidation.histories import History, applied, in_log_order, shuffled
+from tests.unit.consolidation.histories import TENANT, History, applied, in_log_order, shuffled
 
 TEXT = " ".join(f"word{n}" for n in range(40))
 EVENTS = 12
@@ -102,11 +102,31 @@ def test_any_history_ends_in_one_state_in_any_order(seed: int) -> None:
 
 @MANY
 @given(seed=st.integers(0, 2**32))
+@example(seed=4356466)
 def test_many_histories_fold_to_one_state_in_any_order(seed: int) -> None:
     """Longer random histories, without the stores."""
     random = Random(seed)
     messages = History.of(seed, random.randrange(4, 2 * EVENTS)).messages
     assert folded(in_log_order(messages), Random(0)) == folded(shuffled(messages, random), random)
+
+
+@pytest.mark.parametrize("first", [[1], [3], [3, 3], [2, 3]])
+@pytest.mark.parametrize("second", [[], [0], [1], [3]])
+def test_a_piece_that_comes_before_the_first_of_its_event_goes_with_its_publication(
+    stream: Stream, first: list[int], second: list[int]
+) -> None:
+    """An event published at 1 and 2 by messages of so many pieces; event 3 completes piece 2 of the later."""
+    messages = [
+        stream.memories(TENANT, "e", n, [row(TENANT, "e", n, f"{n}.{p}", piece=p) for p in range(pieces)])
+        for n, counts in enumerate((first, second), 1)
+        for pieces in counts
+    ]
+    completed = row(TENANT, "e", 2, "2.2", piece=2, context="completed", revision_sequence=3)
+    messages.append(stream.memories(TENANT, "e3", 3, [completed]))
+    for order in permutations(messages):
+        found = folded(order, Random(0), largest_batch=1)
+        assert sorted(r["text"] for r in found["rows"].values()) == [f"1.{p}" for p in range(max(first))]
+        assert found["withdrawn"] == set()
 
 
 def orders(*messages: Msg) -> list[dict[str, Any]]:

@@ -10,6 +10,8 @@ import pytest
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api import service
+from helix_query.settings import QuerySettings
+from helix_shared.rpc.access.admission import Admission
 
 
 class Current:
@@ -41,7 +43,8 @@ async def test_the_event_loop_reads_no_folder(monkeypatch: pytest.MonkeyPatch) -
     current = Current()
     handlers: Any = service.RecallHandlers.__new__(service.RecallHandlers)
     handlers._started, handlers._profiles, handlers._current = 0.0, {}, current
-    handlers._settings = SimpleNamespace(instance="")
+    handlers._settings = QuerySettings(instance="")
+    handlers._admission = Admission(handlers._settings)
     handlers._accesses = SimpleNamespace(describe=lambda _: None)
     reply = await handlers.get_status(recall_pb2.GetStatusRequest(), None)
     assert (reply.learned_adapters.fitting, reply.learned_adapters.refused) == (2, 1)

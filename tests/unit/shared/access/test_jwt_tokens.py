@@ -24,6 +24,12 @@ def signed(own: dict[str, Any], *, kind: str = "RSA", **headers: Any) -> str:
     return jwt.encode(own, KEYS[kind], algorithm=ALGORITHMS[kind], headers=headers or None)
 
 
+def from_now(own: dict[str, Any]) -> dict[str, Any]:
+    """`exp` and `nbf` are given in seconds from now, when the test runs."""
+    times = {name: time.time() + own[name] for name in ("exp", "nbf") if own.get(name) is not None}
+    return own | times
+
+
 @pytest.mark.parametrize("kind", ALGORITHMS)
 def test_a_token_of_every_kind_of_key_stands_for_its_claims(kind: str) -> None:
     """Tenant, user, principals and roles come from the claims."""
@@ -39,8 +45,8 @@ def test_a_token_of_every_kind_of_key_stands_for_its_claims(kind: str) -> None:
         {"exp": None},
         {"iss": None},
         {"aud": None},
-        {"exp": time.time() - 31},
-        {"nbf": time.time() + 90},
+        {"exp": -31},
+        {"nbf": 90},
         {"iss": "https://other.example"},
         {"aud": "another service"},
         {"tenant": "not a token!"},
@@ -56,13 +62,13 @@ def test_a_token_of_every_kind_of_key_stands_for_its_claims(kind: str) -> None:
 def test_a_token_with_a_broken_claim_is_refused(own: dict[str, Any]) -> None:
     """Expired, too early, for somebody else, or of another form; the control is the token above."""
     with pytest.raises(UnauthenticatedError):
-        verified(signed(claims(**own)), RSA_KEYS, RULES)
+        verified(signed(claims(**from_now(own))), RSA_KEYS, RULES)
 
 
-@pytest.mark.parametrize("own", [{"exp": time.time() - 10}, {"nbf": time.time() + 10}])
+@pytest.mark.parametrize("own", [{"exp": -10}, {"nbf": 10}])
 def test_clocks_may_differ_by_the_leeway(own: dict[str, Any]) -> None:
     """The clock of an issuer is not that of the server."""
-    assert verified(signed(claims(**own)), RSA_KEYS, RULES).tenants == {"acme"}
+    assert verified(signed(claims(**from_now(own))), RSA_KEYS, RULES).tenants == {"acme"}
 
 
 def test_an_unsigned_token_is_refused() -> None:

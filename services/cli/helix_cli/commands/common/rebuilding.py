@@ -44,6 +44,7 @@ def rebuild_home(
     *,
     nats: str,
     query: str,
+    archive: Path | None,
     accepts_differences: bool,
     every_seconds: float,
     as_json: bool,
@@ -53,7 +54,7 @@ def rebuild_home(
     Raises:
         Exit: with 1, where the result differs without a reason; nothing was replaced.
         PermanentError: another process does the same.
-        NotFoundError: the home has no log.
+        NotFoundError: the home has no log, or `archive` is none.
         TemporaryError: NATS does not answer, or the new generation is not served.
         InvalidInputError: a setting of ingest, doc2query or consolidation is not that of the `helix up`.
     """
@@ -77,6 +78,7 @@ def rebuild_home(
             compares=True,
             accepts_differences=accepts_differences,
             is_alone=record is None,
+            archive=archive,
         )
         made = run_async(rebuild(task))
     if record is not None and made.manifest is not None:

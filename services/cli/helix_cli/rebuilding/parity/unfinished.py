@@ -33,12 +33,14 @@ async def unfinished_events(client: Client, generation: Path, applied: int) -> s
     state = json.loads((generation / STATE_FILE).read_bytes())
     done = ProcessedSequences.from_json(state["derived"])
     end = (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.last_seq
-    floors = [done.floor]
+    # up to this message every worker has derived what it derives
+    worked = end
     for name in _WORKERS:
         info = await jetstream.consumer_info(subjects.DERIVED_STREAM, name)
         behind = bool(info.num_pending or info.num_ack_pending)
-        floors.append(info.ack_floor.stream_seq if behind and info.ack_floor else end)
-    sequence, found = min(floors), set[int]()
+        if behind:
+            worked = min(worked, info.ack_floor.stream_seq if info.ack_floor else 0)
+    sequence, found = min(done.floor, worked), set[int]()
     for _ in range(MOST):
         message = await log.first_after(
             client, subjects.DERIVED_STREAM, f"{subjects.ROOT}.derived.>", sequence
@@ -46,5 +48,6 @@ async def unfinished_events(client: Client, generation: Path, applied: int) -> s
         if message is None or message.sequence > end:
             return {event for event in found if event <= applied}
         sequence = message.sequence
-        found.add(edges.decode(message.body)[0].event_sequence)
+        if sequence not in done or sequence > worked:
+            found.add(edges.decode(message.body)[0].event_sequence)
     return None

@@ -6,11 +6,14 @@ by its sequence overwrites them (measured: ops/decisions/0071).
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import api
 from nats.js.errors import APIError, NotFoundError
+
+from helix_shared.broker.log_reader import consumer_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,15 +38,15 @@ async def messages_of(jetstream: JetStreamContext, stream: str, subject: str) ->
     config = api.ConsumerConfig(
         ack_policy=api.AckPolicy.NONE,
         deliver_policy=api.DeliverPolicy.ALL,
+        filter_subject=subject,
         inactive_threshold=IDLE_SECONDS,
         mem_storage=True,
     )
-    try:
-        reader = await jetstream.pull_subscribe(subject, stream=stream, config=config)
-    except NotFoundError:
-        return
-    try:
-        left = (await reader.consumer_info()).num_pending or 0
+    async with contextlib.AsyncExitStack() as opened:
+        try:
+            reader, left = await opened.enter_async_context(consumer_of(jetstream, stream, config))
+        except NotFoundError:
+            return
         while left > 0:
             try:
                 found = await reader.fetch(min(left, FETCHED_AT_ONCE), timeout=FETCH_SECONDS)
@@ -52,8 +55,6 @@ async def messages_of(jetstream: JetStreamContext, stream: str, subject: str) ->
             left -= len(found)
             for message in found:
                 yield message
-    finally:
-        await reader.unsubscribe()
 
 
 async def remove_message(jetstream: JetStreamContext, stream: str, sequence: int) -> bool:
