@@ -174,7 +174,7 @@ class Run:
 @contextlib.contextmanager
 def running(home: Path, models: Path) -> Iterator[Run]:
     """A stack and a client of user ann."""
-    with Stack(home, nats_port=0, query_port=0, models=models) as stack:
+    with Stack(home, nats_port=0, query_port=0, models=models, copies={"forwarder": 0}) as stack:
         stack.wait_ready()
         nats, query = (int(one.rpartition(":")[2]) for one in (stack.nats_url, stack.query_address))
         with Helix(tenant=TENANT, user="ann", nats_port=nats, query_port=query, wait_seconds=120) as helix:

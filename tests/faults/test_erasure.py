@@ -24,7 +24,7 @@ def test_erased_canaries_are_nowhere_while_ingest_goes_on(tmp_path: Path, models
         found = run.residue(before)
         assert found["HELIX_DLQ"]
         assert any(place.startswith("data/archive/") for place in found), "the search reads the archive"
-        with ingest_going_on(run):
+        with ingest_going_on(run, every_seconds=0.5):
             erased = erase_all(run)
             run.wait_clean(before, "erasure")
             again = next(c for c in run.canaries if c.kind == "memory")

@@ -99,7 +99,7 @@ def recalled(home: Path, question: str, *arguments: str) -> list[str]:
     """Ids of the memories that a recall returns."""
     code, out, err = run(home, "recall", question, "--json", "--top-k", "50", *arguments)
     assert code == 0, err
-    return [found["memory"]["memory_id"] for found in json.loads(out)["memories"]]
+    return [found["memory"]["memory_id"] for found in json.loads(out).get("memories", [])]
 
 
 def test_all_letters_are_redriven_after_the_repair_and_each_event_has_one_memory(
@@ -171,9 +171,9 @@ def test_a_redriven_event_of_an_erased_user_stays_erased(stack: Stack, fault: Pa
     erase = ("--kind", "erase", "--set", "of_user=ada", "--wait")
     assert run(home, "publish", *erase)[0] == 0
     fault.unlink()
-    code, outcomes = redrive(home, "--all", "--yes")
-    # her letter leaves the queue with the erasure, which may be done by now
-    assert (code, {one["state"] for one in outcomes}) == (0, {"processed"})
+    # her event and her letter leave with the erasure, before, while or after hers is redriven
+    _, outcomes = redrive(home, "--all", "--yes")
+    assert {"processed"} <= {one["state"] for one in outcomes} <= {"processed", "not possible"}
     until(lambda: memory_id("acme", "his", 0) in recalled(home, "mercury?", "--user", "ben"))
     assert memory_id("acme", "hers", 0) not in recalled(home, "mercury?", "--user", "ada")
     assert run(home, "memory", "show", memory_id("acme", "hers", 0), "--user", "ada")[0] != 0

@@ -177,6 +177,25 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     assert "hall" in found["memories"][0]["memory"]["text"]
 
 
+def test_an_erased_event_that_is_published_again_after_a_rebuild_stays_away(stack: Stack) -> None:
+    """The rebuild takes the erased ids over: the log has lost the event."""
+    home = stack.home.root
+    body = {"kind": "message", "tenant_id": "acme", "session_id": "v", "role": "user", "event_id": "v1"}
+    again = json.dumps(body | {"text": "The vault opens with xyzzyplugh42."}).encode()
+
+    async def publish(url: str) -> None:
+        async with connected(url) as jetstream:
+            subject = subjects.event_subject("acme", "v", "message")
+            await jetstream.publish(subject, again, headers={"Nats-Msg-Id": "acme:the window has passed"})
+
+    _rebuilt(home, "--accept-differences")
+    run_async(publish(stack.nats_url))
+    _publish(home, [_of_another_tenant(40)])
+    texts = {row["text"] for row in _memories(home).values()}
+    assert _of_another_tenant(40)["text"] in texts
+    assert not any("xyzzyplugh42" in text for text in texts)
+
+
 def _of_another_tenant(number: int) -> dict[str, Any]:
     return {
         "kind": "message",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from nats.js.errors import NotFoundError as NoSuchMessageError
 
 from helix_cli.clients.broker import async_poll
+from helix_consolidation.delivery.erasing.reading import remove_message
 from helix_consolidation.delivery.prune import acknowledged
 from helix_memory import events, subjects
 from helix_memory.identity import digest
@@ -206,8 +207,11 @@ async def _publish_derived(publisher: Publisher, letter: DeadLetter, edge: str, 
 async def _refused_again(
     jetstream: JetStreamContext, publisher: Publisher, letter: DeadLetter, reason: str
 ) -> Redriven:
-    """Put a letter with the new reason in the place of the old one."""
-    _, body = await letter_at(jetstream, letter.sequence)
+    """Put a letter with the new reason in the place of the old one, unless an erasure took it meanwhile."""
+    try:
+        _, body = await letter_at(jetstream, letter.sequence)
+    except NotFoundError as error:
+        return Redriven(letter.sequence, "not possible", str(error))
     origin = LetterOrigin(
         letter.subject,
         letter.stream,
@@ -256,7 +260,5 @@ async def acknowledged_until(jetstream: JetStreamContext, stream: str) -> int:
 
 async def remove(jetstream: JetStreamContext, sequence: int) -> bool:
     """Remove a letter; returns whether it was there."""
-    try:
-        return bool(await jetstream.delete_msg(subjects.DLQ_STREAM, sequence))
-    except NoSuchMessageError:
-        return False
+    # an erasure may have removed it meanwhile
+    return await remove_message(jetstream, subjects.DLQ_STREAM, sequence)
