@@ -86,9 +86,9 @@ def _events() -> list[dict[str, Any]]:
     ]
     note = {"kind": "message", "tenant_id": "acme", "session_id": "v", "role": "user"}
     notes = [
-        note | {"event_id": "v1", "text": "The vault opens with xyzzyplugh42."},
         note | {"event_id": "v2", "text": "The blue van is sold."},
         note | {"event_id": "v3", "text": "The red van is sold."},
+        note | {"event_id": "v1", "text": "The vault opens with xyzzyplugh42."},
     ]
     return [*turns, *pages, *notes]
 
@@ -96,6 +96,8 @@ def _events() -> list[dict[str, Any]]:
 def _change(home: Path) -> None:
     """Correct, forget, restore, undo, erase, and give feedback."""
     ids = {row["text"]: one for one, row in _memories(home).items()}
+    # first, and to its end: what is decided while the log still has the event may rest on it
+    assert run(home, "erase", ids["The vault opens with xyzzyplugh42."], "--wait-seconds", "120")[0] == 0
     key = next(one for text, one in ids.items() if "spare key" in text)
     assert run(home, "memory", "correct", key, "The spare key hangs in the hall.")[0] == 0
     assert run(home, "memory", "forget", ids["The blue van is sold."])[0] == 0
@@ -106,8 +108,6 @@ def _change(home: Path) -> None:
     _publish(
         home,
         [
-            fields
-            | {"kind": "erase", "event_id": "x1", "memory_ids": [ids["The vault opens with xyzzyplugh42."]]},
             fields | {"kind": "feedback", "event_id": "x2", "memory_ids": [key], "helpful": True},
             fields | {"kind": "undo", "event_id": "x3", "memory_id": closed},
             fields | {"kind": "forget", "event_id": "x4", "memory_ids": ["0" * 32]},
