@@ -240,7 +240,11 @@ def test_what_is_made_again_is_what_the_workers_had_made(
         "last_event_sequence",
     ]
     after = _manifest(home)
-    assert (after.model, after.digest, after.counts) == (before.model, before.digest, before.counts)
+    # the erased memory had an ordinal; where it is known to be erased it gets none
+    counts = before.counts.model_copy(
+        update={"signals": before.counts.signals - 1, "nodes": before.counts.nodes - 1}
+    )
+    assert (after.model, after.digest, after.counts) == (before.model, before.digest, counts)
     assert (after.parent, after.origin) == (0, after.generation)
     files = [path for path in folder_of(home / "data", after.generation).rglob("*") if path.is_file()]
     assert not [path for path in files if b"xyzzyplugh42" in path.read_bytes()]
