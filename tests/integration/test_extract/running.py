@@ -93,11 +93,11 @@ class Helix:
 
         self.until(lambda: not self.on_nats(left), "turns are left")
 
-    def run(self, *command: str) -> str:
-        """What a command prints, in wide columns."""
+    def run(self, *command: str, code: int = 0) -> str:
+        """What a command prints, in wide columns, when it ends with `code`."""
         runner = CliRunner(env={"HELIX_HOME": str(self.stack.home.root), "COLUMNS": "250"})
         result = runner.invoke(app, list(command))
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == code, result.output
         return result.stdout
 
     def recorded(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from helix_consolidation.delivery import unsure_pairs
 from helix_consolidation.delivery.unsure_pairs import UnsurePairsStore
 from helix_consolidation.stores.shard import Shard
 from helix_shared.pairs.messages import read_pairs
@@ -28,9 +30,21 @@ class Pairs:
         """Keep a body."""
         self.bodies[subject] = body
 
-    async def purge_stream(self, _name: str, *, subject: str) -> None:
-        """Remove the body of a subject."""
-        self.bodies.pop(subject, None)
+
+async def _messages_of(stored: Pairs, _stream: str, subject: str) -> AsyncIterator[Any]:
+    if subject in stored.bodies:
+        yield SimpleNamespace(metadata=SimpleNamespace(sequence=SimpleNamespace(stream=subject)))
+
+
+async def _remove_message(stored: Pairs, _stream: str, subject: str) -> bool:
+    return stored.bodies.pop(subject, None) is not None
+
+
+@pytest.fixture(autouse=True)
+def read_without_consumers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Pairs` has no consumers: its messages are read and removed by subject."""
+    monkeypatch.setattr(unsure_pairs, "messages_of", _messages_of)
+    monkeypatch.setattr(unsure_pairs, "remove_message", _remove_message)
 
 
 @pytest.fixture
