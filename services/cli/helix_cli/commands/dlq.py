@@ -153,8 +153,7 @@ def redrive_command(
     server = nats_server(nats, home)
     only = letter_filter(service, tenant, reason, since)
     letters = _chosen(server, sequences or [], only, all_letters=all_letters)
-    if all_letters:
-        _confirm(len(letters), "redrive", yes=yes)
+    _confirm(len(letters), "redrive", yes=yes or not all_letters)
 
     async def work() -> list[Redriven]:
         async with connected_client(
@@ -183,8 +182,7 @@ def drop_command(
     server = nats_server(nats, home)
     only = letter_filter(service, tenant, reason, since)
     letters = _chosen(server, sequences or [], only, all_letters=all_letters)
-    if all_letters:
-        _confirm(len(letters), "drop", yes=yes)
+    _confirm(len(letters), "drop", yes=yes or not all_letters)
 
     async def work() -> list[int]:
         async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
