@@ -68,7 +68,12 @@ async def connect(
         # the first connection must fail fast; later reconnections are unlimited
         once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
         await asyncio.wait_for(_probe(url, once), timeout_seconds)
-        return await nats.connect(url, **options)
+        try:
+            return await asyncio.wait_for(nats.connect(url, **options), timeout_seconds)
+        except TimeoutError:
+            # refused or gone since the probe: without a limit it would be tried for ever; the probe says why
+            await asyncio.wait_for(_probe(url, once), timeout_seconds)
+            raise
     except (OSError, nats.errors.Error, TimeoutError) as error:
         if "authorization violation" in str(error).lower():
             raise UnauthenticatedError(

@@ -249,7 +249,7 @@ def test_a_slow_model_is_given_up_when_the_time_is_over(world: World) -> None:
     result = world.deep.recall(QUESTION, seconds=1.5)
     assert time.monotonic() - began < 4.0
     assert is_plain(result, world.plain())
-    assert sorted(result.left_out) == sorted(MODEL_STAGES)
+    assert set(MODEL_STAGES) <= set(result.left_out)
     assert result.total_milliseconds > 1_000
 
 

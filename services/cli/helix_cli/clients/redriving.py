@@ -115,7 +115,7 @@ async def _redrive_some(
                 # published in the order of the log: a correction comes after what it corrects
                 stored.append(await _publish(publisher, letter, await task))
             except TemporaryError as error:
-                yield Redriven(letter.sequence, "waiting", str(error))
+                yield await _waiting(jetstream, letter, str(error))
             except InvalidInputError as error:
                 yield Redriven(letter.sequence, "not possible", str(error))
             except PermanentError as error:
@@ -204,6 +204,15 @@ async def _publish_derived(publisher: Publisher, letter: DeadLetter, edge: str, 
     )
 
 
+async def _waiting(jetstream: JetStreamContext, letter: DeadLetter, reason: str) -> Redriven:
+    """The letter can be redriven again, unless an erasure took it meanwhile."""
+    try:
+        await letter_at(jetstream, letter.sequence)
+    except NotFoundError as error:
+        return Redriven(letter.sequence, "not possible", str(error))
+    return Redriven(letter.sequence, "waiting", reason)
+
+
 async def _refused_again(
     jetstream: JetStreamContext, publisher: Publisher, letter: DeadLetter, reason: str
 ) -> Redriven:
@@ -242,7 +251,9 @@ async def _settle(
     for one in stored:
         letter = one.letter.sequence
         if one.sequence > ends[one.stream]:
-            yield Redriven(letter, "waiting", f"{one.stream} {one.sequence} is in no generation yet")
+            yield await _waiting(
+                jetstream, one.letter, f"{one.stream} {one.sequence} is in no generation yet"
+            )
             continue
         refusal = new.get((one.stream, one.sequence))
         await remove(jetstream, letter)
