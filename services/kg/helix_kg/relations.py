@@ -37,7 +37,7 @@ _WE = re.compile(r"\b(?:I|[Mm]y|me)\b")
 _AUXILIARY: Final = (
     r"(?:(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
     r"|recently|finally|still|then|already|since|later|soon|eventually|always|mostly|really|mainly|first|all"
-    r"|himself|herself|itself|myself|apparently|m|ve|s|re|d|will)\b)*+"
+    r"|himself|herself|itself|myself|apparently|m|ve|s|re|d|will)\b)*"
 )
 _BESIDE_VERB = re.compile(
     r"[\"'`*\u201d\u2019]?(?:\s\([^()\n]{1,60}\)"
@@ -45,7 +45,7 @@ _BESIDE_VERB = re.compile(
 )
 _BEFORE_OBJECT = re.compile(
     r"(?:\s+(?!(?:and|but|or|that|because|with|by|from|for|to|who|which|when|while|if|not|no|than|as|where"
-    r"|without|before|after|until|into|is|was|has|nobody|nothing)\b)[a-z][\w'-]*){0,4}+\s*[\"'`*\u201c\u2018(]?"
+    r"|without|before|after|until|into|is|was|has|nobody|nothing)\b)[a-z][\w'-]*){0,4}\s*[\"'`*\u201c\u2018(]?"
 )
 _CARRIED = re.compile(
     r"(?:.*\s|,\s*)(?:and|but|then)(?: then| now| later| also| has| is| was)*\s*", re.DOTALL

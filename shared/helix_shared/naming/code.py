@@ -32,7 +32,7 @@ _EXTENSIONS: Final = (
     "tsv parquet log pdf doc docx xls xlsx ppt pptx png jpg jpeg gif svg mp3 mp4 zip tar gz whl jar so dll "
     "exe tf hcl nix gradle cmake mk patch diff pem crt key db sqlite"
 )
-_IDENTIFIER = r"[A-Za-z_$][\w$]*"
+_IDENTIFIER = r"[A-Za-z_$][\w$]*+"
 _URL = re.compile(r"(?:https?|ftp|wss?|nats|postgres(?:ql)?|redis)://(?P<rest>\S+)", re.IGNORECASE)
 _LINE = re.compile(r"(?::\d+){1,2}$")
 _FILE = re.compile(rf"[\w@.+-]*\w\.(?:{_EXTENSIONS.replace(' ', '|')})", re.IGNORECASE)
@@ -40,8 +40,8 @@ _DOT_FILE = re.compile(r"\.[a-z][\w-]+(?:\.[\w-]+)*")
 _NAMED_FILES: Final = frozenset(
     {"Makefile", "Dockerfile", "Jenkinsfile", "Procfile", "Gemfile", "CODEOWNERS"}
 )
-_ABSOLUTE = re.compile(r"(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~*-]*)*+|[A-Za-z]:\\[\w.@+\\-]+")
-_RELATIVE = re.compile(r"[\w@+-][\w.@+-]*(?:/[\w.@+*-]+)++/?|[\w.-]+(?:\\[\w.-]+)++")
+_ABSOLUTE = re.compile(r"(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~*-]*+)*|[A-Za-z]:\\[\w.@+\\-]+")
+_RELATIVE = re.compile(r"[\w@+-][\w.@+-]*(?:/[\w.@+*-]++)+/?|[\w.-]+(?:\\[\w.-]++)+")
 _ROOTED = re.compile(rf"(?:{_ROOT_FOLDERS.replace(' ', '|')})/", re.IGNORECASE)
 _ISSUE = re.compile(r"(?:[\w.-]+/[\w.-]+)?#\d{1,7}|CVE-\d{4}-\d{3,7}|(?P<key>[A-Z][A-Z0-9]{1,9})-\d{1,6}")
 _ERROR_CODE = re.compile(
@@ -51,21 +51,21 @@ _ERROR_CODE = re.compile(
     r"SIG(?:KILL|SEGV|TERM|ABRT|BUS|INT|HUP|PIPE|ILL|FPE)|NS_ERROR_[A-Z_]+|0x[0-9A-Fa-f]{4,16}"
 )
 _EXCEPTION = re.compile(
-    rf"(?:{_IDENTIFIER}\.)*+([A-Z]\w*(?:Error|Exception|Warning|Failure|Fault|Interrupt|NotFound))"
+    rf"(?:{_IDENTIFIER}\.)*([A-Z]\w*(?:Error|Exception|Warning|Failure|Fault|Interrupt|NotFound))"
 )
 _NUMERIC_VERSION = re.compile(r"v?(\d+(?:\.\d+){2,3}(?:[-+.]?[A-Za-z][\w.+-]*)?)|v(\d+(?:\.\d+)?(?:-?\w+)?)")
 _PINNED = re.compile(r"([A-Za-z][\w.-]*)(?:\[[\w,]*\])?(?:==|>=|~=|<=|@)v?(\d[\w.+-]*)")
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
-_CALL = re.compile(rf"({_IDENTIFIER}(?:(?:\.|::|->){_IDENTIFIER})*+)(?:\(\)|\(.*)")
-_SCOPED = re.compile(rf"{_IDENTIFIER}(?:(?:::|->){_IDENTIFIER})++(?:\(\))?")
-_DOTTED = re.compile(rf"@?{_IDENTIFIER}(?:\.{_IDENTIFIER})++")
+_CALL = re.compile(rf"({_IDENTIFIER}(?:(?:\.|::|->){_IDENTIFIER})*)(?:\(\)|\(.*)")
+_SCOPED = re.compile(rf"{_IDENTIFIER}(?:(?:::|->){_IDENTIFIER})+(?:\(\))?")
+_DOTTED = re.compile(rf"@?{_IDENTIFIER}(?:\.{_IDENTIFIER})+")
 _SNAKE = re.compile(r"[A-Za-z$][\w$]*_[^\W_]*[A-Za-z0-9]|_{1,2}[A-Za-z]\w*[A-Za-z0-9]|__[A-Za-z]\w*__")
 _CAMEL = re.compile(r"[a-z][a-z0-9]*[A-Z]\w*|(?:[A-Z][a-z0-9]+){2,}[A-Z]?\w*|[A-Z]{2,}[a-z]+[A-Z]\w+")
 _NOT_CAMEL = re.compile(r"(?:Mc|Mac|De|Di|Du|Le|La|Van|Fitz|O)[A-Z][a-z]+s?")
 _FLAG = re.compile(r"--[a-z][\w-]+")
 _COMMIT = re.compile(r"(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40}")
 _PACKAGE = re.compile(r"@[a-z][\w.-]*/[a-z][\w.-]*|@[A-Za-z_][\w.]{2,}")
-_ASSIGNED = re.compile(rf"({_IDENTIFIER}(?:\.{_IDENTIFIER})*+)=")
+_ASSIGNED = re.compile(rf"({_IDENTIFIER}(?:\.{_IDENTIFIER})*)=")
 
 
 def _phrase(kind: str, prefix: str, pattern: str) -> tuple[str, str, re.Pattern[str]]:

@@ -103,10 +103,13 @@ class ConsolidationState:
     def set_derived_stream(self, created: str) -> None:
         """Drop the sequences of HELIX_DERIVED if the stream was created again."""
         if self.derived_stream not in ("", created):
-            self.derived, self.latest_derived = ProcessedSequences(), {}
-            self.postponed = {}
-            self.undecided.forget_derived()
+            self.forget_derived()
         self.derived_stream = created
+
+    def forget_derived(self) -> None:
+        """Drop the sequences of HELIX_DERIVED: those to come are of another numbering."""
+        self.derived, self.latest_derived, self.postponed = ProcessedSequences(), {}, {}
+        self.undecided.forget_derived()
 
     def set_access_stream(self, created: str) -> None:
         """Count from the first access if the stream was created again."""

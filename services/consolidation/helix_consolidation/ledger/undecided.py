@@ -74,7 +74,7 @@ class Undecided:
                 self._of_event[event] = [row.blanked() if row.ordinal == ordinal else row for row in rows]
 
     def forget_derived(self) -> None:
-        """HELIX_DERIVED was created again: its sequences say nothing any more."""
+        """The sequences of HELIX_DERIVED say nothing any more."""
         for event, rows in self._of_event.items():
             self._of_event[event] = [replace(row, derived=0) for row in rows]
 

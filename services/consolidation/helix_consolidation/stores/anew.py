@@ -40,10 +40,13 @@ def maintain_now(shard: Shard) -> None:
 def continue_streams(shard: Shard, *, derived_stream: str, derived_end: int) -> None:
     """Count the messages of HELIX_DERIVED up to `derived_end` as processed.
 
-    The shard was built from the log alone, up to its end: it holds what those messages are derived from.
+    The shard was built from the log alone, up to its end: it holds what those messages are derived from. Its
+    own messages were numbered while it was built, and may be more than the stream has had: with their numbers
+    the next messages of the stream would count as processed.
     `derived_stream` is when the stream was created.
     """
-    shard.state.set_derived_stream(derived_stream)
+    shard.state.forget_derived()
+    shard.state.derived_stream = derived_stream
     shard.state.derived.skip_to(derived_end)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helix_consolidation.stores.anew import continue_streams
 from helix_memory import subjects
 from helix_memory.events import FeedbackEvent, ForgetEvent
 from helix_shared import edges
@@ -90,3 +91,20 @@ def test_an_adapter_that_could_not_be_removed_is_tried_again_with_every_generati
     assert not has_withheld(bench.folder)
     assert list((bench.folder / "adapters").iterdir()) == []
     reopened.shard.close()
+
+
+def test_stores_made_anew_take_the_messages_that_follow_although_they_counted_more(
+    bench: Bench, stream: Stream
+) -> None:
+    """A rebuild numbers its own messages; HELIX_DERIVED may have had fewer, also for the same event."""
+    for number in (1, 2, 3):
+        bench.apply(stream.memories("acme", f"e{number}", number, [row("acme", f"e{number}", number, "old")]))
+    continue_streams(bench.shard, derived_stream="2026-05-01T12:00:00+00:00", derived_end=1)
+    following = Stream(last=1)
+    bench.apply(
+        following.memories("acme", "e3", 3, [row("acme", "e3", 3, "made again")]),
+        following.memories("acme", "e4", 4, [row("acme", "e4", 4, "new")]),
+    )
+    stored = bench.rows()
+    assert [stored[memory_id("acme", event, 0)]["text"] for event in ("e3", "e4")] == ["made again", "new"]
+    assert (bench.shard.state.applied.floor, bench.shard.state.derived.floor) == (4, 3)
