@@ -9,6 +9,8 @@ import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from re import _constants as constants  # type: ignore[attr-defined]
+from re import _parser as parser
 from types import ModuleType
 from typing import Any, Final
 
@@ -142,6 +144,37 @@ def test_patterns_take_linear_time_on_hostile_text(package: str, linear_patterns
 def _walk(pattern: Pattern) -> Use:
     """All that a search, a substitution or a split of the text could have to look at."""
     return lambda text: sum(1 for _ in pattern.finditer(text))
+
+
+def test_no_possessive_group_fails_midway() -> None:
+    """Before Python 3.11.5 such a group does not go back to where its last repetition began (gh-106052)."""
+    found = [name for pattern, name in USES.names.items() if _fails_midway(parser.parse(pattern.pattern))]
+    assert not found, f"make the parts possessive, not the group: {found}"
+    assert _fails_midway(parser.parse(r"(?:\w*\.)*+\w"))
+
+
+def _fails_midway(items: Any) -> bool:
+    """Whether a repetition of a possessive group can match a repeat and then fail."""
+    return any(
+        (code is constants.POSSESSIVE_REPEAT and any(_repeats(one) for one in list(value[2])[:-1]))
+        or any(_fails_midway(part) for part in _parts(value))
+        for code, value in items
+    )
+
+
+def _repeats(item: Any) -> bool:
+    code, value = item
+    kinds = (constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT)
+    return code in kinds or any(_repeats(inner) for part in _parts(value) for inner in part)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """The sequences of items that the argument of a regular expression's item holds."""
+    if isinstance(value, parser.SubPattern):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _parts(one)
 
 
 def test_no_function_compiles_a_pattern() -> None:

@@ -25,7 +25,7 @@ _MARKED: Final = re.compile(rf"[\s!.\"')\]\U0001f300-\U0001faff]*+[{QUESTION_MAR
 _LEAD: Final = re.compile(
     r"^\W*+(?:(?:ok(?:ay)?|so|and|but|hey|hi|hello|also|btw|oh|ah|well|then|alright|right|great|thanks?|cool"
     r"|h+m+|um+|uh|wait|sorry|by the way|anyway|now|just|guys|folks|quick question|question|yes|no|yeah|nope"
-    r"|one more (?:thing|question)|before i forget|remind me|tell me|again)\b\W*+)*+",
+    r"|one more (?:thing|question)|before i forget|remind me|tell me|again)\b\W*+)*",
     re.IGNORECASE,
 )
 _VOCATIVE: Final = re.compile(r"^\w{2,20}, ?")

@@ -64,14 +64,14 @@ _SLIP: Final = re.compile(
 )
 """A correction of what was said just before, by its value: "make that 7:30", "sorry, Tuesday"."""
 _ASKED_TO_ACT: Final = re.compile(
-    r"^\W*+(?:(?:ok(?:ay)?|so|and|but|hey|now|then|also|great|good|cool|thanks)\b\W*+)*+"
+    r"^\W*+(?:(?:okay|ok|so|and|but|hey|now|then|also|great|good|cool|thanks)\b\W*+)*+"
     r"(?:(?:please|pls|plz)\b|let me know\b|make sure|help me"
     r"|(?:remind|tell|show|give) (?:me|us)\b(?! (?:what|which|who|whose|when|where|why|how|if|whether)\b)"
     r"|don['\u2019]?t (?:forget|touch|add|use|change|tell|run|delete|do)\b)",
     re.IGNORECASE,
 )
 _COMMAND: Final = re.compile(
-    r"^\W*+(?:(?:ok(?:ay)?|so|and|but|hey|now|then|also|great|good|cool|thanks)\b\W*+)*+"
+    r"^\W*+(?:(?:okay|ok|so|and|but|hey|now|then|also|great|good|cool|thanks)\b\W*+)*+"
     r"(?:(?:can|could|would|will) (?:you|u) (?:please |pls )?(?:add|fix|write|show|give|send|make|change"
     r"|set|update"
     r"|run|check|move|create|find|look|book|order|call|remind|tell|explain|help|summari[sz]e|list|remove"
