@@ -75,6 +75,7 @@ class App:
             verified_files=verified_files_path(self.settings.cache_dir, data)
             if self.settings.trust_verified_files
             else None,
+            cache=self.settings.cache_dir,
             cross_encoders=self.cross_encoders,
             prober=prober,
         )

@@ -34,7 +34,8 @@ class QuerySettings(AccessSettings):
         default_factory=lambda: helix_home() / "models", description="folder of installed models"
     )
     cache_dir: Path = Field(
-        default_factory=lambda: helix_home() / "cache", description="folder of the list of verified files"
+        default_factory=lambda: helix_home() / "cache",
+        description="folder of the list of verified files, and of embedded examples",
     )
     trust_verified_files: bool = Field(
         default=True,

@@ -6,12 +6,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import grpc
 import pytest
@@ -84,6 +85,10 @@ class Service:
             raise
 
 
+CACHE: Final = tempfile.TemporaryDirectory(prefix="helix-cache-", ignore_cleanup_errors=True)
+"""One for all services: what is made once for a model takes a second."""
+
+
 def is_serving(service: Service) -> bool:
     """Whether health is SERVING."""
     return service.health() == "SERVING"
@@ -99,7 +104,7 @@ def start_service(
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HELIX_")}
     environment |= {
         "HELIX_QUERY_DATA_DIR": str(root),
-        "HELIX_QUERY_CACHE_DIR": str(root / "cache"),
+        "HELIX_QUERY_CACHE_DIR": CACHE.name,
         "HELIX_QUERY_MODELS_DIR": str(models),
         "HELIX_QUERY_LISTEN": address,
         "HELIX_QUERY_POLL_SECONDS": "0.05",

@@ -1,9 +1,9 @@
 """The generation that answers, and the swap to the next one. Change here how a generation is swapped.
 
-A thread polls CURRENT. A new generation is verified, probed in a process of its own, opened and warmed, then
-swapped in between two requests. A request leases one generation from start to end; an old one is closed when
-its last lease ends. A bad generation is refused and counted, and the last good one keeps answering; at the
-start older ones are tried. Neither number nor epoch ever decreases.
+A thread polls CURRENT. A new generation is verified while a process of its own probes it, opened and warmed,
+then swapped in between two requests. A request leases one generation from start to end; an old one is closed
+when its last lease ends. A bad generation is refused and counted, and the last good one keeps answering; at
+the start older ones are tried. Neither number nor epoch ever decreases.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,16 +24,12 @@ from helix_query.generations.learned_adapters import LearnedAdapters
 from helix_query.generations.prober import CrashedError, Prober
 from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
+from helix_query.recall.routing.centroids import centroids_of
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.errors import (
-    CorruptArtifactError,
-    NotFoundError,
-    TemporaryError,
-    naming_rebuild,
-)
+from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError, naming_rebuild
 from helix_shared.metrics import GENERATION, GENERATIONS_REJECTED, PROBE_SECONDS
 from helix_shared.telemetry import logger
 
@@ -74,15 +71,18 @@ class CurrentGeneration:
         encoder_threads: int = 1,
         poll_seconds: float = 0.25,
         verified_files: Path | None = None,
+        cache: Path | None = None,
         cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
         prober: Prober | None = None,
     ) -> None:
         """No generation is loaded yet.
 
         `scratch` is a folder for links to held files. Files that `verified_files` lists are not hashed again.
+        `cache` keeps what is made once for a model.
         `cross_encoders` are those that ranking profiles name. Without a `prober` nothing is probed.
         """
         self._prober = prober
+        self._probes = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._root = root
         self._models = models
         self._scratch = scratch
@@ -97,6 +97,7 @@ class CurrentGeneration:
         self._leased: _Leased | None = None
         self._verified_path = verified_files
         self._verified = set() if verified_files is None else read_verified_files(verified_files)
+        self._cache = cache
         self._refused: dict[int, float] = {}
         self._waiting: tuple[int, str] | None = None
         self._stop = threading.Event()
@@ -112,6 +113,7 @@ class CurrentGeneration:
         self._stop.set()
         if self._prober is not None:
             self._prober.close()
+        self._probes.shutdown(wait=False)
         if self._thread.is_alive():
             self._thread.join()
         self._swap(None)
@@ -191,15 +193,16 @@ class CurrentGeneration:
             CorruptArtifactError: it is damaged, or its epoch is before the current one.
             NotFoundError: its model is not installed.
         """
-        manifest = self._verified_manifest(folder_of(self._root, number))
         previous = None if self._leased is None else self._leased.snapshot
-        if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
-            raise CorruptArtifactError(
-                f"generation {number} has epoch {manifest.epoch}, before the current one"
-            )
-        encoder = self._encoder_for(manifest, previous)
-        if self._prober is not None:
-            PROBE_SECONDS.observe(self._prober.check(self._root, number))
+        with self._probed(number):
+            manifest = self._verified_manifest(folder_of(self._root, number))
+            if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
+                raise CorruptArtifactError(
+                    f"generation {number} has epoch {manifest.epoch}, before the current one"
+                )
+            encoder = self._encoder_for(manifest, previous)
+            # about a second for a new model, while the prober imports the engines
+            centroids_of(encoder, cache=self._cache)
         # ordinals and rows of stores that were built anew mean something else
         kin = previous
         if previous is not None and previous.generation.manifest.origin != manifest.origin:
@@ -226,6 +229,23 @@ class CurrentGeneration:
         except BaseException:
             generation.close()
             raise
+
+    @contextmanager
+    def _probed(self, number: int) -> Iterator[None]:
+        """The prober opens the generation beside the block; it has when the block is left.
+
+        Raises: what the block raises, else as `Prober.check`.
+        """
+        if self._prober is None:
+            yield
+            return
+        probe = self._probes.submit(self._prober.check, self._root, number)
+        try:
+            yield
+        except BaseException:
+            wait([probe])
+            raise
+        PROBE_SECONDS.observe(probe.result())
 
     def _verified_manifest(self, folder: Path) -> Manifest:
         before = set(self._verified)

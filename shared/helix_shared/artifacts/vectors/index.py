@@ -9,8 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lancedb.index import IvfPq, IvfRq, IvfSq
-
+from helix_shared.artifacts.vectors.engine import IvfPq, IvfRq, IvfSq
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from lancedb.index import Bitmap, BTree, LabelList
-
+from helix_shared.artifacts.vectors.engine import Bitmap, BTree, LabelList
 from helix_shared.artifacts.vectors.index import VectorIndex, vector_indices, wanted_index
 from helix_shared.artifacts.vectors.scan import scanned_column, scanned_dimensions
 

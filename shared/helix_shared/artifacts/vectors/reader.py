@@ -9,7 +9,6 @@ import math
 import threading
 from typing import TYPE_CHECKING, Final, Protocol
 
-import lancedb
 import numpy as np
 
 from helix_shared.artifacts.files.held_folder import HeldFolder
@@ -17,6 +16,7 @@ from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.sql import id_prefix_sql
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.vectors.engine import lancedb
 from helix_shared.artifacts.vectors.files import TABLE_FOLDER
 from helix_shared.artifacts.vectors.maintenance import unindexed_rows, vector_index
 from helix_shared.artifacts.vectors.scan import (

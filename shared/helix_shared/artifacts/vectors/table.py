@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import lancedb
 import numpy as np
 
 from helix_shared.artifacts.filter.sql import ids_sql
 from helix_shared.artifacts.signals.append_only import AppendOnlyColumn
+from helix_shared.artifacts.vectors.engine import lancedb
 from helix_shared.artifacts.vectors.files import TABLE, TABLE_FOLDER
 from helix_shared.artifacts.vectors.records import table_schema
 from helix_shared.artifacts.vectors.scan import with_scan_column

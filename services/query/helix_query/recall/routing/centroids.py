@@ -17,8 +17,11 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.recall.preferences.topics import Discriminant, Topics, load_topics
+from helix_shared.encoders.kept_embeddings import KeptEmbeddings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from helix_shared.encoders.encoder import Encoder
@@ -57,11 +60,18 @@ class Centroids:
         return self.place_names is not None and self.place_names.of(vector) >= PLACE
 
 
-def centroids_of(encoder: Encoder) -> Centroids:
-    """The centroids of a model, embedded once in a process: the examples take about a second."""
+def centroids_of(encoder: Encoder, *, cache: Path | None = None) -> Centroids:
+    """The centroids of a model, made once in a process.
+
+    The examples take about a second to embed; with a `cache` folder they are embedded once on a machine.
+    """
     checksum = encoder.card.checksum
     if checksum not in _OF_MODELS:
-        _OF_MODELS[checksum] = load_centroids(encoder.embed_query)
+        if cache is None:
+            _OF_MODELS[checksum] = load_centroids(encoder.embed_query)
+        else:
+            with KeptEmbeddings(encoder, cache) as kept:
+                _OF_MODELS[checksum] = load_centroids(kept.embed_query)
     return _OF_MODELS[checksum]
 
 
