@@ -35,7 +35,7 @@ class QuerySettings(AccessSettings):
     )
     cache_dir: Path = Field(
         default_factory=lambda: helix_home() / "cache",
-        description="folder of the list of verified files, and of embedded examples",
+        description="folder of the list of verified files and of embedded examples",
     )
     trust_verified_files: bool = Field(
         default=True,
