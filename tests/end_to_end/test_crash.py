@@ -19,13 +19,13 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_memory.transport.recall_client import RecallClient
-from helix_shared.broker.streams import provision
 from helix_shared.identity import memory_id
+from tests.integration.test_cli.running import shorten_ack_wait
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
 TENANTS = ("acme", "umbrella", "initech")
-MESSAGES = 240
+MESSAGES = 120
 FIRST = datetime(2026, 9, 1, 8, tzinfo=UTC)
 TOPICS = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
 
@@ -54,15 +54,8 @@ def stack(tmp_path: Path, models_dir: Path) -> Iterator[Stack]:
     copies = {"ingest": 2, "doc2query": 2, "kg": 2, "forwarder": 0}
     with Stack(tmp_path / "home", nats_port=0, query_port=0, copies=copies, models=models_dir) as running:
         running.wait_ready()
-        asyncio.run(shorten_ack_wait(running.nats_url))
+        shorten_ack_wait(running.nats_url)
         yield running
-
-
-async def shorten_ack_wait(url: str) -> None:
-    """Messages of a killed worker are redelivered after seconds instead of a minute."""
-    client = await connect(url, name="test")
-    await provision(client.jetstream(), ack_wait_seconds=4)
-    await client.close()
 
 
 async def publish(url: str) -> Tally:

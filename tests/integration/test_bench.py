@@ -85,6 +85,7 @@ def test_consolidation_continues_from_built_data(built: tuple[Path, BuildInfo], 
     assert [path.name for path in (folder / "generations").iterdir()] == ["000000000001"]
 
 
+@pytest.mark.long
 def test_a_report_holds_its_sections_and_names_what_failed(
     built: tuple[Path, BuildInfo], models_dir: Path, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from helix_lab.sets.inventory import take_inventory
 from helix_lab.sets.stream import Loading, open_stream
 from helix_query.profile.files import load_profiles
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 ASKED = ("helix", "helix-reference", "dense", "bm25", "lexical", "fused")
 

@@ -157,6 +157,7 @@ def fit(stack: Stack, *more: str) -> str:
     )
 
 
+@pytest.mark.long
 def test_the_words_of_a_tenant_are_learned_served_for_it_alone_and_erased(stack: Stack) -> None:
     """Too few questions are refused; an erased memory takes along what was learned with it."""
     data = stack.home.data

@@ -15,7 +15,7 @@ import pytest
 from helix_cli.stack.children import ServiceChild
 from helix_cli.stack.stack import Stack
 
-from .running import run
+from .running import run, shorten_ack_wait
 
 pytestmark = pytest.mark.integration
 
@@ -91,6 +91,7 @@ def test_sigterm_during_load_drains_in_time_and_nothing_is_lost_or_doubled(
 ) -> None:
     """Each ends with code 0 within 15 s, is not ready before that, and every event has one memory."""
     home = stack.home.root
+    shorten_ack_wait(stack.nats_url)
     count = json.loads(run(home, "status", "--json")[1])["query"]["memories"]
     lines = [
         {

@@ -286,6 +286,7 @@ def test_a_generation_made_with_other_settings_says_so(stack: Stack, monkeypatch
     assert [name for name, row in rows.items() if row["differs"]] == ["memories"]
 
 
+@pytest.mark.long
 def test_a_broken_data_folder_is_made_again_with_the_command_that_the_error_names(stack: Stack) -> None:
     """CURRENT damaged, killed midway, another format, no generations: nothing is lost, repeated or twice."""
     home = stack.home.root
@@ -356,6 +357,7 @@ def _ends(stack: Stack) -> dict[str, int]:
         return run_async(work(server.address))
 
 
+@pytest.mark.long
 def test_events_that_no_worker_had_are_in_a_rebuild_and_come_to_no_worker_again(stack: Stack) -> None:
     """Without consumers' positions and with events that wait, the rebuild has all of it, dead letters too."""
     home = stack.home.root

@@ -45,6 +45,7 @@ async def derive_some(stack: Stack, first: int, count: int) -> None:
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
 
 
+@pytest.mark.long
 async def test_a_writer_survives_outages_at_any_moment(brief: Stack, server: NatsServer) -> None:
     """Six kills of the server while messages arrive, are applied and published: nothing is lost."""
     total = EACH * len(OUTAGES)

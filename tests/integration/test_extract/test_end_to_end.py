@@ -171,6 +171,7 @@ def test_statements_are_derived_again_from_the_recorded_answer(helix: Helix) -> 
     assert len(helix.server.requests) == asked
 
 
+@pytest.mark.long
 def test_statements_outlive_a_reembedding_that_is_ended_just_after_its_step(
     helix: Helix, monkeypatch: pytest.MonkeyPatch
 ) -> None:

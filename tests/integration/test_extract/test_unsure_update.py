@@ -51,6 +51,7 @@ def asked_pairs(server: EndpointServer) -> int:
     return sum('"pair": 1' in one["messages"][-1]["content"] for one in server.requests)
 
 
+@pytest.mark.long
 def test_a_verdict_makes_an_unsure_update_current_until_it_is_undone(
     home: Path, server: EndpointServer, models_dir: Path
 ) -> None:

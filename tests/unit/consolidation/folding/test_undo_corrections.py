@@ -56,7 +56,7 @@ def test_of_a_chain_only_what_is_named_is_taken_back_in_every_order(
     before = [*chain(stream, last_corrects=last_corrects), lifecycle(undo(*named), 4)]
     after = stream.memories("acme", "e5", 5, [row("acme", "e5", 5, "e5", corrects=OLD)])
     for messages, holds in ((before, current), ([*before, after], "e5")):
-        others = Random(2).sample([list(order) for order in permutations(messages)], 4)
+        others = Random(2).sample([list(order) for order in permutations(messages)], 1)
         states = [applied(order, Random(1)) for order in (messages, messages[::-1], *others)]
         assert all(found == states[0] for found in states)
         if holds == current or named == (OLD,):
