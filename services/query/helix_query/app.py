@@ -28,6 +28,7 @@ from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals
 from helix_shared.telemetry import configure_logging, logger
+from helix_shared.tracing.setup import configure_tracing
 
 _log = logger(__name__)
 
@@ -133,6 +134,7 @@ def create_app() -> App:
         require_protection(settings.access_listen, settings, setting="HELIX_QUERY_ACCESS_LISTEN")
     profiles = load_profiles(settings.profiles_dir)
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    configure_tracing(SERVICE)
     admission = Admission(settings)
     cross_encoders = load_cross_encoders(
         settings.models_dir, profiles, recalls=settings.threads, threads=settings.encoder_threads
