@@ -79,7 +79,10 @@ class App:
             cross_encoders=self.cross_encoders,
             prober=prober,
         )
-        ring = AccessRing(self.settings.access_ring if self.settings.access_listen else 0)
+        kept = (
+            (self.settings.access_ring, self.settings.audit_ring) if self.settings.access_listen else (0, 0)
+        )
+        ring = AccessRing(*kept)
         handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission)
         server = GrpcServer(
             handlers.generic_handler(),

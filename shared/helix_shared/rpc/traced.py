@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 
 from helix_memory.trace_context import TRACEPARENT
+from helix_memory.transport.statuses import STATUS_OF_NUMBER
 from helix_shared.tracing import attributes, spans
 
 if TYPE_CHECKING:
@@ -69,10 +70,8 @@ def _span(service: str, method: str, context: Any) -> Any:
 
 
 def _failed(span: Span, context: Any) -> None:
-    code = context.code()
-    if isinstance(code, grpc.StatusCode):
-        span.set({attributes.RPC_STATUS: code.value[0]})
-        span.fail(code.name)
-    else:
-        span.set({attributes.RPC_STATUS: _CANCELLED})
-        span.fail(grpc.StatusCode.CANCELLED.name)
+    """State how the call failed; one without a status was cancelled by its caller."""
+    stated = context.code()
+    number = stated.value[0] if isinstance(stated, grpc.StatusCode) else int(stated or _CANCELLED)
+    span.set({attributes.RPC_STATUS: number})
+    span.fail(STATUS_OF_NUMBER[number].name)

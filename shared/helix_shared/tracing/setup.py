@@ -18,6 +18,9 @@ from helix_shared.tracing import spans
 ENDPOINT: Final = "HELIX_OTLP_ENDPOINT"
 _ENDPOINTS: Final = (ENDPOINT, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_TIMEOUT: Final = "OTEL_EXPORTER_OTLP_TIMEOUT"
+_TIMEOUT_SECONDS: Final = 3.0
+"""Without that variable; the end of a process waits that long for an endpoint that is away."""
 _SCOPE: Final = "helix"
 
 _log = logger(__name__)
@@ -41,7 +44,9 @@ def configure_tracing(service: str, environ: Mapping[str, str] | None = None) ->
     name = environment.get("OTEL_SERVICE_NAME") or f"helix-{service}"
     resource = Resource.create({"service.name": name, "service.namespace": _SCOPE})
     provider = TracerProvider(resource=resource)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    seconds = None if environment.get(_TIMEOUT) else _TIMEOUT_SECONDS
+    exporter = OTLPSpanExporter(endpoint=endpoint, timeout=seconds)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
     spans.use(provider.get_tracer(_SCOPE))
     _log.info("tracing", endpoint=urlsplit(endpoint).netloc.rpartition("@")[2])
 

@@ -21,6 +21,7 @@ import grpc
 
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.audited import audited
 from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
 from helix_query.api.erasure_call import erasure_reply
@@ -141,17 +142,20 @@ class RecallHandlers:
         calls |= {name: (partial(self._listed, name), request) for name, (request, _, _) in LISTINGS.items()}
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
-                traced(
-                    SERVICE_NAME,
-                    name,
-                    guarded(self._admission.checked(call, request, None if name == "GetStatus" else RECALL)),
-                ),
+                self._wrapped(name, call, request),
                 request_deserializer=tolerant(request.FromString),
                 response_serializer=lambda reply: reply.SerializeToString(),
             )
             for name, (call, request) in calls.items()
         }
         return grpc.method_handlers_generic_handler(SERVICE_NAME, handlers)
+
+    def _wrapped(self, name: str, call: Call, request: Any) -> Call:
+        """`call` behind admission and guard, with its record and span; GetStatus has neither of these."""
+        if name == "GetStatus":
+            return guarded(self._admission.checked(call, request, None))
+        admitted = self._admission.checked(call, request, RECALL)
+        return traced(SERVICE_NAME, name, guarded(audited(self._accesses.audits, name, admitted)))
 
     async def recall(self, request: recall_pb2.RecallRequest, context: Any) -> recall_pb2.RecallResponse:
         """The memories that answer a query."""
