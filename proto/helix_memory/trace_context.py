@@ -38,7 +38,7 @@ def carried() -> dict[str, str]:
 
 
 def is_traceparent(value: str) -> bool:
-    """Whether `value` has the form of a `traceparent` of version 00, or of a later one without more fields."""
+    """Whether `value` has the form of a `traceparent` of version 00, or a later one without more fields."""
     return _FORM.fullmatch(value) is not None and not value.startswith(_NO_VERSION)
 
 

@@ -1,4 +1,4 @@
-"""Turns tracing on for a process, by `HELIX_OTLP_ENDPOINT` or the variables of OpenTelemetry; else it stays off.
+"""Turns tracing on by `HELIX_OTLP_ENDPOINT` or the variables of OpenTelemetry; else it stays off.
 
 The SDK is imported only where tracing is on. It reads the other variables itself: sampler
 (`OTEL_TRACES_SAMPLER`), batches (`OTEL_BSP_*`), headers, certificates and timeouts (`OTEL_EXPORTER_OTLP_*`).

@@ -38,8 +38,8 @@ class Span:
             self.made.set_attributes(attributes.checked(values))
 
     def fail(self, error_type: str) -> None:
-        """Mark it as failed; `error_type` is a class or a status."""
-        if self.made is not None:
+        """Mark it as failed; `error_type` is a class or a status. The first one stays."""
+        if self.made is not None and ERROR not in (getattr(self.made, "attributes", None) or {}):
             from opentelemetry.trace import StatusCode  # noqa: PLC0415  imported by now
 
             self.made.set_status(StatusCode.ERROR)

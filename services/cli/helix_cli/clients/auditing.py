@@ -58,7 +58,7 @@ def record_command(
     memory_ids: Collection[str] = (),
     count: int = 0,
 ) -> None:
-    """Write that a command ran for `tenants`; empty: for all. What cannot be written is told, and no failure."""
+    """Write that a command ran for `tenants`; empty: for all. A failure is told, and fails nothing."""
     if server.nats is not None and server.nats.is_of_tenant:
         return
     made = AuditRecord(

@@ -1,22 +1,17 @@
-"""One stack with a real OTLP receiver: its spans, its logs and its audit stream, and no text in any of them."""
+"""One stack with a real OTLP receiver: spans, logs and audit records, and no text in any of them."""
 
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import grpc
 import pytest
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as otlp
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.stack.stack import Stack
 from helix_memory import subjects, trace_context
 from helix_memory.client import Helix
 from helix_memory.errors import HelixError
@@ -25,9 +20,11 @@ from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_memory.transport.recall_client import RecallClient
 
+from .running import PATIENCE_SECONDS, SpanSeen
+from .running import Helix as Stacked
+
 pytestmark = pytest.mark.integration
 
-PATIENCE_SECONDS: Final = 60
 PUBLISHED: Final = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 RECALLED: Final = "00-1bf7651916cd43dd8448eb211c80319c-c7ad6b7169203331-01"
 STAGES: Final = ("embed", "route", "retrieve", "fuse", "rank", "rerank", "diversify", "pack")
@@ -60,103 +57,25 @@ REFUSED: Final = (
 )
 
 
-@dataclass(frozen=True)
-class SpanSeen:
-    """One span as the receiver got it."""
-
-    service: str
-    name: str
-    kind: int
-    span_id: str
-    parent: str
-    trace: str
-    attributes: dict[str, Any]
-
-
-@dataclass
-class Receiver(trace_service_pb2_grpc.TraceServiceServicer):
-    """Keeps what services export to it."""
-
-    seen: list[SpanSeen] = field(default_factory=list)
-    raw: list[bytes] = field(default_factory=list)
-
-    def Export(self, request: Any, _context: Any) -> Any:  # noqa: N802  the name in the contract
-        """Take a batch of spans."""
-        self.raw.append(request.SerializeToString())
-        for resource in request.resource_spans:
-            service = _values(resource.resource.attributes)["service.name"]
-            for scope in resource.scope_spans:
-                self.seen += [
-                    SpanSeen(
-                        service,
-                        one.name,
-                        one.kind,
-                        one.span_id.hex(),
-                        one.parent_span_id.hex(),
-                        one.trace_id.hex(),
-                        _values(one.attributes),
-                    )
-                    for one in scope.spans
-                ]
-        return otlp.ExportTraceServiceResponse()
-
-    def of(self, traceparent: str) -> list[SpanSeen]:
-        """The spans of one trace."""
-        trace = traceparent.split("-")[1]
-        return [one for one in list(self.seen) if one.trace == trace]
-
-    def wait(self, until: Callable[[], bool]) -> None:
-        """Wait until the condition holds of what arrived."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not until():
-            assert time.monotonic() < deadline, f"never arrived; there are {self.seen[-40:]}"
-            time.sleep(0.05)
-
-
-def _values(attributes: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
-
-
-@dataclass
-class Traced:
-    """A stack that exports its spans, and the receiver."""
-
-    stack: Stack
-    client: Helix
-    receiver: Receiver
-
-
 @pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Traced]:
-    """One stack for the tests of this file."""
-    receiver = Receiver()
-    server = grpc.server(ThreadPoolExecutor(4))
-    trace_service_pb2_grpc.add_TraceServiceServicer_to_server(receiver, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HELIX_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
-        patch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-        patch.setenv("HELIX_FORWARDER_PUBLISH_INTERVAL_SECONDS", "0.2")
-        home = tmp_path_factory.mktemp("home")
-        with Stack(home, nats_port=0, query_port=0, models=models_dir) as stack:
-            stack.wait_ready()
-            nats, query = (int(a.rpartition(":")[2]) for a in (stack.nats_url, stack.query_address))
-            with Helix(tenant="acme", user="ann", nats_port=nats, query_port=query) as client:
-                yield Traced(stack, client, receiver)
-    server.stop(0).wait()
+def client(helix: Stacked) -> Iterator[Helix]:
+    """The client of a program, as user ann."""
+    addresses = (helix.stack.nats_url, helix.stack.query_address)
+    nats, query = (int(address.rpartition(":")[2]) for address in addresses)
+    with Helix(tenant="acme", user="ann", nats_port=nats, query_port=query) as made:
+        yield made
 
 
-def test_one_trace_leads_from_publication_to_the_generation(traced: Traced) -> None:
+def test_one_trace_leads_from_publication_to_the_generation(helix: Stacked, client: Helix) -> None:
     """Each consumer's span hangs on that of whoever sent it the message; the last names the generation."""
     with trace_context.within(PUBLISHED):
-        written = traced.client.remember("The zanzipurple boat lies in harbour seven.", tags=["quexlibrium"])
+        written = client.remember("The zanzipurple boat lies in harbour seven.", tags=["quexlibrium"])
 
     def found(service: str, operation: str) -> list[SpanSeen]:
-        spans = traced.receiver.of(PUBLISHED)
+        spans = helix.receiver.of(PUBLISHED)
         return [s for s in spans if (s.service, s.name.split()[0]) == (f"helix-{service}", operation)]
 
-    traced.receiver.wait(lambda: len(found("consolidation", "process")) == len(WORKERS))
+    helix.receiver.wait(lambda: len(found("consolidation", "process")) == len(WORKERS))
     for worker in WORKERS:
         [processed], [sent] = found(worker, "process"), found(worker, "send")
         assert sent.parent == processed.span_id
@@ -170,16 +89,14 @@ def test_one_trace_leads_from_publication_to_the_generation(traced: Traced) -> N
     assert {s.attributes.get("gen_ai.operation.name") for s in recallable} == {"upsert_memory", None}
 
 
-def test_a_recall_is_a_server_span_with_the_search_and_its_stages(traced: Traced) -> None:
+def test_a_recall_is_a_server_span_with_the_search_and_its_stages(helix: Stacked, client: Helix) -> None:
     """The trace comes in the metadata of the call; stages hang on the search of their tenant."""
-    traced.client.remember("The ferry leaves from pier two.", wait=True)
+    client.remember("The ferry leaves from pier two.", wait=True)
     with trace_context.within(RECALLED):
-        found = traced.client.recall("where does the ferry leave from, vorpalgnome?")
+        found = client.recall("where does the ferry leave from, vorpalgnome?")
     assert found.memories
-    traced.receiver.wait(
-        lambda: any(s.parent == RECALLED.split("-")[2] for s in traced.receiver.of(RECALLED))
-    )
-    spans = {s.name: s for s in traced.receiver.of(RECALLED)}
+    helix.receiver.wait(lambda: any(s.parent == RECALLED.split("-")[2] for s in helix.receiver.of(RECALLED)))
+    spans = {s.name: s for s in helix.receiver.of(RECALLED)}
     server = spans["helix.recall.v1.RecallService/Recall"]
     assert (server.attributes["rpc.system"], server.attributes["rpc.grpc.status_code"]) == ("grpc", 0)
     search = spans["search_memory acme"]
@@ -189,26 +106,26 @@ def test_a_recall_is_a_server_span_with_the_search_and_its_stages(traced: Traced
     assert {spans[stage].parent for stage in STAGES} == {search.span_id}
 
 
-def test_no_text_question_or_value_is_in_a_span_or_a_log(traced: Traced) -> None:
+def test_no_text_question_or_value_is_in_a_span_or_a_log(helix: Stacked, client: Helix) -> None:
     """Refused and broken events and requests included; names of tenants and users are ids."""
-    client = traced.client
     client.remember("A tarngloop is a zanzipurple.", tags=["quexlibrium"], title="glimsnoffle", wait=True)
     client.recall("what is a vorpalgnome?", types=["semantic"])
     for broken in BROKEN:
-        _publish(traced.stack.nats_url, broken)
-    with RecallClient(traced.stack.query_address) as raw:
+        _publish(helix.stack.nats_url, broken)
+    with RecallClient(helix.stack.query_address) as raw:
         for request in REFUSED:
             with pytest.raises(HelixError):
                 raw.recall(request)
-    with grpc.insecure_channel(traced.stack.query_address) as channel:
+    with grpc.insecure_channel(helix.stack.query_address) as channel:
         call = channel.unary_unary("/helix.memory.recall.v1.RecallService/Recall")
         with pytest.raises(grpc.RpcError):
             call(b"\x12\x0bmizzenquark\xff")
     client.remember("The last one.", wait=True)
-    letters = traced.stack.home.logs
+    letters = helix.stack.home.logs
     assert _mentions(b"dead letter", letters.glob("*")), "control: the refusals are in the logs"
-    traced.receiver.wait(lambda: any("INVALID_ARGUMENT" in str(s.attributes) for s in traced.receiver.seen))
-    exported = b"".join(traced.receiver.raw)
+    helix.receiver.wait(lambda: any("INVALID_ARGUMENT" in str(s.attributes) for s in helix.receiver.seen))
+    exported = b"".join(helix.receiver.raw)
+    assert b"HELIX_DERIVED" in exported, "control: names that spans have are found"
     leaks = [word for word in CANARIES if word.encode() in exported]
     leaks += [
         f"{word} in {name}" for word in CANARIES for name in _mentions(word.encode(), letters.glob("*"))
@@ -216,9 +133,9 @@ def test_no_text_question_or_value_is_in_a_span_or_a_log(traced: Traced) -> None
     assert leaks == []
 
 
-def test_the_audit_stream_tells_who_did_what_and_holds_no_text(traced: Traced) -> None:
+def test_the_audit_stream_tells_who_did_what_and_holds_no_text(helix: Stacked, client: Helix) -> None:
     """Recalls, lists and refusals of the query service, erasures and exports of commands."""
-    client, stack = traced.client, traced.stack
+    stack = helix.stack
     note = client.remember("A tarngloop to be erased.", wait=True)
     client.recall("which tarngloop?")
     with RecallClient(stack.query_address) as raw, pytest.raises(HelixError):
