@@ -48,9 +48,10 @@ def configure_logging(*, log_format: str, level: str, service: str) -> None:
     structlog.contextvars.bind_contextvars(service=service)
 
 
-def _without_messages(info: Any) -> str:
+def _without_messages(exc_info: Any) -> str:
     """Where an error came from, and the classes of it and its causes; messages may quote a text."""
-    error, parts = info[1], []
+    error: BaseException | None = exc_info[1]
+    parts: list[str] = []
     while error is not None and len(parts) < MOST_CAUSES:
         parts.append("".join(traceback.format_tb(error.__traceback__)) + type(error).__qualname__)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

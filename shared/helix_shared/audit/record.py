@@ -1,4 +1,4 @@
-"""Records of the audit stream, and the messages of HELIX_AUDIT that hold them.
+"""Records of the audit stream, and the body of a message of HELIX_AUDIT.
 
 A record never holds a text, a question, a metadata value or a session. What names a person is the user id
 alone, and the ids of memories name nothing once they are erased.
@@ -7,19 +7,16 @@ alone, and the ids of memories name nothing once they are erased.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
-from helix_memory import limits, subjects
-from helix_memory.transport.batch import Outgoing
+from helix_memory import limits
 from helix_shared.errors import PermanentError
 
 VERSION: Final = 1
 MOST_IDS: Final = 100
 """Ids of memories in one record; `count` has their number."""
-RECORDS_TOGETHER: Final = 100
-"""Records in one message."""
 OK: Final = "OK"
 ADDRESS_CHARACTERS: Final = 128
 
@@ -78,21 +75,6 @@ def decode_records(body: bytes) -> list[AuditRecord]:
         return [AuditRecord.of(row) for row in value["records"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PermanentError("audit message is malformed") from error
-
-
-def audit_messages(records: Sequence[tuple[int, AuditRecord]], source: str) -> Iterator[Outgoing]:
-    """Messages of one tenant each; `source` and the numbers of the records make their ids."""
-    by_tenant: dict[str, list[tuple[int, AuditRecord]]] = {}
-    for number, record in records:
-        by_tenant.setdefault(record.tenant_id, []).append((number, record))
-    for tenant, own in sorted(by_tenant.items()):
-        for start in range(0, len(own), RECORDS_TOGETHER):
-            part = own[start : start + RECORDS_TOGETHER]
-            yield Outgoing(
-                subjects.audit_subject(tenant),
-                encode_records([record for _, record in part]),
-                subjects.audit_message_id(source, part[0][0], part[-1][0], tenant),
-            )
 
 
 def short(value: str) -> str:

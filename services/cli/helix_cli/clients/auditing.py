@@ -21,7 +21,8 @@ from helix_cli.clients.broker import connected, run_async
 from helix_cli.output.terminal import note
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
-from helix_shared.audit.record import MOST_IDS, OK, AuditRecord, audit_messages, decode_records
+from helix_shared.audit.messages import audit_messages
+from helix_shared.audit.record import MOST_IDS, OK, AuditRecord, decode_records
 from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import HelixError, PermanentError
 from helix_shared.errors import NotFoundError as NothingFoundError
@@ -29,7 +30,7 @@ from helix_shared.errors import NotFoundError as NothingFoundError
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-    from helix_cli.stack.addresses import Server
+    from helix_memory.transport.credentials import NatsCredentials
 
 PROVISION: Final = "there is no audit stream yet; run `helix provision`"
 
@@ -49,9 +50,11 @@ class RecordFilter:
 
 
 def record_command(
-    server: Server,
+    address: str,
     call: str,
     *,
+    instance: str,
+    credentials: NatsCredentials | None,
     tenants: Collection[str],
     outcome: str = OK,
     user_id: str = "",
@@ -59,7 +62,7 @@ def record_command(
     count: int = 0,
 ) -> None:
     """Write that a command ran for `tenants`; empty: for all. A failure is told, and fails nothing."""
-    if server.nats is not None and server.nats.is_of_tenant:
+    if credentials is not None and credentials.is_of_tenant:
         return
     made = AuditRecord(
         at=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -74,7 +77,7 @@ def record_command(
     records = [(number, replace(made, tenant_id=one)) for number, one in enumerate(tenants or [""], start=1)]
 
     async def work() -> None:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        async with connected(address, instance=instance, credentials=credentials) as jetstream:
             publisher = Publisher(jetstream)
             for message in audit_messages(records, uuid.uuid4().hex):
                 await publisher.publish(message.subject, message.body, message_id=message.message_id)

@@ -113,17 +113,19 @@ def erase_command(
         where="erase",
     )
     before = stored_rows(home.expanduser(), tenant) if verify else []
-    named = [name for name in selected["memory_ids"] if isinstance(name, str)]
-    outcome_name = "INVALID_ARGUMENT"
+    named = list(selected["memory_ids"])
+    became = "INVALID_ARGUMENT"
     try:
         _publish(event, service, broker, wait_seconds=wait_seconds if wait else None, as_json=as_json)
-        outcome_name = OK
+        became = OK
     finally:
         record_command(
-            broker,
+            broker.address,
             "cli.erase",
+            instance=broker.instance,
+            credentials=broker.nats,
             tenants=[event.event.tenant_id],
-            outcome=outcome_name,
+            outcome=became,
             user_id=of_user or user,
             memory_ids=named,
             count=len(named),

@@ -86,7 +86,14 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: P
                 )
 
     written = run_async(work())
-    record_command(server, "cli.export", tenants=written.tenants, count=written.events)
+    record_command(
+        server.address,
+        "cli.export",
+        instance=server.instance,
+        credentials=server.nats,
+        tenants=written.tenants,
+        count=written.events,
+    )
     if written.left_out:
         note(f"left out {written.left_out} events of which a memory was erased")
     if written.tenants_without_answers:
