@@ -5,6 +5,7 @@
 | HELIX_EVENTS | `helix.v1.events.<tenant>.<session>.<kind>` | `Nats-Msg-Id: <tenant>:<event_id>` |
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | `Nats-Msg-Id: access:<ring>:<first>-<last>:<tenant>:<part>` |
+| HELIX_AUDIT | `helix.v1.audit.<tenant>` | `Nats-Msg-Id: audit:<source>:<first>-<last>:<tenant>` |
 | HELIX_ANSWERS | `helix.v1.answers.<tenant>.<key>` | `Nats-Msg-Id: answer:<tenant>:<key>` |
 | HELIX_PAIRS | `helix.v1.pairs.<tenant>.<sequence>` | `Nats-Msg-Id: pairs:<sequence>:<epoch>` |
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Sequence`, `Helix-Event-Sequence` |
@@ -27,6 +28,7 @@ from helix_memory.limits import TOKEN_PATTERN
 EVENTS_STREAM: Final = "HELIX_EVENTS"
 DERIVED_STREAM: Final = "HELIX_DERIVED"
 ACCESS_STREAM: Final = "HELIX_ACCESS"
+AUDIT_STREAM: Final = "HELIX_AUDIT"
 DLQ_STREAM: Final = "HELIX_DLQ"
 ANSWERS_STREAM: Final = "HELIX_ANSWERS"
 PAIRS_STREAM: Final = "HELIX_PAIRS"
@@ -174,6 +176,16 @@ def derived_message_id(edge: str, event_sequence: int, version: str) -> str:
 def access_subject(tenant_id: str) -> str:
     """Subject of the accesses of a tenant; `*` filters for all tenants."""
     return f"{ROOT}.access.{tenant_id}"
+
+
+def audit_subject(tenant_id: str) -> str:
+    """Subject of the audit records of a tenant, `-` where none is proven; `*` filters for all."""
+    return f"{ROOT}.audit.{tenant_id or UNKNOWN_TENANT}"
+
+
+def audit_message_id(source: str, first: int, last: int, tenant_id: str) -> str:
+    """De-duplication id of a message with audit records; `source` is a ring, or a random name."""
+    return f"audit:{source}:{first}-{last}:{tenant_id or UNKNOWN_TENANT}"
 
 
 def access_message_id(ring: str, first: int, last: int, tenant_id: str, part: int) -> str:

@@ -63,6 +63,12 @@ ACCESSES = Counter(
     "and by the forwarder: published, lost",
     ["outcome"],
 )
+AUDIT_RECORDS = Counter(
+    "helix_audit_records_total",
+    "Audit records by what became of them: recorded, dropped because there was no room, failed, forwarded; "
+    "and by the forwarder: published, lost",
+    ["outcome"],
+)
 RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
 RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because too many calls were waiting")
 CREDENTIALS_REFUSED = Counter(

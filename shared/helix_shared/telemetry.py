@@ -1,6 +1,7 @@
 """Logs: structured lines on standard error. `metrics` has the Prometheus metrics.
 
-Ids, sequences and sizes are logged; event bodies, texts and queries never are. structlog is imported by the
+Ids, sequences and sizes are logged; event bodies, texts and queries never are. An error of an unknown class
+comes without its message. structlog is imported by the
 first line that is logged: a command of the CLI that logs nothing does not pay for it.
 """
 
@@ -8,10 +9,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any, cast
+import traceback
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     import structlog
+
+MOST_CAUSES: Final = 8
 
 
 def configure_logging(*, log_format: str, level: str, service: str) -> None:
@@ -25,7 +29,7 @@ def configure_logging(*, log_format: str, level: str, service: str) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(_without_messages),
     ]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -42,6 +46,16 @@ def configure_logging(*, log_format: str, level: str, service: str) -> None:
     )
     logging.basicConfig(handlers=[handler], level=level, force=True)
     structlog.contextvars.bind_contextvars(service=service)
+
+
+def _without_messages(exc_info: Any) -> str:
+    """Where an error came from, and the classes of it and its causes; messages may quote a text."""
+    error: BaseException | None = exc_info[1]
+    parts: list[str] = []
+    while error is not None and len(parts) < MOST_CAUSES:
+        parts.append("".join(traceback.format_tb(error.__traceback__)) + type(error).__qualname__)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n".join(parts)
 
 
 class _LazyLogger:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.errors import InvalidInputError
+from helix_memory.trace_context import carried
 
 if TYPE_CHECKING:
     import grpc
@@ -47,13 +48,13 @@ class CallCredentials:
         return self.tls or self.ca_file is not None or self.cert_file is not None
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """The metadata of one call.
+        """The metadata of one call: token, and trace of the caller.
 
         Raises:
             InvalidInputError: the file of the token cannot be used.
         """
         token = self.token or (secret_of(self.token_file, "token_file") if self.token_file else "")
-        return ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
+        return (*(((TOKEN_KEY, f"Bearer {token}"),) if token else ()), *carried().items())
 
     def channel(self, address: str, options: Sequence[tuple[str, Any]] = ()) -> grpc.Channel:
         """A connection to a service.

@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
-from helix_memory import events, limits, subjects
+from helix_memory import events, limits, subjects, trace_context
 from helix_memory.errors import (
     InvalidInputError,
     OverloadedError,
@@ -93,7 +93,9 @@ class Publisher:
         if self._only_tenant not in ("", event.tenant_id):
             raise InvalidInputError("tenant_id", f"this user of NATS publishes for {self._only_tenant} alone")
         message = event_message(event)
-        return await self.publish(message.subject, message.body, message_id=message.message_id)
+        return await self.publish(
+            message.subject, message.body, message_id=message.message_id, headers=message.headers
+        )
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
@@ -122,7 +124,7 @@ class Publisher:
 
 
 def event_message(event: events.Event) -> Outgoing:
-    """The message that publishes an event.
+    """The message that publishes an event, in the trace of the caller.
 
     Raises:
         InvalidInputError: the event is larger than `limits.EVENT_BYTES`.
@@ -131,7 +133,8 @@ def event_message(event: events.Event) -> Outgoing:
     most = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
     if len(body) > most:
         raise InvalidInputError("event", f"{len(body)} bytes of JSON; at most {most} bytes, split the text")
-    return Outgoing(events.subject_of(event), body, subjects.message_id(event.tenant_id, event.event_id))
+    message_id = subjects.message_id(event.tenant_id, event.event_id)
+    return Outgoing(events.subject_of(event), body, message_id, trace_context.carried())
 
 
 def _raise_unless_temporary(error: Exception, subject: str) -> None:

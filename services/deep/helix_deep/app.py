@@ -18,6 +18,7 @@ from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals
 from helix_shared.telemetry import configure_logging, logger
+from helix_shared.tracing.setup import configure_tracing
 
 SERVICE: Final = "deep"
 
@@ -82,6 +83,7 @@ def create_app() -> App:
     """
     settings = DeepSettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    configure_tracing(SERVICE)
     if settings.base_url and not settings.model:
         raise InvalidInputError("HELIX_DEEP_MODEL", "is missing; name the model at HELIX_DEEP_BASE_URL")
     require_protection(settings.listen, settings, setting="HELIX_DEEP_LISTEN")

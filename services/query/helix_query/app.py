@@ -28,6 +28,7 @@ from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals
 from helix_shared.telemetry import configure_logging, logger
+from helix_shared.tracing.setup import configure_tracing
 
 _log = logger(__name__)
 
@@ -79,7 +80,10 @@ class App:
             cross_encoders=self.cross_encoders,
             prober=prober,
         )
-        ring = AccessRing(self.settings.access_ring if self.settings.access_listen else 0)
+        kept = (
+            (self.settings.access_ring, self.settings.audit_ring) if self.settings.access_listen else (0, 0)
+        )
+        ring = AccessRing(*kept)
         handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission)
         server = GrpcServer(
             handlers.generic_handler(),
@@ -134,6 +138,7 @@ def create_app() -> App:
         require_protection(settings.access_listen, settings, setting="HELIX_QUERY_ACCESS_LISTEN")
     profiles = load_profiles(settings.profiles_dir)
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    configure_tracing(SERVICE)
     admission = Admission(settings)
     cross_encoders = load_cross_encoders(
         settings.models_dir, profiles, recalls=settings.threads, threads=settings.encoder_threads

@@ -251,7 +251,8 @@ async def publish_dead_letter(
             subjects.REDRIVE_HEADER: str(origin.redrives),
         },
     )
-    _log.warning("dead letter", stream=origin.stream, sequence=origin.sequence, reason=reason)
+    # the letter has the reason; it may quote the event, so the log has none
+    _log.warning("dead letter", stream=origin.stream, sequence=origin.sequence, letter=receipt.sequence)
     return receipt
 
 

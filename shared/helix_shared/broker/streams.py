@@ -76,6 +76,16 @@ STREAMS: Final = (
         max_age=7 * DAY_SECONDS,
     ),
     api.StreamConfig(
+        name=subjects.AUDIT_STREAM,
+        description="who recalled, listed, erased and exported: ids and counts; nobody can remove a record",
+        subjects=[f"{subjects.ROOT}.audit.>"],
+        max_msg_size=MIB,
+        max_bytes=1_024 * MIB,
+        max_age=90 * DAY_SECONDS,
+        deny_delete=True,
+        deny_purge=True,
+    ),
+    api.StreamConfig(
         name=subjects.DLQ_STREAM,
         description="refused messages with their reason, until they are processed again",
         subjects=[f"{subjects.ROOT}.dlq.>"],

@@ -3231,25 +3231,107 @@ class AccessBatch(_message.Message):
 
     RING_FIELD_NUMBER: _builtins.int
     ACCESSES_FIELD_NUMBER: _builtins.int
+    AUDITS_FIELD_NUMBER: _builtins.int
     ring: _builtins.str
     """Random name of the ring; another one after a restart of the query service."""
     @_builtins.property
     def accesses(self) -> _containers.RepeatedCompositeFieldContainer[Global___Access]:
         """In the order served."""
 
+    @_builtins.property
+    def audits(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditRecord]:
+        """In the order the calls ended."""
+
     def __init__(
         self,
         *,
         ring: _builtins.str = ...,
         accesses: _abc.Iterable[Global___Access] | None = ...,
+        audits: _abc.Iterable[Global___AuditRecord] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "ring", b"ring"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "audits", b"audits", "ring", b"ring"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AccessBatch: _TypeAlias = AccessBatch  # noqa: Y015
+
+@_typing.final
+class AuditRecord(_message.Message):
+    """Who called, and what became of it: ids and counts, no text and no question."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    CALL_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    TENANT_ID_FIELD_NUMBER: _builtins.int
+    REQUESTED_TENANT_ID_FIELD_NUMBER: _builtins.int
+    CREDENTIAL_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    ROLES_FIELD_NUMBER: _builtins.int
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """Number of the record, 1 and up; a gap means that records were dropped."""
+    call: _builtins.str
+    """Name of the call."""
+    outcome: _builtins.str
+    """OK, or the name of the gRPC status."""
+    tenant_id: _builtins.str
+    """Tenant that the caller acted for; empty: it proved none."""
+    requested_tenant_id: _builtins.str
+    """Tenant that it asked for, where it was refused."""
+    credential: _builtins.str
+    """Id of the credential; empty: the service does not check callers."""
+    user_id: _builtins.str
+    """User of the credential, else of the scope, 0 to 256 characters."""
+    address: _builtins.str
+    """Address of the caller."""
+    count: _builtins.int
+    """Number of memories, 0 and up."""
+    generation: _builtins.int
+    """Generation that answered, 0: none."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When the call ended."""
+
+    @_builtins.property
+    def roles(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Roles of the credential."""
+
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Memories of the reply, the first 100; of a call about one memory, that one."""
+
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        call: _builtins.str = ...,
+        outcome: _builtins.str = ...,
+        tenant_id: _builtins.str = ...,
+        requested_tenant_id: _builtins.str = ...,
+        credential: _builtins.str = ...,
+        user_id: _builtins.str = ...,
+        roles: _abc.Iterable[_builtins.str] | None = ...,
+        address: _builtins.str = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        count: _builtins.int = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "at", b"at", "call", b"call", "count", b"count", "credential", b"credential", "generation", b"generation", "memory_ids", b"memory_ids", "number", b"number", "outcome", b"outcome", "requested_tenant_id", b"requested_tenant_id", "roles", b"roles", "tenant_id", b"tenant_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditRecord: _TypeAlias = AuditRecord  # noqa: Y015
 
 @_typing.final
 class AccessStatus(_message.Message):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
+from helix_cli.clients.auditing import record_command
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import whole_ids
@@ -29,6 +30,7 @@ from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
+from helix_shared.audit.record import OK
 from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
@@ -111,7 +113,23 @@ def erase_command(
         where="erase",
     )
     before = stored_rows(home.expanduser(), tenant) if verify else []
-    _publish(event, service, broker, wait_seconds=wait_seconds if wait else None, as_json=as_json)
+    named = list(selected["memory_ids"])
+    became = "INVALID_ARGUMENT"
+    try:
+        _publish(event, service, broker, wait_seconds=wait_seconds if wait else None, as_json=as_json)
+        became = OK
+    finally:
+        record_command(
+            broker.address,
+            "cli.erase",
+            instance=broker.instance,
+            credentials=broker.nats,
+            tenants=[event.event.tenant_id],
+            outcome=became,
+            user_id=of_user or user,
+            memory_ids=named,
+            count=len(named),
+        )
     if not wait:
         return
     receipt = _receipt(service, scope, event.event.event_id, wait_seconds)

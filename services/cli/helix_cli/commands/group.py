@@ -49,6 +49,7 @@ COMMANDS: Final = {
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),
     "dlq": Entry("dlq", "List, show, redrive and drop dead letters: messages that were refused."),
+    "audit": Entry("audit", "List who recalled, listed, erased and exported, with ids and counts."),
     "doctor": Entry("doctor", "Check a home and its servers, explain what is wrong, repair what is safe."),
     "rebuild": Entry("rebuild", "Make all memories again from the log: repairs or upgrades the data folder."),
     "security": Entry("security", "Make certificates, users of NATS and tokens; renew them."),

@@ -22,6 +22,7 @@ STREAMS = (
     subjects.PAIRS_STREAM,
     subjects.ANSWERS_STREAM,
     subjects.ACCESS_STREAM,
+    subjects.AUDIT_STREAM,
     subjects.DLQ_STREAM,
     subjects.ADVISORY_STREAM,
 )

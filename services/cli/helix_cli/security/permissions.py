@@ -200,6 +200,7 @@ _FORWARDER: Final = Rights(
     (
         *_watches(),
         subjects.access_subject("*"),
+        subjects.audit_subject("*"),
     )
 )
 _SERVICES: Final = {

@@ -35,6 +35,7 @@ from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
+from helix_shared.broker.traced import made_recallable
 from helix_shared.errors import TemporaryError
 from helix_shared.metrics import GENERATION, MESSAGES, WORK_SECONDS
 from helix_shared.moments import microseconds
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
 
 TICK_SECONDS: Final = 0.05
 """Longest sleep when nothing arrives, and so the longest delay of due work."""
-
 OVERDUE_SECONDS: Final = 60.0
 """Age of a generation at which the writer is not ready while changes wait for the next one."""
 
@@ -273,6 +273,7 @@ class Writer:
             applied=manifest.applied_sequence,
             derived=manifest.derived_sequence,
         )
+        made_recallable(self._unpublished.done, manifest.generation, SERVICE)
         await self._settle_published()
         await self._housekeeping.retire()
 

@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING, Final
 import grpc
 
 from helix_consolidation.forwarder.counts import AccessCounts
+from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.errors import HelixError, TemporaryError
-from helix_shared.metrics import ACCESSES
+from helix_shared.metrics import ACCESSES, AUDIT_RECORDS
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
+    from prometheus_client import Counter
+
     from helix_consolidation.forwarder.settings import ForwarderSettings
     from helix_memory.transport.batch import Outgoing
     from helix_memory.transport.publisher import Publishes
 
 RETRY_SECONDS: Final = 1.0
+_AUDITS: Final = subjects.audit_subject("*")[:-1]
 
 _log = logger(__name__)
 
@@ -81,14 +85,14 @@ class Forwarder:
             message = self._outgoing[0]
             try:
                 await self._publisher.publish(message.subject, message.body, message_id=message.message_id)
-                ACCESSES.labels("published").inc()
+                _counter(message).labels("published").inc()
             except TemporaryError as error:
                 _log.warning("accesses not published yet", reason=str(error))
                 return
             except HelixError as error:
-                # the stream refuses it for good; an access is not worth more than a line in the log
-                _log.warning("accesses lost", reason=str(error))
-                ACCESSES.labels("lost").inc()
+                # the stream refuses it for good; nothing waits for it, so the log and the metric have it
+                _log.warning("message lost", subject=message.subject, reason=str(error))
+                _counter(message).labels("lost").inc()
             self._outgoing.popleft()
 
     async def add(self, batch: recall_pb2.AccessBatch) -> None:
@@ -105,3 +109,8 @@ class Forwarder:
         self._outgoing.extend(self._counts.messages())
         self._counts = AccessCounts()
         self._has_room.set()
+
+
+def _counter(message: Outgoing) -> Counter:
+    """The metric of what a message holds."""
+    return AUDIT_RECORDS if message.subject.startswith(_AUDITS) else ACCESSES

@@ -17,10 +17,12 @@ from helix_deep.progress import MILLISECONDS, Progress
 from helix_deep.questions.limits import Budget, DailyTokens
 from helix_deep.questions.model import NOT_ALLOWED, NOT_CONFIGURED, Model
 from helix_memory.deep.v1 import deep_pb2
+from helix_memory.trace_context import carried
 from helix_shared.errors import OverloadedError
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import guarded_stream, tolerant
+from helix_shared.rpc.traced import traced_stream
 
 if TYPE_CHECKING:
     from helix_deep.fast.query_service import QueryService
@@ -55,7 +57,7 @@ class DeepHandlers:
         """The handler, with the guard around it and a deserializer that never fails."""
         call = self._admission.checked_stream(self.deep_recall, deep_pb2.DeepRecallRequest, RECALL)
         handler = grpc.unary_stream_rpc_method_handler(
-            guarded_stream(call),
+            traced_stream(SERVICE_NAME, "DeepRecall", guarded_stream(call)),
             request_deserializer=tolerant(deep_pb2.DeepRecallRequest.FromString),
             response_serializer=lambda reply: reply.SerializeToString(),
         )
@@ -100,6 +102,7 @@ class DeepHandlers:
             progress = Progress(lambda one: events.put_nowait(deep_pb2.DeepRecallEvent(progress=one)))
             budget = Budget(seconds=limits.seconds, tokens=limits.tokens)
             metadata = [(key, value) for key, value in context.invocation_metadata() if key in FORWARDED]
+            metadata += carried().items()
             ask = Ask(
                 request.recall,
                 limits.stages,

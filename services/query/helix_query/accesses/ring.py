@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from helix_query.accesses.audit import AuditLog
 from helix_shared.metrics import ACCESSES
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class ServedMemories:
 class AccessRing:
     """At most `capacity` accesses; with capacity 0 nothing is recorded."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, audits: int = 0) -> None:
+        """`audits`: records of calls that are kept, beside the accesses."""
         self.name = uuid.uuid4().hex
         """Random, so that numbers of another process are not mistaken for those of this one."""
         self.dropped = 0
@@ -50,6 +52,7 @@ class AccessRing:
         self._number = 0
         self._arrived = asyncio.Event()
         self._is_closed = False
+        self.audits = AuditLog(audits, self._arrived.set)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -85,8 +88,11 @@ class AccessRing:
             status.waiting, status.dropped, status.forwarders = len(self._kept), self.dropped, self.readers
 
     async def take(self, most: int) -> list[ServedMemories]:
-        """The oldest accesses, at most `most`, as soon as there is one; empty once the ring is closed."""
-        while not self._kept and not self._is_closed:
+        """The oldest accesses, at most `most`, as soon as there is one or an audit record.
+
+        Without both once the ring is closed.
+        """
+        while not self._kept and not self.audits and not self._is_closed:
             self._arrived.clear()
             await self._arrived.wait()
         taken = list(islice(self._kept, most))

@@ -64,15 +64,21 @@ class AccessServer:
     ) -> AsyncIterator[recall_pb2.AccessBatch]:
         self._ring.readers += 1
         try:
-            while served := await self._ring.take(BATCH_ACCESSES):
-                yield _batch(self._ring.name, served)
+            while True:
+                served, audits = await self._ring.take(BATCH_ACCESSES), self._ring.audits.take()
+                if not (served or audits):
+                    return
+                yield _batch(self._ring.name, served, audits)
         finally:
             self._ring.readers -= 1
 
 
-def _batch(ring: str, served: Sequence[ServedMemories]) -> recall_pb2.AccessBatch:
+def _batch(
+    ring: str, served: Sequence[ServedMemories], audits: Sequence[recall_pb2.AuditRecord]
+) -> recall_pb2.AccessBatch:
     return recall_pb2.AccessBatch(
         ring=ring,
+        audits=audits,
         accesses=[
             recall_pb2.Access(
                 number=one.number,

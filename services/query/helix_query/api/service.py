@@ -21,6 +21,7 @@ import grpc
 
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.audited import audited
 from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
 from helix_query.api.erasure_call import erasure_reply
@@ -43,6 +44,7 @@ from helix_query.api.responses import (
     status_response,
     without_other_tenants,
 )
+from helix_query.api.search_span import in_span
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
 from helix_query.profile.cross_encoders import profiles_by_cross_encoder
@@ -60,6 +62,7 @@ from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import Call, guarded, tolerant
 from helix_shared.rpc.statuses import refused_of
+from helix_shared.rpc.traced import traced
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot, SnapshotSource
@@ -139,13 +142,20 @@ class RecallHandlers:
         calls |= {name: (partial(self._listed, name), request) for name, (request, _, _) in LISTINGS.items()}
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
-                guarded(self._admission.checked(call, request, None if name == "GetStatus" else RECALL)),
+                self._wrapped(name, call, request),
                 request_deserializer=tolerant(request.FromString),
                 response_serializer=lambda reply: reply.SerializeToString(),
             )
             for name, (call, request) in calls.items()
         }
         return grpc.method_handlers_generic_handler(SERVICE_NAME, handlers)
+
+    def _wrapped(self, name: str, call: Call, request: Any) -> Call:
+        """`call` behind admission and guard, with its record and span; GetStatus has neither of these."""
+        if name == "GetStatus":
+            return guarded(self._admission.checked(call, request, None))
+        admitted = self._admission.checked(call, request, RECALL)
+        return traced(SERVICE_NAME, name, guarded(audited(self._accesses.audits, name, admitted)))
 
     async def recall(self, request: recall_pb2.RecallRequest, context: Any) -> recall_pb2.RecallResponse:
         """The memories that answer a query."""
@@ -282,7 +292,8 @@ class RecallHandlers:
         """
 
         def works(waited_seconds: float) -> list[Callable[..., recall_pb2.RecallResponse]]:
-            return [partial(self._recall, one, until=until, waited_seconds=waited_seconds) for one in queries]
+            search = partial(self._recall, until=until, waited_seconds=waited_seconds)
+            return [in_span(partial(search, one), tenant) for one in queries]
 
         wanted = max((one.min_sequence for one in queries), default=0)
         tenant = queries[0].selection.tenant_id if queries else ""

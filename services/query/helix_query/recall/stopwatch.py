@@ -1,4 +1,4 @@
-"""Seconds of the stages of one recall, and the deadline checked before each of them."""
+"""Seconds and spans of the stages of one recall, and the deadline checked before each of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from helix_query.scheduling.deadline import check
 from helix_shared.metrics import RECALL_SECONDS
+from helix_shared.tracing import spans
 
 if TYPE_CHECKING:
     from prometheus_client import Histogram
@@ -41,6 +42,9 @@ class Stopwatch:
         elapsed = time.perf_counter() - self._started
         self.seconds.append((self._stage, elapsed))
         _seconds_of(self._stage).observe(elapsed)
+        if spans.is_on():
+            now = time.time_ns()
+            spans.record(self._stage, spans.INTERNAL, now - int(elapsed * 1e9), now, {}, parent=spans.here())
 
 
 @cache

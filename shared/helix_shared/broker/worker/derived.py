@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from helix_memory import subjects
 from helix_shared import edges
+from helix_shared.broker.traced import sending
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,4 +76,6 @@ class DerivedMessage:
         Raises:
             TemporaryError: the stream does not acknowledge.
         """
-        await publisher.publish(self.subject, self.body, message_id=self.message_id, headers=self.headers)
+        with sending(self.origin, self.message_id, len(self.body)) as trace:
+            headers = {**self.headers, **trace}
+            await publisher.publish(self.subject, self.body, message_id=self.message_id, headers=headers)

@@ -28,7 +28,7 @@ from nats.errors import Error as NatsError
 
 from helix_memory.transport import connection
 from helix_memory.transport.publisher import Publisher, Publishes
-from helix_shared.broker import deadline, settlement
+from helix_shared.broker import deadline, settlement, traced
 from helix_shared.broker.pull import Pulling, pull
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.outbox import Outbox
@@ -41,6 +41,7 @@ from helix_shared.health import STARTING, Health, beat
 from helix_shared.metrics import WORK_SECONDS, serve_metrics
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
 from helix_shared.telemetry import logger
+from helix_shared.tracing.setup import configure_tracing
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -159,11 +160,11 @@ def subscribe(
         failures = settlement.Failures(is_ending=lambda: lanes.stuck >= MOST_STUCK)
 
         async def handle_in_time(message: Msg) -> None:
-            with outbox.expecting():
+            with outbox.expecting(), traced.processing(message, durable):
                 await deadline.within(deadline_seconds, handle(message, connected))
 
         async def process(message: Msg) -> None:
-            with WORK_SECONDS.labels(service).time():
+            with WORK_SECONDS.labels(service).time(), traced.carrying(message):
                 await settlement.settle(
                     message,
                     handle_in_time,
@@ -209,6 +210,7 @@ def create_worker(
 
     `run` applies the niceness of the settings.
     """
+    configure_tracing(service)
     stop = asyncio.Event()
     required = [RequiredConsumer(durable.stream, durable.name, durable.subject) for durable in durables]
     readers: list[asyncio.Task[None]] = []

@@ -12,6 +12,7 @@ from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.publisher import Receipt
 from helix_shared.accesses import decode_accesses
+from helix_shared.audit.record import decode_records
 from helix_shared.errors import PermanentError, TemporaryError
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -125,3 +126,26 @@ def test_numbers_of_another_ring_are_not_mixed() -> None:
 
     names = [name for _, _, name in asyncio.run(published())]
     assert names == ["access:r1:1-1:acme:0", "access:r2:1-1:acme:0"]
+
+
+def test_audit_records_go_to_the_stream_of_their_tenant_and_are_published_again_with_their_id() -> None:
+    """Those without a proven tenant go to the subject of none."""
+
+    async def published() -> list[tuple[str, bytes, str]]:
+        publisher = RecordingPublisher(TemporaryError("NATS is away"))
+        forwarding = forwarder(publisher)
+        audits = [
+            recall_pb2.AuditRecord(number=4, at=NOON, call="Recall", outcome="OK", tenant_id="acme", count=2),
+            recall_pb2.AuditRecord(number=5, at=NOON, call="Recall", outcome="UNAUTHENTICATED"),
+        ]
+        await forwarding.add(recall_pb2.AccessBatch(ring="r1", audits=audits))
+        await forwarding.publish()
+        assert publisher.published == []
+        await forwarding.publish()
+        return publisher.published
+
+    nobody, acme = asyncio.run(published())
+    assert nobody[::2] == ("helix.v1.audit.-", "audit:r1:5-5:-")
+    assert acme[::2] == ("helix.v1.audit.acme", "audit:r1:4-4:acme")
+    [record] = decode_records(acme[1])
+    assert (record.at, record.outcome, record.count) == ("2026-05-01T12:00:00.000+00:00", "OK", 2)

@@ -1,107 +1,19 @@
 """From event to recall through all processes: owners of memories, and what a correction keeps."""
 
-import asyncio
-import json
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
 from google.protobuf import json_format
-from typer.testing import CliRunner
 
-from helix_cli.__main__ import app
-from helix_cli.stack.stack import Stack
-from helix_memory import events, subjects
-from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.connection import connect
-from helix_memory.transport.publisher import Publisher
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.identity import memory_id
+
+from .running import Helix
 
 pytestmark = pytest.mark.integration
 
-PATIENCE_SECONDS: Final = 60
 UNKNOWN: Final = memory_id("acme", "never published", 0)
 SECRETS: Final = ("93,000", "quokka", "axolotl", "Whistleblower")
 """Words that only Ann's events contain."""
-
-
-@dataclass
-class Helix:
-    """A running stack, its client, and the events published so far."""
-
-    stack: Stack
-    client: RecallClient
-    published: int = 0
-
-    def publish(self, kind: str, **fields: Any) -> int:
-        """Publish one valid event of tenant acme; returns its sequence."""
-        body = self._body(kind, fields)
-        events.parse_event(body)
-        return self._send(kind, body)
-
-    def publish_unchecked(self, kind: str, **fields: Any) -> int:
-        """Publish `fields` without checking them; returns the sequence."""
-        return self._send(kind, self._body(kind, fields))
-
-    def _body(self, kind: str, fields: dict[str, Any]) -> bytes:
-        self.published += 1
-        named = {"kind": kind, "event_id": f"p{self.published}", "tenant_id": "acme"}
-        return json.dumps(named | fields).encode()
-
-    def _send(self, kind: str, body: bytes) -> int:
-        session = json.loads(body).get("session_id", "")
-        subject = subjects.event_subject("acme", session, kind)
-
-        async def send() -> int:
-            client = await connect(self.stack.nats_url, name="test")
-            try:
-                publisher = Publisher(client.jetstream())
-                return (await publisher.publish(subject, body, message_id=f"p{self.published}")).sequence
-            finally:
-                await client.close()
-
-        return asyncio.run(send())
-
-    def settle(self, sequence: int) -> None:
-        """Wait until an event with its expansions and links is served."""
-        self.client.wait_until_applied(sequence, wait_seconds=PATIENCE_SECONDS)
-        runner = CliRunner(env={"HELIX_HOME": str(self.stack.home.root)})
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while json.loads(runner.invoke(app, ["status", "--json"]).stdout)["lag"]:
-            assert time.monotonic() < deadline, "it did not settle"
-            time.sleep(0.1)
-
-    def dead_letters(self) -> list[tuple[str, str, str]]:
-        """Service, subject and reason of each, oldest first."""
-        runner = CliRunner(env={"HELIX_HOME": str(self.stack.home.root)})
-        letters = json.loads(runner.invoke(app, ["dlq", "ls", "--json"]).stdout)
-        return [(letter["service"], letter["subject"], letter["reason"]) for letter in letters[::-1]]
-
-    def recall(self, query: str, *, user: str, principals: Sequence[str] = (), **fields: Any) -> Any:
-        """One recall with all optional parts of the reply."""
-        request = recall_pb2.RecallRequest(
-            scope=recall_pb2.Scope(tenant_id="acme", user_id=user, principals=principals),
-            query=query,
-            never_skip=True,
-            explain=True,
-            top_k=50,
-            expand_context=recall_pb2.EXPAND_CONTEXT_SESSION,
-            **fields,
-        )
-        return self.client.recall(request)
-
-
-@pytest.fixture(scope="module")
-def helix(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Helix]:
-    """One stack for the tests of this file."""
-    home = tmp_path_factory.mktemp("home")
-    with Stack(home, nats_port=0, query_port=0, models=models_dir) as stack:
-        stack.wait_ready()
-        with RecallClient(stack.query_address) as client:
-            yield Helix(stack, client)
 
 
 def test_nothing_of_a_private_turn_returns_to_another_user(helix: Helix) -> None:

@@ -1,0 +1,58 @@
+"""What was asked, by whom and with which outcome, kept for the forwarder (ops/decisions/0077).
+
+As with accesses, recording never waits and never fails; if there is no room the oldest record is dropped and
+counted. All methods belong to one event loop.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.metrics import AUDIT_RECORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST_AT_ONCE: Final = 256
+
+
+class AuditLog:
+    """At most `capacity` records; with capacity 0 nothing is recorded."""
+
+    def __init__(self, capacity: int, arrived: Callable[[], None]) -> None:
+        """`arrived` is called after each record."""
+        self._capacity = capacity
+        self._arrived = arrived
+        self._kept: deque[recall_pb2.AuditRecord] = deque()
+        self._number = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether records are kept."""
+        return self._capacity > 0
+
+    def add(self, record: recall_pb2.AuditRecord) -> None:
+        """Keep a record, with its number and time."""
+        if not self.is_on:
+            return
+        if len(self._kept) == self._capacity:
+            self._kept.popleft()
+            AUDIT_RECORDS.labels("dropped").inc()
+        self._number += 1
+        record.number = self._number
+        record.at.FromDatetime(datetime.now(UTC))
+        self._kept.append(record)
+        AUDIT_RECORDS.labels("recorded").inc()
+        self._arrived()
+
+    def take(self) -> list[recall_pb2.AuditRecord]:
+        """The oldest records, at most `MOST_AT_ONCE`."""
+        taken = [self._kept.popleft() for _ in range(min(MOST_AT_ONCE, len(self._kept)))]
+        AUDIT_RECORDS.labels("forwarded").inc(len(taken))
+        return taken

@@ -1,0 +1,105 @@
+"""Around every admitted handler: a record of who called, for which tenant, with which outcome.
+
+A record is made also where the handler or the admission refuses the call. It never changes an answer: what
+cannot be recorded is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import grpc
+
+from helix_memory import subjects
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.audit.record import ADDRESS_CHARACTERS, MOST_IDS, OK, short
+from helix_shared.identity import MEMORY_ID_PATTERN
+from helix_shared.metrics import AUDIT_RECORDS
+from helix_shared.rpc.access.admission import caller
+from helix_shared.rpc.statuses import status_of
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from helix_query.accesses.audit import AuditLog
+    from helix_shared.rpc.guard import Call
+
+_UNPROVEN: Final = (grpc.StatusCode.UNAUTHENTICATED.name, grpc.StatusCode.PERMISSION_DENIED.name)
+_log = logger(__name__)
+
+
+def audited(log: AuditLog, rpc: str, call: Call) -> Call:
+    """`call`, a handler behind its admission, with a record of each of its calls."""
+    if not log.is_on:
+        return call
+
+    async def answer(request: Any, context: Any) -> Any:
+        outcome, reply = grpc.StatusCode.CANCELLED.name, None
+        try:
+            reply = await call(request, context)
+            outcome = OK
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            outcome = status_of(error)[0].name
+            raise
+        finally:
+            _record(log, rpc, request, context, outcome, reply)
+        return reply
+
+    return answer
+
+
+def _record(log: AuditLog, rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> None:
+    try:
+        log.add(_made(rpc, request, context, outcome, reply))
+    except Exception as error:  # noqa: BLE001  a recall never fails because of its record
+        _log.warning("not audited", rpc=rpc, error=type(error).__name__)
+        AUDIT_RECORDS.labels("failed").inc()
+
+
+def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> recall_pb2.AuditRecord:
+    credential = caller()
+    scope = request.recall.scope if "recall" in request.DESCRIPTOR.fields_by_name else request.scope
+    asked = scope.tenant_id if subjects.is_token(scope.tenant_id) else ""
+    own = ""
+    if credential is not None and credential.tenants is not None and len(credential.tenants) == 1:
+        [own] = credential.tenants
+    proven = own if outcome in _UNPROVEN else asked
+    found = list(_ids(request, reply)) if reply is not None else _named(request)
+    return recall_pb2.AuditRecord(
+        call=rpc,
+        outcome=outcome,
+        tenant_id=proven,
+        requested_tenant_id=asked if asked != proven else "",
+        credential=credential.id if credential is not None else "",
+        user_id=(credential.user if credential is not None else None) or short(scope.user_id),
+        roles=sorted(credential.roles) if credential is not None else (),
+        address=str(context.peer())[:ADDRESS_CHARACTERS],
+        memory_ids=found[:MOST_IDS],
+        count=len(found),
+        generation=getattr(reply, "generation", 0),
+    )
+
+
+def _ids(request: Any, reply: Any) -> Iterable[str]:
+    """Ids of the memories that a reply shows; of a request about one memory, its id."""
+    match reply:
+        case recall_pb2.RecallResponse():
+            return [one.memory.memory_id for one in reply.memories]
+        case recall_pb2.BatchRecallResponse():
+            replies = [one.response for one in reply.results if one.HasField("response")]
+            return dict.fromkeys(one.memory.memory_id for each in replies for one in each.memories)
+        case recall_pb2.ListMemoriesResponse() | recall_pb2.TimelineResponse():
+            return [one.memory_id for one in reply.memories]
+        case recall_pb2.FindIdsResponse() | recall_pb2.PackResponse():
+            return list(reply.memory_ids)
+        case _:
+            return _named(request)
+
+
+def _named(request: Any) -> list[str]:
+    """The id of a memory that a request is about, if it has the form of one."""
+    named = getattr(request, "memory_id", "")
+    return [named] if MEMORY_ID_PATTERN.match(named) else []

@@ -1,0 +1,28 @@
+"""Messages of HELIX_AUDIT, for those who publish them; the query service, without NATS, uses `record` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from helix_memory import subjects
+from helix_memory.transport.batch import Outgoing
+from helix_shared.audit.record import AuditRecord, encode_records
+
+RECORDS_TOGETHER: Final = 100
+"""Records in one message."""
+
+
+def audit_messages(records: Sequence[tuple[int, AuditRecord]], source: str) -> Iterator[Outgoing]:
+    """Messages of one tenant each; `source` and the numbers of the records make their ids."""
+    by_tenant: dict[str, list[tuple[int, AuditRecord]]] = {}
+    for number, record in records:
+        by_tenant.setdefault(record.tenant_id, []).append((number, record))
+    for tenant, own in sorted(by_tenant.items()):
+        for start in range(0, len(own), RECORDS_TOGETHER):
+            part = own[start : start + RECORDS_TOGETHER]
+            yield Outgoing(
+                subjects.audit_subject(tenant),
+                encode_records([record for _, record in part]),
+                subjects.audit_message_id(source, part[0][0], part[-1][0], tenant),
+            )

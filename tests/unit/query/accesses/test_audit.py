@@ -1,0 +1,108 @@
+"""Audit records of the query service: who, what, which outcome; and what becomes of them."""
+
+import asyncio
+from contextvars import copy_context
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from helix_cli.security.permissions import SERVICE_USERS, rights_of_service, rights_of_tenant
+from helix_memory import subjects
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.audited import audited
+from helix_query.accesses.ring import AccessRing
+from helix_shared.errors import DeniedError, InvalidInputError, UnauthenticatedError
+from helix_shared.metrics import AUDIT_RECORDS
+from helix_shared.rpc.access import admission
+from helix_shared.rpc.access.credential import ERASE, RECALL, WRITE, Credential
+
+ANN = Credential("key-ann", frozenset({"acme"}), "ann", None, frozenset({RECALL}))
+FOUND = recall_pb2.RecallResponse(
+    generation=7,
+    memories=[recall_pb2.RecalledMemory(memory=recall_pb2.Memory(memory_id="a" * 32, text="tarngloop"))],
+)
+CONTEXT: Any = SimpleNamespace(peer=lambda: "ipv4:192.0.2.1:5")
+
+
+def request(tenant: str = "acme") -> recall_pb2.RecallRequest:
+    """A recall of bob's."""
+    scope = recall_pb2.Scope(tenant_id=tenant, user_id="bob")
+    return recall_pb2.RecallRequest(scope=scope, query="which tarngloop?")
+
+
+def recorded(
+    outcome: Any, credential: Credential | None = None, *, tenant: str = "acme", capacity: int = 9
+) -> Any:
+    """The record of one recall that gives or raises `outcome`."""
+    ring = AccessRing(9, capacity)
+
+    async def call(_request: Any, _context: Any) -> Any:
+        admission._CREDENTIAL.set(credential)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def run() -> None:
+        try:
+            assert await audited(ring.audits, "Recall", call)(request(tenant), CONTEXT) is outcome
+        except type(outcome) as error:
+            assert error is outcome  # noqa: PT017  the same error must come through
+
+    copy_context().run(asyncio.run, run())
+    return ring.audits.take()
+
+
+def test_a_record_has_who_ids_and_counts_and_no_text() -> None:
+    """The user is that of the credential, whatever the request says."""
+    [record] = recorded(FOUND, ANN)
+    assert (record.call, record.outcome, record.generation) == ("Recall", "OK", 7)
+    assert (record.tenant_id, record.credential, record.user_id) == ("acme", "key-ann", "ann")
+    assert (list(record.roles), record.address) == (["recall"], "ipv4:192.0.2.1:5")
+    assert (list(record.memory_ids), record.count) == (["a" * 32], 1)
+    assert b"tarngloop" not in record.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("error", "credential", "tenant", "filed"),
+    [
+        (UnauthenticatedError("no"), None, "acme", ("UNAUTHENTICATED", "", "acme")),
+        (DeniedError("no"), ANN, "other", ("PERMISSION_DENIED", "acme", "other")),
+        (InvalidInputError("query", "tarngloop"), None, "tarn gloop", ("INVALID_ARGUMENT", "", "")),
+    ],
+)
+def test_a_refusal_is_recorded_for_no_tenant_that_was_not_proven(
+    error: Exception, credential: Credential | None, tenant: str, filed: tuple[str, str, str]
+) -> None:
+    """Nobody fills the records of a foreign tenant; the tenant that was asked for stands beside."""
+    [record] = recorded(error, credential, tenant=tenant)
+    assert (record.outcome, record.tenant_id, record.requested_tenant_id) == filed
+    assert record.count == 0
+    assert b"tarn" not in record.SerializeToString()
+
+
+def test_a_record_that_cannot_be_made_fails_no_call() -> None:
+    """It is counted; with no room at all, nothing is made."""
+    before = AUDIT_RECORDS.labels("failed")._value.get()
+    assert recorded(SimpleNamespace(generation="seven"), None) == []
+    assert AUDIT_RECORDS.labels("failed")._value.get() == before + 1
+    assert recorded(FOUND, capacity=0) == []
+
+
+def test_the_oldest_record_is_dropped_and_counted_where_there_is_no_room() -> None:
+    """A flood of calls costs memory up to the limit."""
+    audits = AccessRing(9, 2).audits
+    before = AUDIT_RECORDS.labels("dropped")._value.get()
+    for _ in range(3):
+        audits.add(recall_pb2.AuditRecord(call="Recall"))
+    assert AUDIT_RECORDS.labels("dropped")._value.get() == before + 1
+    assert [record.number for record in audits.take()] == [2, 3]
+
+
+def test_only_the_forwarder_and_the_operator_write_the_audit_stream() -> None:
+    """A tenant's own records would prove nothing."""
+    writers = [
+        user for user in SERVICE_USERS if subjects.audit_subject("*") in rights_of_service(user).publish
+    ]
+    assert writers == ["forwarder"]
+    assert "audit" not in " ".join(rights_of_tenant("acme", [WRITE, ERASE]).publish)
