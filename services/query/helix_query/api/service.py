@@ -45,6 +45,7 @@ from helix_query.api.responses import (
 )
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
+from helix_query.metrics import RECALL_SECONDS
 from helix_query.profile.cross_encoders import profiles_by_cross_encoder
 from helix_query.profile.profile import DEFAULT_PROFILE
 from helix_query.recall.channels import LANES
@@ -55,7 +56,6 @@ from helix_query.scheduling.deadline import deadline_of
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_query.scheduling.tenant_limits import TenantLimits
 from helix_shared.errors import TemporaryError
-from helix_shared.metrics import RECALL_SECONDS
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import Call, guarded, tolerant
@@ -139,7 +139,9 @@ class RecallHandlers:
         calls |= {name: (partial(self._listed, name), request) for name, (request, _, _) in LISTINGS.items()}
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
-                guarded(self._admission.checked(call, request, None if name == "GetStatus" else RECALL)),
+                guarded(
+                    self._admission.checked(call, request, None if name == "GetStatus" else RECALL), rpc=name
+                ),
                 request_deserializer=tolerant(request.FromString),
                 response_serializer=lambda reply: reply.SerializeToString(),
             )
@@ -304,7 +306,7 @@ class RecallHandlers:
         )
         result, explanation = explained(result, context)
         elapsed = time.perf_counter() - started
-        RECALL_SECONDS.labels("total").observe(elapsed)
+        RECALL_SECONDS.observe(elapsed)
         if waited_seconds:
             result = replace(result, seconds=((WAIT, waited_seconds), *result.seconds))
         total_seconds = waited_seconds + elapsed
