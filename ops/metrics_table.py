@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of every metric, from the code that defines them; `ops/runbook.md` has it, and a test compares them.
+"""The table of every metric, from the code; `ops/runbook.md` has it, and a test compares them.
 
 python ops/metrics_table.py   prints the table
 """

@@ -9,6 +9,9 @@ GENERATIONS_REJECTED = Counter(
     "Generations that are not served, by reason: damaged, crash, model, machine",
     ["reason"],
 )
+for _reason in ("damaged", "crash", "model", "machine"):
+    # Prometheus sees no increase in a series that begins with 1
+    GENERATIONS_REJECTED.labels(_reason)
 PROBE_SECONDS = Histogram(
     "helix_generation_probe_seconds",
     "Time in which another process opened and searched a generation before the query service did",
