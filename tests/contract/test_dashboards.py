@@ -86,7 +86,7 @@ def test_every_query_of_the_dashboard_names_what_processes_serve() -> None:
             assert wrong_names(expression) == [], panel["title"]
             found = names_in(expression)
             legend = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
-            has = found.grouped if found.grouped else SERIES[found.selected[0][0]]
+            has = found.grouped or SERIES[found.selected[0][0]]
             assert legend <= has, panel["title"]
 
 
