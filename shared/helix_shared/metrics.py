@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, make_wsgi_app
@@ -19,9 +19,8 @@ from prometheus_client.exposition import ThreadingWSGIServer
 from helix_shared.health import Health
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
-    from helix_shared.artifacts.generation.manifest import Manifest
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the page, and no rule reads them
 
@@ -90,12 +89,28 @@ CALLS_DENIED = Counter(
 )
 
 
-def report_generation(service: str, manifest: Manifest) -> None:
+class PublishedGeneration(Protocol):
+    """What is told of a generation: its manifest, which this module does not import."""
+
+    @property
+    def generation(self) -> int:
+        """Its number."""
+
+    @property
+    def published_at(self) -> datetime:
+        """When it was published."""
+
+    @property
+    def applied_sequence(self) -> int:
+        """Every event up to this one is in it."""
+
+
+def report_generation(service: str, published: PublishedGeneration, *, memories: int) -> None:
     """Set the metrics of the generation that a service published, or serves."""
-    GENERATION.labels(service).set(manifest.generation)
-    GENERATION_PUBLISHED.labels(service).set(manifest.published_at.timestamp())
-    GENERATION_APPLIED.labels(service).set(manifest.applied_sequence)
-    GENERATION_MEMORIES.labels(service).set(manifest.counts.recallable)
+    GENERATION.labels(service).set(published.generation)
+    GENERATION_PUBLISHED.labels(service).set(published.published_at.timestamp())
+    GENERATION_APPLIED.labels(service).set(published.applied_sequence)
+    GENERATION_MEMORIES.labels(service).set(memories)
 
 
 _HEALTH: Final = {"/healthz": Health.not_alive, "/readyz": Health.not_ready}

@@ -24,7 +24,8 @@ ALL_TARGETS = frozenset(("job", "instance"))
 
 def _module(path: Path) -> ModuleType:
     spec = spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
@@ -135,15 +136,17 @@ def test_every_alert_has_its_section_in_the_runbook() -> None:
 def test_the_dashboard_is_whole() -> None:
     """Grafana takes it: ids are unique, panels do not overlap, variables and data sources are declared."""
     found = board()
-    assert found["uid"] and found["title"] and found["schemaVersion"] >= 36
+    assert all(found[name] for name in ("uid", "title"))
+    assert found["schemaVersion"] >= 36
     assert {one["name"] for one in found["templating"]["list"]} == {"datasource", "instance"}
     ids = [panel["id"] for panel in found["panels"]]
     assert len(ids) == len(set(ids))
     for panel in panels():
-        assert panel["title"] and panel["description"] and panel["fieldConfig"]["defaults"]["unit"]
+        assert all(panel[name] for name in ("title", "description"))
+        assert panel["fieldConfig"]["defaults"]["unit"]
         assert panel["datasource"]["uid"] == "${datasource}"
         references = [target["refId"] for target in panel["targets"]]
-        assert references and len(references) == len(set(references))
+        assert len(references) == len(set(references)) > 0
     places = [panel["gridPos"] for panel in found["panels"]]
     assert all(place["x"] + place["w"] <= 24 for place in places)
     assert not [pair for pair in combinations(places, 2) if _overlap(*pair)]

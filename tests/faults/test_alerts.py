@@ -174,6 +174,23 @@ def test_an_alert_fires_while_a_worker_is_stopped_and_none_does_before_and_after
     assert prometheus.health().keys() == before.keys()
 
 
+@pytest.mark.timeout(600)
+def test_an_alert_fires_while_a_dead_letter_waits(stack: Stack, prometheus: Prometheus) -> None:
+    """It names the service that refused the message, and ends when the letter is dropped."""
+
+    def refused_by() -> set[str]:
+        found = prometheus.get("query", query='ALERTS{alertname="HelixDeadLetters", alertstate="firing"}')
+        return {one["metric"]["service"] for one in found["result"]}
+
+    home = stack.home.root
+    assert refused_by() == set()
+    run(home, "publish", "--kind", "forget", "--set", f"memory_ids={json.dumps(['0' * 32])}")
+    until(lambda: refused_by() == {"consolidation"}, refused_by)
+    [letter] = json.loads(run(home, "dlq", "ls", "--json"))
+    run(home, "dlq", "drop", str(letter["sequence"]))
+    until(lambda: refused_by() == set(), refused_by)
+
+
 def addresses(home: HomeFolder) -> dict[str, str]:
     """Address of each process, from the file for Prometheus."""
     found = json.loads((home.run / METRICS_RECORD).read_bytes())

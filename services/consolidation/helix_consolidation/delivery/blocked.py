@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.incoming.decode import edge_of
-from helix_consolidation.observing.metrics import BLOCKED
+from helix_consolidation.metrics import BLOCKED
 from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import logger

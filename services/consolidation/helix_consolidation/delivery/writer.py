@@ -265,7 +265,7 @@ class Writer:
             return
         self._is_dirty = self._is_urgent = False
         self._publishing.last = self._published_at = time.monotonic()
-        report_generation(SERVICE, manifest)
+        report_generation(SERVICE, manifest, memories=manifest.counts.recallable)
         _log.info(
             "published",
             generation=manifest.generation,

@@ -1,1 +1,1 @@
-"""What the writer tells an operator in numbers: `metrics` has them, `observer` reads them now and again."""
+"""What nobody else counts for an operator: `observer` reads streams, erasures and the disk."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from nats.errors import Error as NatsError
 
 from helix_consolidation.archiving.event_archive import ARCHIVE
-from helix_consolidation.observing.metrics import (
+from helix_consolidation.metrics import (
     ARCHIVE_BYTES,
     DEAD_LETTERS,
     DISK_FREE_BYTES,
@@ -57,7 +57,7 @@ class Observer:
         self._shard = shard
         self._seen = shard.manifest
         if self._seen is not None:
-            report_generation(SERVICE, self._seen)
+            report_generation(SERVICE, self._seen, memories=self._seen.counts.recallable)
 
     async def run(self, *, every_seconds: float = EVERY_SECONDS) -> None:
         """Look until cancelled."""

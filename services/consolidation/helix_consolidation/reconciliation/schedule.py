@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
-from helix_consolidation.observing.metrics import RECONCILE_DIFFERENCES, RECONCILED
+from helix_consolidation.metrics import RECONCILE_DIFFERENCES, RECONCILED
 from helix_consolidation.reconciliation.compare import compare
 from helix_consolidation.reconciliation.log import compare_log, read_state
 from helix_shared.errors import HelixError

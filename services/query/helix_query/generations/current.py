@@ -259,10 +259,10 @@ class CurrentGeneration:
         if snapshot is not None:
             self._refused.clear()
             manifest = snapshot.generation.manifest
-            report_generation(SERVICE, manifest)
+            recallable = manifest.counts.recallable
+            report_generation(SERVICE, manifest, memories=recallable)
             if old is not None:
                 SERVING_DELAY_SECONDS.observe((datetime.now(UTC) - manifest.published_at).total_seconds())
-            recallable = manifest.counts.recallable
             _log.info("generation_served", generation=snapshot.number, memories=recallable)
             # After the swap, so that the woken calls lease the new generation.
             self.progress.advance(manifest.applied_sequence)
