@@ -1,5 +1,8 @@
 """Prometheus metrics of all services, served on their own port.
 
+Metrics of one service stand in that service. Names end with their unit (`_seconds`, `_bytes`), of counters
+with `_total`; labels have few values, and a tenant is none. `ops/metrics_table.py` makes the table of the
+runbook.
 `telemetry` has the logs: a command of the CLI logs, but has no metrics, and the client takes 0.1 s to import.
 """
 
@@ -7,26 +10,42 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-from prometheus_client import Counter, Gauge, Histogram, make_wsgi_app
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 
 from helix_shared.health import Health
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-MESSAGES = Counter("helix_messages_total", "Messages settled by a worker", ["service", "outcome"])
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the page, and no rule reads them
+
+READY = Gauge("helix_ready", "1 while the process does its work, as /readyz tells")
+MESSAGES = Counter(
+    "helix_messages_total",
+    "Messages settled by a worker, by outcome: done, postponed, held, dead, unanswered",
+    ["service", "outcome"],
+)
 WORK_SECONDS = Histogram(
     "helix_work_seconds",
     "Time a worker spent on one message, and consolidation on one batch",
     ["service"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-STUCK_LANES = Gauge(
-    "helix_stuck_lanes", "Threads that still run after the deadline of their handler", ["service"]
+STUCK_THREADS = Gauge(
+    "helix_worker_stuck_threads", "Threads that still run after the deadline of their handler", ["service"]
+)
+CONSUMER_PENDING = Gauge(
+    "helix_consumer_pending_messages", "Messages that a durable consumer has not delivered yet", ["consumer"]
+)
+CONSUMER_UNACKNOWLEDGED = Gauge(
+    "helix_consumer_unacknowledged_messages",
+    "Messages that a durable consumer has delivered and that are not settled",
+    ["consumer"],
 )
 EMBEDDINGS = Counter(
     "helix_embeddings_total", "Vectors returned, from the model or from the cache", ["source"]
@@ -36,26 +55,25 @@ STREAM_SETTINGS = Gauge(
     "1 for each setting of a stream or consumer that is not as provisioning wants it",
     ["stream", "field"],
 )
-RECONCILE_DIFFERENCES = Gauge(
-    "helix_reconcile_differences",
-    "Memories that some store lacks, found by the last reconciliation",
-    ["kind"],
+GENERATION = Gauge(
+    "helix_generation_number", "Generation that consolidation published, or query serves", ["service"]
 )
-BLOCKED = Gauge("helix_blocked", "1 while the writer holds messages of another release or model", ["service"])
-GENERATION = Gauge("helix_generation_current", "Generation published or served", ["service"])
-GENERATIONS_REJECTED = Counter(
-    "helix_generation_rejected_total", "Generations that were not served, by why", ["reason"]
+GENERATION_PUBLISHED = Gauge(
+    "helix_generation_published_timestamp_seconds", "When that generation was published", ["service"]
 )
-PROBE_SECONDS = Histogram(
-    "helix_generation_probe_seconds",
-    "Time in which another process opened and searched a generation before the query service did",
-    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+GENERATION_APPLIED = Gauge(
+    "helix_generation_applied_sequence",
+    "That generation holds every event up to this sequence of HELIX_EVENTS",
+    ["service"],
 )
-RECALL_SECONDS = Histogram(
-    "helix_recall_seconds",
-    "Time of a recall by stage",
-    ["stage"],
-    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+GENERATION_MEMORIES = Gauge(
+    "helix_generation_memories", "Memories that can be recalled from that generation", ["service"]
+)
+RPC_SECONDS = Histogram(
+    "helix_rpc_seconds",
+    "Time of a gRPC call by method and status code; for a stream, until its end",
+    ["rpc", "code"],
+    buckets=(0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30),
 )
 ACCESSES = Counter(
     "helix_accesses_total",
@@ -69,25 +87,36 @@ AUDIT_RECORDS = Counter(
     "and by the forwarder: published, lost",
     ["outcome"],
 )
-RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
-RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because too many calls were waiting")
 CREDENTIALS_REFUSED = Counter(
     "helix_credentials_refused_total", "Calls without a valid credential, by reason", ["reason"]
 )
 CALLS_DENIED = Counter(
     "helix_calls_denied_total", "Calls whose credential lacks the role or the scope", ["reason"]
 )
-TENANT_LIMITED = Counter(
-    "helix_tenant_limited_total", "Calls refused because their tenant reached its own limit", ["limit"]
-)
-RECALL_CALLS = Gauge(
-    "helix_recall_calls",
-    "Calls that wait, run, or are late: already answered or cancelled while their threads still run",
-    ["rpc", "state"],
-)
-RECALL_STUCK = Gauge(
-    "helix_recall_stuck_threads", "Threads that still run long after the deadline of their call", ["rpc"]
-)
+
+
+class PublishedGeneration(Protocol):
+    """What is told of a generation: its manifest, which this module does not import."""
+
+    @property
+    def generation(self) -> int:
+        """Its number."""
+
+    @property
+    def published_at(self) -> datetime:
+        """When it was published."""
+
+    @property
+    def applied_sequence(self) -> int:
+        """Every event up to this one is in it."""
+
+
+def report_generation(service: str, published: PublishedGeneration, *, memories: int) -> None:
+    """Set the metrics of the generation that a service published, or serves."""
+    GENERATION.labels(service).set(published.generation)
+    GENERATION_PUBLISHED.labels(service).set(published.published_at.timestamp())
+    GENERATION_APPLIED.labels(service).set(published.applied_sequence)
+    GENERATION_MEMORIES.labels(service).set(memories)
 
 
 _HEALTH: Final = {"/healthz": Health.not_alive, "/readyz": Health.not_ready}
@@ -95,6 +124,7 @@ _HEALTH: Final = {"/healthz": Health.not_alive, "/readyz": Health.not_ready}
 
 def serve_metrics(port: int, health: Health, *, host: str = "127.0.0.1") -> None:
     """Serve metrics and health on `host:port` from threads of their own; port 0 serves nothing."""
+    READY.set_function(lambda: not health.not_ready())
     if port:
         server = make_server(
             host, port, _application(health), server_class=ThreadingWSGIServer, handler_class=_Silent

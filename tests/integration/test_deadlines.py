@@ -198,7 +198,7 @@ async def test_a_handler_that_never_ends_is_dead_lettered_and_delays_no_other_me
     assert (await answers(nats_client, wanted=20))[5] == [0], (
         "consolidation waits for an answer, if an empty one"
     )
-    await _until_metric(port, 'helix_stuck_lanes{service="kg"} 3.0')
+    await _until_metric(port, 'helix_worker_stuck_threads{service="kg"} 3.0')
     assert process.poll() is None
 
 

@@ -7,21 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from prometheus_client import Counter, Histogram
-
+from helix_deep.metrics import LEFT_OUT, STAGE_SECONDS
 from helix_deep.questions.model import LeftOutError
 from helix_memory.deep.v1 import deep_pb2
 from helix_shared.errors import HelixError
 
 MILLISECONDS: Final = 1_000.0
-
-STAGE_SECONDS = Histogram(
-    "helix_deep_stage_seconds",
-    "Time of a deep recall by stage",
-    ["stage"],
-    buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
-)
-LEFT_OUT = Counter("helix_deep_left_out_total", "Stages that a deep recall was made without", ["stage"])
 
 Emit = Callable[[deep_pb2.StageProgress], None]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import httpx
 
 from helix_shared.endpoint.breaker import Breaker
-from helix_shared.endpoint.metrics import BREAKER, BREAKER_VALUES, CALLS, TOKENS
+from helix_shared.endpoint.metrics import BREAKER, CALLS, TOKENS
 from helix_shared.endpoint.reply_form import REFUSALS, ReplyForm
 from helix_shared.errors import PermanentError, TemporaryError
 
@@ -136,7 +136,7 @@ class Endpoint:
                 self.breaker.abandoned()
                 raise
             finally:
-                BREAKER.set(BREAKER_VALUES[self.breaker.state])
+                BREAKER.state(self.breaker.state)
 
     async def _ask(self, question: Question) -> Reply:
         call, schema = question.call, question.schema

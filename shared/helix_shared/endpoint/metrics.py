@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter, Enum
 
 CALLS = Counter("helix_llm_calls_total", "Requests to the language model", ["call", "outcome"])
 TOKENS = Counter("helix_llm_tokens_total", "Tokens that the language model counted", ["call", "kind"])
 DROPPED = Counter("helix_llm_dropped_total", "Items of answers that failed a check", ["call", "reason"])
-BREAKER = Gauge("helix_llm_breaker", "Circuit breaker: 0 closed, 1 half-open, 2 open")
-BREAKER_VALUES = {"closed": 0, "half-open": 1, "open": 2}
+BREAKER = Enum(
+    "helix_llm_breaker",
+    "State of the circuit breaker before the language model; 1 is the present one",
+    states=["closed", "half-open", "open"],
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Final
@@ -10,6 +11,7 @@ from typing import Any, Final
 import grpc
 
 from helix_shared.errors import InvalidInputError, OverloadedError
+from helix_shared.metrics import RPC_SECONDS
 from helix_shared.rpc.statuses import refused_of
 
 Call = Callable[[Any, Any], Awaitable[Any]]
@@ -22,34 +24,45 @@ PUSHBACK: Final = "grpc-retry-pushback-ms"
 """Trailing metadata with the delay that gRPC clients wait before a retry (gRFC A6)."""
 
 
-def guarded(call: Call) -> Call:
-    """`call` with every error turned into a status; an overload carries the delay for a retry."""
+def guarded(call: Call, *, rpc: str) -> Call:
+    """`call` with every error turned into a status, and its time and status counted under the name `rpc`.
+
+    An overload carries the delay for a retry.
+    """
 
     async def answer(request: Any, context: Any) -> Any:
+        timed = _Timed(rpc)
         try:
             _check(request)
-            return await call(request, context)
+            reply = await call(request, context)
         except (asyncio.CancelledError, grpc.aio.AbortError):
+            timed.end(grpc.StatusCode.CANCELLED)
             raise
         except BaseException as error:  # noqa: BLE001 - grpc never ends a call that panics
-            await _abort(error, context)
+            await _abort(error, context, timed)
+        else:
+            timed.end(grpc.StatusCode.OK)
+            return reply
 
     return answer
 
 
-def guarded_stream(call: Stream) -> Stream:
+def guarded_stream(call: Stream, *, rpc: str) -> Stream:
     """`guarded` for a handler of a stream; `call` is closed as soon as the caller goes away."""
 
     async def answer(request: Any, context: Any) -> AsyncIterator[Any]:
+        timed = _Timed(rpc)
         try:
             _check(request)
             async with aclosing(call(request, context)) as replies:  # type: ignore[type-var]  # a generator
                 async for reply in replies:
                     yield reply
+            timed.end(grpc.StatusCode.OK)
         except (asyncio.CancelledError, grpc.aio.AbortError, GeneratorExit):
+            timed.end(grpc.StatusCode.CANCELLED)
             raise
         except BaseException as error:  # noqa: BLE001 - as above
-            await _abort(error, context)
+            await _abort(error, context, timed)
 
     return answer
 
@@ -71,8 +84,20 @@ def _check(request: Any) -> None:
         raise InvalidInputError("request", "is not a valid message; strings must be utf-8")
 
 
-async def _abort(error: BaseException, context: Any) -> None:
+class _Timed:
+    """The time of one call, observed once with its status."""
+
+    def __init__(self, rpc: str) -> None:
+        self._rpc = rpc
+        self._began = time.perf_counter()
+
+    def end(self, code: grpc.StatusCode) -> None:
+        RPC_SECONDS.labels(self._rpc, code.name).observe(time.perf_counter() - self._began)
+
+
+async def _abort(error: BaseException, context: Any, timed: _Timed) -> None:
     code, message = refused_of(error)
+    timed.end(code)
     if isinstance(error, OverloadedError):
         await context.abort(code, message, ((PUSHBACK, str(round(error.delay_seconds * 1_000))),))
     await context.abort(code, message)

@@ -93,7 +93,7 @@ async def test_another_model_blocks_the_writer_until_ingest_has_the_right_one_ag
     await until_problem(stack, "model-b")
     await stack.until(lambda m: m.applied_sequence == 5)
     assert MODEL in await problem_of(stack)
-    assert 'helix_blocked{service="consolidation"} 1.0' in await asyncio.to_thread(metrics, port)
+    assert "helix_writer_blocked 1.0" in await asyncio.to_thread(metrics, port)
     assert "blocked" in await asyncio.to_thread(not_ready, stack)
     async with ingest_of(stack, "model-b"):
         await stack.until_logged(stack.processes[-1], "ingest has model model-b")
@@ -107,7 +107,7 @@ async def test_another_model_blocks_the_writer_until_ingest_has_the_right_one_ag
     assert (manifest.counts.memories, manifest.model.checksum) == (20, MODEL)
     await stack.until_acknowledged()
     await until_problem(stack, "")
-    assert 'helix_blocked{service="consolidation"} 0.0' in await asyncio.to_thread(metrics, port)
+    assert "helix_writer_blocked 0.0" in await asyncio.to_thread(metrics, port)
     assert await dead_letters(stack) == 0
 
 

@@ -21,7 +21,7 @@ from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
-from helix_cli.stack.home import HomeFolder
+from helix_cli.stack.home import METRICS_RECORD, HomeFolder, running_record
 from helix_memory import subjects
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.drift import ADVICE
@@ -134,16 +134,22 @@ def status_command(
         note("no process is the writer at the moment; waiting for one")
         broker = replace(broker, writer=run_async(_next_writer(server)))
     folder = HomeFolder.at(home)
+    record = running_record(folder)
+    metrics = {} if record is None else dict(record.metrics)
     measured = (
         _check_deep(data or folder.data, models or folder.models, tenant, user, principal or [])
         if deep
         else None
     )
     if as_json:
-        added = {} if measured is None else asdict(measured)
+        added = {"metrics": metrics} | ({} if measured is None else asdict(measured))
         typer.echo(json.dumps(summary(broker, service) | added, indent=2))
     else:
         _print(broker, service, _fitted_elsewhere(service, models or folder.models))
+        if metrics:
+            lines = [f"{name} http://{address}/metrics" for name, address in metrics.items()]
+            lines.append(f"targets for Prometheus: {folder.run / METRICS_RECORD}")
+            stdout().print(plain("metrics " + "\n        ".join(lines)))
         if measured is not None:
             stdout().print(plain(deep_lines(measured)))
     if broker.problem or service.problem or broker.differences or not broker.writer.writes:

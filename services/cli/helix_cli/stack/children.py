@@ -12,9 +12,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 from helix_shared.broker.server import NatsServer, free_port
 
@@ -156,6 +157,12 @@ class NatsChild:
     def kill(self) -> None:
         """Send SIGKILL."""
         self._server.kill()
+
+
+def metrics_addresses(children: Sequence[Child]) -> dict[str, str]:
+    """Where each process that was started serves its metrics; they are beside its health."""
+    services = [child for child in children if isinstance(child, ServiceChild) and child.health_url]
+    return {child.name: urlsplit(child.health_url).netloc for child in services}
 
 
 def child_environment(own: Mapping[str, str]) -> dict[str, str]:

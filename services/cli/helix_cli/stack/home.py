@@ -6,6 +6,7 @@ models/      encoders
 logs/        one file per process
 run/up.lock  held by the running `helix up`
 run/up.json  addresses and process ids of the running `helix up`
+run/metrics.json  those of its metrics, for Prometheus (`file_sd_configs`)
 run/rebuild.json  those of a `helix rebuild` that runs without one
 ```
 """
@@ -27,6 +28,7 @@ from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
 
 UP_RECORD: Final = "up.json"
+METRICS_RECORD: Final = "metrics.json"
 REBUILD_RECORD: Final = "rebuild.json"
 DRAIN_SECONDS: Final = 15.0
 """Longest wait for a process that was told to end."""
@@ -93,14 +95,27 @@ class RunRecord:
     """Whether this run uses the security folder of the home."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Variables with which memories are made (`settings_in_use`)."""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """Process name to the address of its metrics and health."""
 
 
 def write_record(home: HomeFolder, record: RunRecord, *, name: str = UP_RECORD) -> None:
     """Replace the record atomically."""
     home.run.mkdir(parents=True, exist_ok=True)
-    draft = home.run / f"{name}.new"
-    draft.write_text(json.dumps(asdict(record), indent=2) + "\n")
-    draft.replace(home.run / name)
+    _replace(home.run / name, asdict(record))
+    if name == UP_RECORD:
+        # a target keeps its name when its process is started again, on another port
+        _replace(
+            home.run / METRICS_RECORD,
+            [{"targets": [at], "labels": {"instance": process}} for process, at in record.metrics.items()],
+        )
+
+
+def _replace(path: Path, content: object) -> None:
+    """Write a file of JSON in one step."""
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text(json.dumps(content, indent=2) + "\n")
+    draft.replace(path)
 
 
 def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:
@@ -117,6 +132,7 @@ def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:
             fields.get("is_held") is True,
             fields.get("is_secured") is True,
             {str(name): str(value) for name, value in fields.get("settings", {}).items()},
+            {str(name): str(address) for name, address in fields.get("metrics", {}).items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -154,6 +170,8 @@ def is_starting(home: HomeFolder) -> bool:
 def remove_record(home: HomeFolder, *, name: str = UP_RECORD) -> None:
     """Remove the record after the processes have ended."""
     (home.run / name).unlink(missing_ok=True)
+    if name == UP_RECORD:
+        (home.run / METRICS_RECORD).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from typing import Final, Self
 
 from helix_cli.clients.broker import provision
 from helix_cli.stack.addresses import USUAL_DEEP_PORT, USUAL_NATS_PORT, USUAL_QUERY_PORT
-from helix_cli.stack.children import Child, ServiceChild, child_environment
+from helix_cli.stack.children import Child, ServiceChild, child_environment, metrics_addresses
 from helix_cli.stack.hold import HELD_SERVICES, Holding
 from helix_cli.stack.home import (
     HomeFolder,
@@ -296,6 +296,7 @@ class Stack:
             is_held=self._holding.is_on,
             is_secured=self.secured.is_on,
             settings=making_settings(child_environment(self._environment)),
+            metrics=metrics_addresses(self._children),
         )
         write_record(self.home, record)
 

@@ -14,9 +14,9 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.incoming.decode import edge_of
+from helix_consolidation.metrics import BLOCKED
 from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
-from helix_shared.metrics import BLOCKED
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -38,10 +38,9 @@ _log = logger(__name__)
 class BlockedMessages:
     """The held messages, the reason, and the requests to derive them again."""
 
-    def __init__(self, client: Client, *, service: str) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._gauge = BLOCKED.labels(service)
-        self._gauge.set(0)
+        BLOCKED.set(0)
         self._held: list[Msg] = []
         self._incompatible: list[Msg] = []
         self._asking: asyncio.Task[bool] | None = None
@@ -64,7 +63,7 @@ class BlockedMessages:
         if not self._incompatible:
             self._delay = FIRST_DELAY_SECONDS
         if changed:
-            self._gauge.set(int(bool(reason)))
+            BLOCKED.set(int(bool(reason)))
             if reason:
                 _log.error("blocked", reason=reason, held=len(self._held))
             else:
@@ -96,7 +95,7 @@ class BlockedMessages:
         """Cancel the running requests."""
         if self._asking is not None:
             self._asking.cancel()
-        self._gauge.set(0)
+        BLOCKED.set(0)
 
     async def _ask(self, messages: Sequence[Msg], model: str) -> bool:
         """Replace the bodies of messages that are derived again; return whether any was replaced."""

@@ -29,6 +29,7 @@ from helix_consolidation.delivery.stream_state import (
     event_stream,
 )
 from helix_consolidation.delivery.writer import Writer
+from helix_consolidation.observing.observer import Observer
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
@@ -183,7 +184,8 @@ async def _write_with(
     try:
         if archive is not None:
             await archive.catch_up(log.last_sequence)
-        await _run_writer(writer, inboxes, settings.ack_wait_seconds, stop)
+        observer = Observer(client, settings.data_dir, shard)
+        await _run_writer(writer, inboxes, observer, settings.ack_wait_seconds, stop)
         await writer.finish()
     finally:
         executor.submit(shard.close)
@@ -194,11 +196,16 @@ async def _write_with(
 
 
 async def _run_writer(
-    writer: Writer, inboxes: list[Inbox], ack_wait_seconds: float, stop: asyncio.Event
+    writer: Writer,
+    inboxes: list[Inbox],
+    observer: Observer,
+    ack_wait_seconds: float,
+    stop: asyncio.Event,
 ) -> None:
-    """Run the writer with fetching and keep-alive in the background."""
+    """Run the writer with fetching, keep-alive and metrics in the background."""
     async with asyncio.TaskGroup() as tasks:
         background = [
+            tasks.create_task(observer.run()),
             *(tasks.create_task(inbox.fetch_while_open()) for inbox in inboxes),
             *(tasks.create_task(inbox.keep_alive(ack_wait_seconds=ack_wait_seconds)) for inbox in inboxes),
         ]

@@ -37,7 +37,7 @@ from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
 from helix_shared.broker.traced import made_recallable
 from helix_shared.errors import TemporaryError
-from helix_shared.metrics import GENERATION, MESSAGES, WORK_SECONDS
+from helix_shared.metrics import MESSAGES, WORK_SECONDS, report_generation
 from helix_shared.moments import microseconds
 from helix_shared.telemetry import logger
 
@@ -102,7 +102,7 @@ class Writer:
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
         self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
         self._eraser = Eraser(client, self._publisher, thread, shard, erase_archived)
-        self._blocked = BlockedMessages(client, service=SERVICE)
+        self._blocked = BlockedMessages(client)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
         self._settling: asyncio.Task[None] | None = None
@@ -265,7 +265,7 @@ class Writer:
             return
         self._is_dirty = self._is_urgent = False
         self._publishing.last = self._published_at = time.monotonic()
-        GENERATION.labels(SERVICE).set(manifest.generation)
+        report_generation(SERVICE, manifest, memories=manifest.counts.recallable)
         _log.info(
             "published",
             generation=manifest.generation,

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
+from helix_consolidation.metrics import RECONCILE_DIFFERENCES, RECONCILED
 from helix_consolidation.reconciliation.compare import compare
 from helix_consolidation.reconciliation.log import compare_log, read_state
 from helix_shared.errors import HelixError
-from helix_shared.metrics import RECONCILE_DIFFERENCES
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Reconciliation:
         finally:
             pool.shutdown(wait=False)
         RECONCILE_DIFFERENCES.clear()
+        RECONCILED.set_to_current_time()
         for one in stores.differences:
             RECONCILE_DIFFERENCES.labels(one.kind).inc(one.count)
             _log.error(

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
-from prometheus_client import Gauge
 
 from helix_deep.api.requests import day_of, limits_of
 from helix_deep.api.results import result_of
 from helix_deep.deep_recall import Ask, DeepRecall
+from helix_deep.metrics import CALLS
 from helix_deep.progress import MILLISECONDS, Progress
 from helix_deep.questions.limits import Budget, DailyTokens
 from helix_deep.questions.model import NOT_ALLOWED, NOT_CONFIGURED, Model
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 SERVICE_NAME: Final = deep_pb2.DESCRIPTOR.services_by_name["DeepRecallService"].full_name
 FORWARDED: Final = ("authorization",)
 """Metadata of the caller that the query service gets, or a gateway before it."""
-
-CALLS = Gauge("helix_deep_calls", "Deep recalls that run")
 
 
 class DeepHandlers:
@@ -57,7 +55,7 @@ class DeepHandlers:
         """The handler, with the guard around it and a deserializer that never fails."""
         call = self._admission.checked_stream(self.deep_recall, deep_pb2.DeepRecallRequest, RECALL)
         handler = grpc.unary_stream_rpc_method_handler(
-            traced_stream(SERVICE_NAME, "DeepRecall", guarded_stream(call)),
+            traced_stream(SERVICE_NAME, "DeepRecall", guarded_stream(call, rpc="DeepRecall")),
             request_deserializer=tolerant(deep_pb2.DeepRecallRequest.FromString),
             response_serializer=lambda reply: reply.SerializeToString(),
         )

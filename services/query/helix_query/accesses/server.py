@@ -37,7 +37,7 @@ class AccessServer:
         self._server = grpc.aio.server(options=OPTIONS)
         stream = admission.checked_stream(self._stream, recall_pb2.StreamAccessesRequest, SERVICE)
         handler = grpc.unary_stream_rpc_method_handler(
-            guarded_stream(stream),
+            guarded_stream(stream, rpc="StreamAccesses"),
             request_deserializer=recall_pb2.StreamAccessesRequest.FromString,
             response_serializer=lambda batch: batch.SerializeToString(),
         )

@@ -47,6 +47,7 @@ from helix_query.api.responses import (
 from helix_query.api.search_span import in_span
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
+from helix_query.metrics import RECALL_SECONDS
 from helix_query.profile.cross_encoders import profiles_by_cross_encoder
 from helix_query.profile.profile import DEFAULT_PROFILE
 from helix_query.recall.channels import LANES
@@ -57,7 +58,6 @@ from helix_query.scheduling.deadline import deadline_of
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_query.scheduling.tenant_limits import TenantLimits
 from helix_shared.errors import TemporaryError
-from helix_shared.metrics import RECALL_SECONDS
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import Call, guarded, tolerant
@@ -153,9 +153,9 @@ class RecallHandlers:
     def _wrapped(self, name: str, call: Call, request: Any) -> Call:
         """`call` behind admission and guard, with its record and span; GetStatus has neither of these."""
         if name == "GetStatus":
-            return guarded(self._admission.checked(call, request, None))
+            return guarded(self._admission.checked(call, request, None), rpc=name)
         admitted = self._admission.checked(call, request, RECALL)
-        return traced(SERVICE_NAME, name, guarded(audited(self._accesses.audits, name, admitted)))
+        return traced(SERVICE_NAME, name, guarded(audited(self._accesses.audits, name, admitted), rpc=name))
 
     async def recall(self, request: recall_pb2.RecallRequest, context: Any) -> recall_pb2.RecallResponse:
         """The memories that answer a query."""
@@ -315,7 +315,7 @@ class RecallHandlers:
         )
         result, explanation = explained(result, context)
         elapsed = time.perf_counter() - started
-        RECALL_SECONDS.labels("total").observe(elapsed)
+        RECALL_SECONDS.observe(elapsed)
         if waited_seconds:
             result = replace(result, seconds=((WAIT, waited_seconds), *result.seconds))
         total_seconds = waited_seconds + elapsed

@@ -24,13 +24,14 @@ from helix_query.generations.learned_adapters import LearnedAdapters
 from helix_query.generations.prober import CrashedError, Prober
 from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
+from helix_query.metrics import GENERATIONS_REJECTED, PROBE_SECONDS, SERVING_DELAY_SECONDS, SWAP_SECONDS
 from helix_query.recall.routing.centroids import centroids_of
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError, naming_rebuild
-from helix_shared.metrics import GENERATION, GENERATIONS_REJECTED, PROBE_SECONDS
+from helix_shared.metrics import report_generation
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ class CurrentGeneration:
     def _adopt(self, number: int) -> bool:
         if time.monotonic() < self._refused.get(number, 0.0):
             return False
+        began = time.monotonic()
         try:
             snapshot = self._load(number)
         except NotFoundError as error:
@@ -183,6 +185,7 @@ class CurrentGeneration:
             self._refuse_for(number, error, "damaged", seconds=math.inf)
         else:
             self._swap(snapshot)
+            SWAP_SECONDS.observe(time.monotonic() - began)
             return True
         return False
 
@@ -275,11 +278,14 @@ class CurrentGeneration:
             old.snapshot.generation.close()
         if snapshot is not None:
             self._refused.clear()
-            GENERATION.labels(SERVICE).set(snapshot.number)
-            recallable = snapshot.generation.manifest.counts.recallable
+            manifest = snapshot.generation.manifest
+            recallable = manifest.counts.recallable
+            report_generation(SERVICE, manifest, memories=recallable)
+            if old is not None:
+                SERVING_DELAY_SECONDS.observe((datetime.now(UTC) - manifest.published_at).total_seconds())
             _log.info("generation_served", generation=snapshot.number, memories=recallable)
             # After the swap, so that the woken calls lease the new generation.
-            self.progress.advance(snapshot.generation.manifest.applied_sequence)
+            self.progress.advance(manifest.applied_sequence)
             if old is None:
                 self._on_first()
 

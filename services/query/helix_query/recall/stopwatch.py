@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Self
 
+from helix_query.metrics import STAGE_SECONDS
 from helix_query.scheduling.deadline import check
-from helix_shared.metrics import RECALL_SECONDS
 from helix_shared.tracing import spans
 
 if TYPE_CHECKING:
@@ -50,4 +50,4 @@ class Stopwatch:
 @cache
 def _seconds_of(stage: str) -> Histogram:
     """The histogram of one stage; looking it up by label costs more than observing."""
-    return RECALL_SECONDS.labels(stage)
+    return STAGE_SECONDS.labels(stage)

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from helix_query.metrics import RECALL_STUCK, STAGE_SECONDS
 from helix_query.scheduling.deadline import PASSED_IN_QUEUE
 from helix_query.scheduling.fair_queue import Call, FairQueue, Work
 from helix_query.scheduling.worker_threads import WorkerThreads, end_all, outcome, settle
 from helix_shared.errors import PASSED, OverdueError
-from helix_shared.metrics import RECALL_SECONDS, RECALL_STUCK
 from helix_shared.telemetry import logger
 
 QUEUE: Final = "queue"
@@ -144,7 +144,7 @@ class FairExecutor:
             call.threads[thread] = self._workers
             self._queue.update(call)
         started = time.monotonic()
-        RECALL_SECONDS.labels(QUEUE).observe(started - call.queued_at)
+        STAGE_SECONDS.labels(QUEUE).observe(started - call.queued_at)
         channels = {name: _Channel(self, call, pool) for name, pool in self._channels.items()}
         result, error = outcome(partial(call.work, channels))
         with self._accounting():

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_query.metrics import RECALL_CALLS, RECALL_REFUSED
 from helix_shared.errors import OverloadedError
-from helix_shared.metrics import RECALL_CALLS, RECALL_REFUSED
 
 if TYPE_CHECKING:
     import threading

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from helix_query.metrics import TENANT_LIMITED
 from helix_shared.errors import OverloadedError
-from helix_shared.metrics import TENANT_LIMITED
 
 MOST_TENANTS: Final = 10_000
 """Tenants kept; beyond it those without calls are forgotten if their bucket is full again."""

@@ -14,7 +14,12 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from helix_shared.broker import drift
-from helix_shared.metrics import STREAM_SETTINGS, STUCK_LANES
+from helix_shared.metrics import (
+    CONSUMER_PENDING,
+    CONSUMER_UNACKNOWLEDGED,
+    STREAM_SETTINGS,
+    STUCK_THREADS,
+)
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -73,7 +78,7 @@ async def watch(
     """
     while True:
         stuck = sum(durable.lanes.stuck for durable in durables if durable.lanes is not None)
-        STUCK_LANES.labels(service).set(stuck)
+        STUCK_THREADS.labels(service).set(stuck)
         failure = ""
         if stuck >= MOST_STUCK:
             failure = f"{stuck} threads are stuck in handlers that passed their deadline"
@@ -100,6 +105,8 @@ async def _failure_of(client: Client, durable: Read, health: Health, stalled_sec
             _log.warning("consumer does not answer", consumer=durable.name, reason=type(error).__name__)
         return ""
     health.set_problem(durable.name, "")
+    CONSUMER_PENDING.labels(durable.name).set(info.num_pending or 0)
+    CONSUMER_UNACKNOWLEDGED.labels(durable.name).set(info.num_ack_pending or 0)
     if _is_stalled(durable, info, stalled_seconds):
         return f"{info.num_pending} messages of {durable.name} are pending and none is fetched"
     return ""

@@ -134,7 +134,7 @@ def test_a_generation_that_kills_the_prober_is_refused_and_the_last_good_one_ser
     assert service.health() == "SERVING"
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
         metrics = reply.read().decode()
-    assert re.search(r'helix_generation_rejected_total\{reason="crash"\} 1\.0', metrics)
+    assert re.search(r'helix_generations_rejected_total\{reason="crash"\} 1\.0', metrics)
     assert "ends with SIGSEGV" in service.log.read_text()
     corpus.add([marker(4)])
     corpus.publish()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.metrics import RECALL_DEGRADED
 from helix_query.profile.intent import Intent
 from helix_query.recall.graph import expand as graph
 from helix_query.recall.graph.bridge import bridges
@@ -14,7 +15,6 @@ from helix_query.recall.lifecycle.related import with_related
 from helix_query.recall.routing.route import names_in
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.lexicon.analysis import stems
-from helix_shared.metrics import RECALL_DEGRADED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.metrics import RECALL_DEGRADED
 from helix_query.recall.candidates import LateInteraction
 from helix_query.recall.evidence.cross_encoding import (
     CROSS_ENCODER,
@@ -21,7 +22,6 @@ from helix_query.recall.evidence.late_interaction import by_word, nearest, simil
 from helix_query.recall.query_words import rarity_of
 from helix_query.recall.stages.rank import best_first, score
 from helix_shared.artifacts.lexicon.analysis import stems
-from helix_shared.metrics import RECALL_DEGRADED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from helix_query.metrics import RECALL_DEGRADED
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE, Ranking, Retrieved, Route
@@ -26,7 +27,6 @@ from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.scheduling.deadline import check, left
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
-from helix_shared.metrics import RECALL_DEGRADED
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What nobody else counts for an operator: `observer` reads streams, erasures and the disk."""

@@ -1,0 +1,55 @@
+"""Metrics of the query service alone; those of every service are in `helix_shared.metrics`."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+GENERATIONS_REJECTED = Counter(
+    "helix_generations_rejected_total",
+    "Generations that are not served, by reason: damaged, crash, model, machine",
+    ["reason"],
+)
+for _reason in ("damaged", "crash", "model", "machine"):
+    # Prometheus sees no increase in a series that begins with 1
+    GENERATIONS_REJECTED.labels(_reason)
+PROBE_SECONDS = Histogram(
+    "helix_generation_probe_seconds",
+    "Time in which another process opened and searched a generation before the query service did",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+SWAP_SECONDS = Histogram(
+    "helix_generation_swap_seconds",
+    "Time in which a generation was verified, probed, opened, warmed and put in the place of the last",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)
+SERVING_DELAY_SECONDS = Histogram(
+    "helix_generation_serving_delay_seconds",
+    "Time from the publication of a generation until it is served; not of the first after a start",
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300),
+)
+RECALL_SECONDS = Histogram(
+    "helix_recall_seconds",
+    "Time of a recall on its thread, without its waits",
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+)
+STAGE_SECONDS = Histogram(
+    "helix_recall_stage_seconds",
+    "Time of a stage of a recall; `queue` is the wait for a thread",
+    ["stage"],
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+)
+RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
+RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because too many calls were waiting")
+TENANT_LIMITED = Counter(
+    "helix_tenant_limited_total",
+    "Calls refused because their tenant reached its own limit, by limit: in_flight, rate",
+    ["limit"],
+)
+RECALL_CALLS = Gauge(
+    "helix_recall_calls",
+    "Calls that wait, run, or are late: already answered or cancelled while their threads still run",
+    ["rpc", "state"],
+)
+RECALL_STUCK = Gauge(
+    "helix_recall_stuck_threads", "Threads that still run long after the deadline of their call", ["rpc"]
+)
