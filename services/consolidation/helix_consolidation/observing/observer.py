@@ -10,8 +10,6 @@ import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_consolidation.metrics import (
     ARCHIVE_BYTES,
@@ -27,7 +25,6 @@ from helix_consolidation.metrics import (
 from helix_memory.subjects import DLQ_STREAM, EVENTS_STREAM, ROOT
 from helix_shared.broker import log
 from helix_shared.broker.streams import STREAMS
-from helix_shared.errors import HelixError
 from helix_shared.metrics import report_generation
 from helix_shared.telemetry import logger
 
@@ -60,11 +57,11 @@ class Observer:
             report_generation(SERVICE, self._seen, memories=self._seen.counts.recallable)
 
     async def run(self, *, every_seconds: float = EVERY_SECONDS) -> None:
-        """Look until cancelled."""
+        """Look until cancelled; what cannot be observed is logged, and never ends the writing."""
         while True:
             try:
                 await self.look()
-            except (HelixError, NatsError, TimeoutError, OSError) as error:
+            except Exception as error:  # noqa: BLE001  see above
                 _log.warning("not observed", reason=str(error) or type(error).__name__)
             await asyncio.sleep(every_seconds)
 
