@@ -1,4 +1,4 @@
-"""Messages of HELIX_AUDIT, for those who publish them; the query service uses `record` alone."""
+"""Messages of HELIX_AUDIT, for those who publish them; the query service has no NATS and uses `record`."""
 
 from __future__ import annotations
 
