@@ -21,9 +21,11 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.broker.server import free_port
 
+from .conftest import Report
+
 pytestmark = pytest.mark.faults
 
-CASES = 500
+FULL_CASES = 500
 
 
 def run(home: Path, *arguments: str) -> None:
@@ -120,7 +122,7 @@ def damage(folder: Path, name: str, other: str, dice: random.Random) -> str:
 
 
 def test_500_damaged_artifacts_are_refused_and_the_previous_generation_serves(
-    data: Path, service: tuple[subprocess.Popen[bytes], str, Path]
+    data: Path, service: tuple[subprocess.Popen[bytes], str, Path], report: Report
 ) -> None:
     """Each kind of file in turn; the service lives, answers, and serves a whole copy afterwards."""
     process, address, log = service
@@ -129,7 +131,8 @@ def test_500_damaged_artifacts_are_refused_and_the_previous_generation_serves(
     )
     assert any("consolidation" in name for name in names)
     assert any("relations" in name for name in names)
-    dice = random.Random(11)
+    report.default_seed = 11
+    dice, cases = random.Random(report.seed), report.scaled(FULL_CASES, least=len(names))
     with RecallClient(address, call_seconds=5.0) as client:
 
         def generation() -> int:
@@ -137,7 +140,7 @@ def test_500_damaged_artifacts_are_refused_and_the_previous_generation_serves(
             return int(client.status().generation)
 
         until(lambda: log.exists() and "generation_served" in log.read_text())
-        for case in range(CASES):
+        for case in range(cases):
             number = case + 2
             folder = folder_of(data, number)
             numbered_copy(data, number)
@@ -151,11 +154,13 @@ def test_500_damaged_artifacts_are_refused_and_the_previous_generation_serves(
                 for line in log.read_text().splitlines()
                 if f'"generation": {number}, ' in line
             ]
+            report.counts = {"damaged": case + 1, "files": len(names)}
             assert refused[0]["event"] == "generation_refused", (name, way, refused)
             assert generation() == 1, (name, way)
             shutil.rmtree(folder)
-        last = CASES + 2
+        last = cases + 2
         numbered_copy(data, last)
         (data / "CURRENT").write_text(f"{last}\n")
         until(lambda: f'"generation": {last}, ' in log.read_text())
         assert '"event": "generation_served"' in log.read_text().splitlines()[-1]
+    report.figure = f"{cases} of {cases} refused, the service lives, generation 1 served"

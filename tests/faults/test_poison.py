@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app
 from helix_cli.stack.stack import Stack
 
+from .conftest import Report
+
 pytestmark = pytest.mark.faults
 
 EVENTS = 10_000
@@ -40,15 +42,16 @@ def run(home: Path, *arguments: str) -> tuple[int, str]:
 
 @pytest.mark.timeout(1_800)
 def test_poison_is_dead_lettered_and_redriven_and_nothing_is_lost_or_doubled(
-    tmp_path: Path, models_dir: Path
+    tmp_path: Path, models_dir: Path, report: Report
 ) -> None:
     """Each letter has its reason; after the repair every event has exactly one memory."""
+    events = report.scaled(EVENTS, least=EVERY)
     (tmp_path / "fault").mkdir()
     (tmp_path / "fault" / "sitecustomize.py").write_text(FAULT)
     fault, home, file = tmp_path / "fault" / "on", tmp_path / "home", tmp_path / "events.jsonl"
     fault.touch()
     texts = [
-        f"The {'mercury' if n % EVERY == 0 else 'oxygen'} tank {n} stands in hall {n}." for n in range(EVENTS)
+        f"The {'mercury' if n % EVERY == 0 else 'oxygen'} tank {n} stands in hall {n}." for n in range(events)
     ]
     lines = [
         {"kind": "memory", "tenant_id": "acme", "event_id": f"e{n}", "text": text}
@@ -70,8 +73,9 @@ def test_poison_is_dead_lettered_and_redriven_and_nothing_is_lost_or_doubled(
             assert memories() == wanted
 
         assert run(home, "publish", str(file))[0] == 0
-        poisoned = EVENTS // EVERY
-        until_memories(EVENTS - poisoned)
+        poisoned = len(range(0, events, EVERY))
+        until_memories(events - poisoned)
+        report.counts = {"events": events, "poisoned": poisoned}
         letters = json.loads(run(home, "dlq", "ls", "--limit", "1000", "--json")[1])
         assert [letter["reason"] for letter in letters] == [
             "text: this release cannot read mercury"
@@ -80,5 +84,6 @@ def test_poison_is_dead_lettered_and_redriven_and_nothing_is_lost_or_doubled(
         code, out = run(home, "dlq", "redrive", "--all", "--yes", "--json", "--wait-seconds", "300")
         assert (code, {one["state"] for one in json.loads(out)}) == (0, {"processed"})
         assert run(home, "dlq", "ls")[1] == "no dead letters\n"
-        until_memories(EVENTS)
+        until_memories(events)
         assert run(home, "doctor")[0] == 0, "log and stores hold the same memories"
+        report.figure = f"{events - poisoned} applied, {len(letters)} dead-lettered and redriven, 0 lost"
