@@ -83,10 +83,10 @@ REPORT: Final = pytest.StashKey[Report]()
 class FaultReport:
     """Collects the rows; a plugin."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path = FOLDER) -> None:
         """Without rows."""
         self.rows: dict[str, dict[str, Any]] = {}
-        self.path = FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
+        self.path = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the row of a test that ran; a failure in its setup or teardown counts as well."""

@@ -41,7 +41,8 @@ def mounted(image: Path, at: Path) -> Iterator[Path]:
     try:
         yield at
     finally:
-        _run("umount", at)
+        # lazily: this process may still have files of a generation mapped
+        _run("umount", "--lazy", at)
         at.rmdir()
 
 

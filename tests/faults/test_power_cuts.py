@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(7_200)]
 
 CUTS, EVENTS_OF_A_CUT = 20, 150
 PATIENCE_SECONDS = 300
-COPIES = {"forwarder": 0, "doc2query": 0}
+COPIES = {"forwarder": 0}
 WITHOUT_SYNC = """
 import os, sys
 
