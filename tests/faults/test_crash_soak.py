@@ -54,6 +54,7 @@ if "helix_ingest" in getattr(sys, "orig_argv", []):
     async def settle(message, handle, **options):
         await message.ack()
         await message._client.flush()
+        message._ackd = False
         done.append(message)
         if len(done) >= {KILLED_AT} and not once.exists():
             once.touch()
