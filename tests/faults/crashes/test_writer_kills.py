@@ -15,8 +15,8 @@ import pytest
 
 from helix_shared.artifacts.generation.folders import CURRENT, STAGING, current_number
 from helix_shared.errors import CorruptArtifactError
+from tests.faults.conftest import Report
 
-from .conftest import Report
 from .generation_reader import load
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(9_000)]
@@ -30,9 +30,9 @@ class WriterProcess:
     """One writer; it imports at once and begins when it is told."""
 
     def __init__(self, root: Path, how: str = "") -> None:
-        command = [sys.executable, "-m", "tests.faults.killed_writer", str(root), how]
+        command = [sys.executable, "-m", "tests.faults.crashes.killed_writer", str(root), how]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]
         )
         self.published = 0
         """The last generation that it announced."""
@@ -90,9 +90,16 @@ def test_500_kills_of_the_writer_leave_no_reader_with_a_mixed_generation(
     """What was announced opens after each kill; what readers load is of one moment."""
     root, stop, dice = tmp_path / "data", tmp_path / "stop", random.Random(report.seed)
     kills, loads = report.scaled(KILLS, least=5), report.scaled(LOADS, least=300)
-    command = [sys.executable, "-m", "tests.faults.generation_reader", root, stop, str(-(-loads // READERS))]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.faults.crashes.generation_reader",
+        root,
+        stop,
+        str(-(-loads // READERS)),
+    ]
     readers = [
-        subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
+        subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3])
         for _ in range(READERS)
     ]
     request.addfinalizer(lambda: [reader.kill() for reader in readers])

@@ -1,6 +1,6 @@
 """A process that loads the current generation without an end, and looks whether it is of one moment.
 
-    python -m tests.faults.generation_reader FOLDER STOP LOADS
+    python -m tests.faults.crashes.generation_reader FOLDER STOP LOADS
 
 It ends when the file STOP exists and it has done LOADS loads, and says its `Loads` as JSON.
 """
@@ -20,7 +20,7 @@ from helix_shared.artifacts.generation.manifest import digest_of
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import CorruptArtifactError
 from helix_shared.identity import memory_id
-from tests.faults.killed_writer import TENANT, word_of
+from tests.faults.crashes.killed_writer import TENANT, word_of
 
 
 @dataclass

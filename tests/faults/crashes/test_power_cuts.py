@@ -20,14 +20,16 @@ from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker import server
 from helix_shared.errors import CorruptArtifactError
+from tests.faults.conftest import Report
 
-from .conftest import Report
 from .disk import copy_of, folder_in_memory, mounted, new_image, stopped
 from .workload import Ledger, chunks, id_of, lost_and_twice, stored
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7_200)]
 
 CUTS, EVENTS_OF_A_CUT = 20, 150
+ANYWHERE = 0.5
+"""Share of cuts that come while events are published; the others come when a generation was announced."""
 PATIENCE_SECONDS = 300
 COPIES = {"forwarder": 0}
 WITHOUT_SYNC = """
@@ -68,6 +70,8 @@ def cuts_of(
             stack.wait_ready()
             for numbers in chunks(cuts * EVENTS_OF_A_CUT, cuts):
                 threshold, before = dice.randrange(numbers.start, numbers.stop), announced(home)
+                if made and dice.random() < ANYWHERE:
+                    before = -1
                 thread = threading.Thread(target=asyncio.run, args=(ledger.publish(stack.nats_url, numbers),))
                 thread.start()
                 for _ in poll(PATIENCE_SECONDS, every_seconds=0.002):

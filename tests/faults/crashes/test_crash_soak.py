@@ -26,8 +26,8 @@ from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
+from tests.faults.conftest import Report
 
-from .conftest import Report
 from .workload import TENANTS, Ledger, chunks, lost_and_twice, memory_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(10_800)]

@@ -1,4 +1,6 @@
-"""A process that applies and publishes without an end: `python -m tests.faults.killed_writer FOLDER [how]`.
+"""A process that applies and publishes without an end.
+
+    python -m tests.faults.crashes.killed_writer FOLDER [early]
 
 It imports first, says `waiting`, and begins at the first line of its input. Each line that it says after
 `begun` is the number of a generation that it has published: from then on readers may count on it.

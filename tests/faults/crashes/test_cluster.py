@@ -19,8 +19,8 @@ from helix_memory import subjects
 from helix_memory.transport.polling import poll
 from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.errors import TemporaryError
+from tests.faults.conftest import Report
 
-from .conftest import Report
 from .workload import Ledger, chunks, id_of, stored
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3_600)]
@@ -38,7 +38,7 @@ def cluster(folder: Path, *, replicas: int) -> Iterator[list[NatsServer]]:
         NatsServer(
             folder / f"n{number}",
             name=f"n{number}",
-            access=lambda port=port: (  # type: ignore[misc]
+            access=lambda port=port: (
                 f'cluster {{ name: "test", listen: "127.0.0.1:{port}", routes: [{routes}] }}'
             ),
         )
