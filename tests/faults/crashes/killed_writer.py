@@ -1,20 +1,23 @@
 """A process that applies and publishes without an end.
 
-    python -m tests.faults.crashes.killed_writer FOLDER [early]
+    python -m tests.faults.crashes.killed_writer FOLDER [early | a number]
 
 It imports first, says `waiting`, and begins at the first line of its input. Each line that it says after
-`begun` is the number of a generation that it has published: from then on readers may count on it.
-With `early` CURRENT names a generation before it is there, and the process is killed between the two.
+`begun` is the number of a generation that it has published: from then on readers may count on it. With a
+number it is killed before that step of its publications: a link, a write, a sync or a rename. With `early`
+CURRENT names a generation before it is there, and the process is killed between the two.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.generation import publishing
@@ -43,6 +46,24 @@ def _pointer_first(root: Path, staging: Path, manifest: Manifest) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _die_before(step: int) -> None:
+    """Be killed before a step of the publications."""
+    steps = itertools.count()
+
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            if next(steps) >= step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*arguments)
+
+        return run
+
+    publishing.sync = counted(publishing.sync)
+    publishing.write_synced = counted(publishing.write_synced)
+    for name in ("hardlink_to", "rename", "replace"):
+        setattr(Path, name, counted(getattr(Path, name)))
+
+
 def main(root: Path, how: str) -> None:
     """Publish until the process is killed."""
     if how == "early":
@@ -54,6 +75,8 @@ def main(root: Path, how: str) -> None:
     stream = Stream(0 if manifest is None else manifest.derived_sequence)
     event = 0 if manifest is None else manifest.applied_sequence
     _say("begun")
+    if how.isdigit():
+        _die_before(int(how))
     while True:
         messages = []
         for _ in range(EVENTS):

@@ -23,7 +23,9 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(9_000)]
 
 KILLS, LOADS, READERS = 500, 100_000, 3
 PUBLICATIONS, LONGEST_SECONDS = 3, 0.1
-"""A writer is killed after up to so many publications and, of the time of a publication, up to so much."""
+"""Every second writer is killed at any time after up to so many publications."""
+STEPS = 150
+"""The others are killed before one of so many steps, which are those of the first publications."""
 
 
 class WriterProcess:
@@ -103,16 +105,21 @@ def test_500_kills_of_the_writer_leave_no_reader_with_a_mixed_generation(
         for _ in range(READERS)
     ]
     request.addfinalizer(lambda: [reader.kill() for reader in readers])
-    following = WriterProcess(root)
+    following = WriterProcess(root, str(dice.randrange(STEPS)))
     request.addfinalizer(following.process.kill)
     within = announced = 0
     verified: set[tuple[str, str]] = set()
-    for _ in range(kills):
-        writer, following = following.begin(), WriterProcess(root)
+    for number in range(kills):
+        at_a_step = number % 2 == 0
+        following_how = "" if at_a_step else str(dice.randrange(STEPS))
+        writer, following = following.begin(), WriterProcess(root, following_how)
         request.addfinalizer(following.process.kill)
-        writer.publish(dice.randrange(PUBLICATIONS + 1))
-        time.sleep(dice.uniform(0, LONGEST_SECONDS))
-        writer.kill()
+        if at_a_step:
+            writer.ended()
+        else:
+            writer.publish(dice.randrange(PUBLICATIONS + 1))
+            time.sleep(dice.uniform(0, LONGEST_SECONDS))
+            writer.kill()
         within += left_in_a_publication(root)
         announced = max(announced, writer.published)
         current = current_number(root) or 0
