@@ -3,7 +3,7 @@
 #   make setup   create the environment and the model
 #   make demo    run an example
 #   make test    run the tests (ARGS=...)
-#   make faults  run the long tests with faults (ARGS=...)
+#   make faults  run the long tests with faults (FAULTS_SCALE=0.05, FAULTS_SEED=..., ARGS=...)
 #   make lint    run ruff, mypy and the import contracts
 #   make eval    measure quality on DATA or your own data (ARGS=...)
 #   make bench   measure latency and throughput (N=..., ARGS=...)

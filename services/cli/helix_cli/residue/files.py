@@ -68,8 +68,8 @@ def _through_engine(folder: Path, place: str, canaries: Canaries) -> Counter[str
             return _in_lexicon(folder, place, canaries)
         if folder.name.endswith(".lance"):
             return _in_table(folder, place, canaries)
-    except (HelixError, ValueError, OSError):
-        pass  # it was removed meanwhile
+    except (HelixError, ValueError, OSError, RuntimeError):
+        pass  # it was removed meanwhile; LanceDB says so with a RuntimeError
     return Counter()
 
 

@@ -1,0 +1,94 @@
+"""A process that applies and publishes without an end.
+
+    python -m tests.faults.crashes.killed_writer FOLDER [early | a number]
+
+It imports first, says `waiting`, and begins at the first line of its input. Each line that it says after
+`begun` is the number of a generation that it has published: from then on readers may count on it. With a
+number it is killed before that step of its publications: a link, a write, a sync or a rename. With `early`
+CURRENT names a generation before it is there, and the process is killed between the two.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from helix_consolidation.stores.shard import Shard
+from helix_shared.artifacts.generation import publishing
+from helix_shared.artifacts.generation.manifest import Manifest
+from tests.unit.consolidation.conftest import Bench, Stream, row
+
+TENANT: Final = "acme"
+EVENTS: Final = 2
+"""Events of one generation."""
+
+
+def word_of(event: int) -> str:
+    """A word that occurs in the text of one event alone."""
+    return f"word{event}x"
+
+
+def _say(what: object) -> None:
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
+
+
+def _pointer_first(root: Path, staging: Path, manifest: Manifest) -> None:
+    """What `_set_current` must not do: name the generation, then make it; killed between the two."""
+    publishing.set_pointer(root, manifest.generation)
+    if staging.exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _die_before(step: int) -> None:
+    """Be killed before a step of the publications."""
+    steps = itertools.count()
+
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            if next(steps) >= step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*arguments)
+
+        return run
+
+    publishing.sync = counted(publishing.sync)
+    publishing.write_synced = counted(publishing.write_synced)
+    for name in ("hardlink_to", "rename", "replace"):
+        setattr(Path, name, counted(getattr(Path, name)))
+
+
+def main(root: Path, how: str) -> None:
+    """Publish until the process is killed."""
+    if how == "early":
+        publishing._set_current = _pointer_first
+    _say("waiting")
+    sys.stdin.readline()
+    bench = Bench(root, Shard.open(root, maintain_every=8))
+    manifest = bench.shard.manifest
+    stream = Stream(0 if manifest is None else manifest.derived_sequence)
+    event = 0 if manifest is None else manifest.applied_sequence
+    _say("begun")
+    if how.isdigit():
+        _die_before(int(how))
+    while True:
+        messages = []
+        for _ in range(EVENTS):
+            event += 1
+            name = f"e{event}"
+            rows = [row(TENANT, name, event, f"{word_of(event)} stands in hall {event}")]
+            messages.append(stream.memories(TENANT, name, event, rows))
+            messages.append(stream.links(TENANT, name, event, [f"hall {event}"]))
+        bench.apply(*messages)
+        _say(bench.publish().generation)
+        bench.shard.retire(now=datetime.now(UTC), keep=3, min_age_seconds=0)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), (sys.argv[2:] or [""])[0])

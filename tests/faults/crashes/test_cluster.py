@@ -1,0 +1,152 @@
+"""Three NATS servers: their leader is killed ten times, and one of them loses its disk."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_cli.clients.broker import connected
+from helix_memory import subjects
+from helix_memory.transport.polling import poll
+from helix_shared.broker.server import NatsServer, free_port
+from helix_shared.errors import TemporaryError
+from tests.faults.conftest import Report
+
+from .workload import Ledger, chunks, id_of, stored
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(3_600)]
+
+EVENTS, KILLS, PUBLISHERS = 20_000, 10, 4
+PATIENCE_SECONDS = 120
+
+
+@contextmanager
+def cluster(folder: Path, *, replicas: int) -> Iterator[list[NatsServer]]:
+    """Three servers that `helix provision --replicas` has prepared."""
+    ports = [free_port() for _ in range(3)]
+    routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports)
+    servers = [
+        NatsServer(
+            folder / f"n{number}",
+            name=f"n{number}",
+            access=lambda port=port: (
+                f'cluster {{ name: "test", listen: "127.0.0.1:{port}", routes: [{routes}] }}'
+            ),
+        )
+        for number, port in enumerate(ports)
+    ]
+    with ExitStack() as running:
+        for server in servers:
+            running.enter_context(server)
+        arguments = ["provision", "--replicas", str(replicas), "--home", str(folder / "home"), "--nats"]
+        for _ in poll(PATIENCE_SECONDS, every_seconds=0.5):
+            # without a leader of the cluster nothing can be made yet
+            result = CliRunner().invoke(app, [*arguments, servers[0].url])
+            if result.exit_code == 0:
+                break
+        assert result.exit_code == 0, result.output
+        yield servers
+
+
+async def leader(url: str, *, whole: bool) -> str:
+    """Name of the server that leads the stream of events; with `whole`, once all replicas are current."""
+    async with connected(url) as jetstream:
+        found = (await jetstream.stream_info(subjects.EVENTS_STREAM)).cluster
+    if found is None or not found.leader:
+        raise TemporaryError("no leader")
+    if whole and not all(one.current and not one.offline for one in found.replicas or []):
+        raise TemporaryError("a replica is behind")
+    return found.leader
+
+
+def until_leader(servers: list[NatsServer], *, whole: bool = True) -> NatsServer:
+    """Wait for a leader."""
+    alive = [one for one in servers if one.process is not None and one.process.poll() is None]
+    reason: Exception | None = None
+    for _ in poll(PATIENCE_SECONDS, every_seconds=0.1):
+        for server in alive:
+            try:
+                name = asyncio.run(leader(server.url, whole=whole))
+                return next(one for one in servers if one.name == name)
+            except Exception as error:  # noqa: BLE001  a server that has just lost its leader says many things
+                reason = error
+    raise AssertionError(reason)
+
+
+def published_meanwhile(servers: list[NatsServer], ledger: Ledger, numbers: range) -> list[threading.Thread]:
+    """Publishers of a part of the events each, at one server each."""
+    alive = [one for one in servers if one.process is not None and one.process.poll() is None]
+
+    def publish(part: range, url: str) -> None:
+        asyncio.run(ledger.publish(url, part))
+
+    threads = [
+        threading.Thread(target=publish, args=(numbers[number::PUBLISHERS], alive[number % len(alive)].url))
+        for number in range(PUBLISHERS)
+    ]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def lost_with_a_disk(folder: Path, *, replicas: int, events: int) -> int:
+    """Acknowledged events that are gone after the server that led the stream has lost its disk."""
+    ledger = Ledger()
+    with cluster(folder, replicas=replicas) as servers:
+        asyncio.run(ledger.publish(servers[0].url, range(events)))
+        lose_disk(until_leader(servers))
+        try:
+            found = len(set(asyncio.run(stored(until_leader(servers).url))))
+        except Exception:  # noqa: BLE001  a stream of one replica may be gone altogether
+            found = 0
+    return events - found
+
+
+def lose_disk(server: NatsServer) -> None:
+    """Kill a server and start it again without its store."""
+    server.kill()
+    shutil.rmtree(server.folder / "store")
+    server.start()
+
+
+def test_ten_kills_of_the_leader_lose_and_double_nothing(tmp_path: Path, report: Report) -> None:
+    """What three replicas acknowledged is in the stream once, also after the loss of a disk."""
+    events, kills = report.scaled(EVENTS, least=200), report.scaled(KILLS, least=2)
+    ledger, dice = Ledger(), random.Random(report.seed)
+    with cluster(tmp_path, replicas=3) as servers:
+        for numbers in chunks(events, kills):
+            victim = until_leader(servers)
+            threads = published_meanwhile(servers, ledger, numbers)
+            wanted = len(ledger.acknowledged) + dice.randrange(max(1, len(numbers)))
+            for _ in poll(PATIENCE_SECONDS, every_seconds=0.005):
+                if len(ledger.acknowledged) >= wanted:
+                    break
+            victim.kill()
+            until_leader(servers, whole=False)
+            for thread in threads:
+                thread.join()
+            victim.start()
+        lose_disk(until_leader(servers))
+        ids = asyncio.run(stored(until_leader(servers).url))
+    lost, twice = len(set(map(id_of, ledger.acknowledged)) - set(ids)), len(ids) - len(set(ids))
+    report.counts = {
+        "events": events,
+        "acknowledged": len(ledger.acknowledged),
+        "leader kills": kills,
+        "disks lost": 1,
+        "sent again": ledger.repeats,
+    }
+    report.figure = f"{lost} lost, {twice} twice"
+    assert (len(ledger.acknowledged), lost, twice) == (events, 0, 0)
+    few = 100
+    lost = lost_with_a_disk(tmp_path / "control", replicas=1, events=few)
+    report.control(lost > 0, "one replica loses what it acknowledged with its disk")

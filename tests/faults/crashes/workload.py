@@ -1,0 +1,98 @@
+"""Events that are all different, and a ledger of those that NATS has acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from helix_cli.clients.broker import connected
+from helix_memory import subjects
+from helix_memory.events import MessageEvent
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.errors import TemporaryError
+from helix_shared.identity import memory_id
+
+TENANTS: Final = ("acme", "umbrella", "initech")
+FIRST: Final = datetime(2026, 9, 1, 8, tzinfo=UTC)
+TOPICS: Final = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
+
+
+def event(number: int) -> MessageEvent:
+    """One turn of three tenants with several sessions each."""
+    moved = f"ticket {number * 7919} moved worker {number * 104729 % 9973} to rack {number}"
+    return MessageEvent(
+        event_id=f"message-{number}",
+        tenant_id=TENANTS[number % 3],
+        session_id=f"s{number % 12 + number // 240 * 12}",
+        role="user" if number % 2 else "assistant",
+        text=f"About {TOPICS[number % 6]}: {moved}.",
+        occurred_at=FIRST + timedelta(minutes=number),
+    )
+
+
+def memory_of(number: int) -> str:
+    """Id of the one memory of an event."""
+    return memory_id(TENANTS[number % 3], f"message-{number}", 0)
+
+
+@dataclass
+class Ledger:
+    """What was acknowledged, and at which sequence; `repeats` counts events that had to be sent again."""
+
+    acknowledged: dict[int, int] = field(default_factory=dict)
+    repeats: int = 0
+    is_over: bool = False
+
+    async def publish(self, url: str, numbers: Iterable[int]) -> None:
+        """Publish events one after the other, each until it is acknowledged, or until `is_over`."""
+        client = await connect(url, name="test")
+        publisher = Publisher(client.jetstream(), timeout_seconds=2.0)
+        try:
+            for number in numbers:
+                while not self.is_over and number not in self.acknowledged:
+                    try:
+                        receipt = await publisher.publish_event(event(number))
+                    except TemporaryError:
+                        self.repeats += 1
+                        await asyncio.sleep(0.2)
+                    else:
+                        self.repeats += receipt.duplicate
+                        self.acknowledged[number] = receipt.sequence
+        finally:
+            await client.close()
+
+
+async def stored(url: str) -> list[str]:
+    """The id of each message in the stream of events."""
+    ids = []
+    async with connected(url) as jetstream:
+        state = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state
+        for sequence in range(state.first_seq, state.last_seq + 1):
+            message = await jetstream.get_msg(subjects.EVENTS_STREAM, sequence, direct=True)
+            ids.append((message.headers or {}).get(subjects.MSG_ID_HEADER, ""))
+    return ids
+
+
+def id_of(number: int) -> str:
+    """The id under which an event is in the stream."""
+    one = event(number)
+    return subjects.message_id(one.tenant_id, one.event_id)
+
+
+def lost_and_twice(generation: Generation, numbers: Iterable[int]) -> tuple[int, int]:
+    """How many of the events have no memory, and how many memories say what another one says."""
+    rows = generation.vectors.take(range(len(generation.signals)), ["memory_id", "text"])
+    found, texts = rows["memory_id"].to_pylist(), rows["text"].to_pylist()
+    lost = len(set(map(memory_of, numbers)) - set(found))
+    return lost, len(found) - min(len(set(found)), len(set(texts)))
+
+
+def chunks(count: int, parts: int) -> Iterator[range]:
+    """The numbers up to `count` in `parts` parts."""
+    for part in range(parts):
+        yield range(count * part // parts, count * (part + 1) // parts)
