@@ -21,8 +21,8 @@ from helix_cli.clients.broker import connected, run_async
 from helix_cli.output.terminal import note
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
-from helix_shared.audit.messages import audit_messages
 from helix_shared.audit.record import MOST_IDS, OK, AuditRecord, decode_records
+from helix_shared.broker.audit_messages import audit_messages
 from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import HelixError, PermanentError
 from helix_shared.errors import NotFoundError as NothingFoundError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from helix_memory import limits, subjects
 from helix_memory.transport.batch import Outgoing
 from helix_shared.accesses import AccessedMemory, encode_accesses
-from helix_shared.audit.messages import audit_messages
 from helix_shared.audit.record import AuditRecord
+from helix_shared.broker.audit_messages import audit_messages
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
