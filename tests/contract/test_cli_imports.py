@@ -39,7 +39,7 @@ def test_recall_imports_no_nats_client() -> None:
     assert imported(f"import helix_cli.__main__, {', '.join(RECALL)}") & {"nats", "structlog"} == set()
 
 
-@pytest.mark.parametrize("command", ["publish", "status"])
+@pytest.mark.parametrize("command", ["publish", "operating.status"])
 def test_commands_that_talk_to_nats_import_no_metrics(command: str) -> None:
     """The Prometheus client and structlog take a tenth of a second to import."""
     assert imported(f"import helix_cli.commands.{command}") & {"structlog", "prometheus_client"} == set()

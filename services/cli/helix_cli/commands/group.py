@@ -27,7 +27,7 @@ class Entry:
 
 
 COMMANDS: Final = {
-    "up": Entry("up", "Run all of Helix on this machine: NATS, the workers, the query service."),
+    "up": Entry("operating.up", "Run all of Helix on this machine: NATS, the workers, the query service."),
     "publish": Entry("publish", "Publish events: one from options, or many as JSON lines."),
     "import": Entry(
         "import_files", "Import documents (Markdown, HTML, PDF, code, ...), transcripts of agents, exports."
@@ -45,15 +45,23 @@ COMMANDS: Final = {
     ),
     "erase": Entry("erase", "Erase memories for good, with a receipt; search for what is left of them."),
     "session": Entry("session", "List sessions, and show what is remembered of one."),
-    "status": Entry("status", "Show streams, consumers, the served generation, and its lag."),
+    "status": Entry("operating.status", "Show streams, consumers, the served generation, and its lag."),
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
-    "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),
-    "dlq": Entry("dlq", "List, show, redrive and drop dead letters: messages that were refused."),
-    "audit": Entry("audit", "List who recalled, listed, erased and exported, with ids and counts."),
-    "doctor": Entry("doctor", "Check a home and its servers, explain what is wrong, repair what is safe."),
-    "rebuild": Entry("rebuild", "Make all memories again from the log: repairs or upgrades the data folder."),
-    "security": Entry("security", "Make certificates, users of NATS and tokens; renew them."),
-    "models": Entry("models", "List, build, import and fetch sentence encoders; change the one in use."),
+    "provision": Entry(
+        "operating.provision", "Create or update streams and consumers on NATS; safe to repeat."
+    ),
+    "dlq": Entry("operating.dlq", "List, show, redrive and drop dead letters: messages that were refused."),
+    "audit": Entry("operating.audit", "List who recalled, listed, erased and exported, with ids and counts."),
+    "doctor": Entry(
+        "operating.doctor", "Check a home and its servers, explain what is wrong, repair what is safe."
+    ),
+    "rebuild": Entry(
+        "operating.rebuild", "Make all memories again from the log: repairs or upgrades the data folder."
+    ),
+    "security": Entry("operating.security", "Make certificates, users of NATS and tokens; renew them."),
+    "models": Entry(
+        "operating.models", "List, build, import and fetch sentence encoders; change the one in use."
+    ),
 }
 
 

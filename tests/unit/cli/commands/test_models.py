@@ -152,7 +152,7 @@ def test_wrong_usage_is_exit_code_two(arguments: list[str]) -> None:
 def test_the_commands_load_neither_onnx_nor_torch_until_they_build() -> None:
     """Only a build imports onnx, and nothing imports torch."""
     code = (
-        "import sys, helix_cli.commands.models\n"
+        "import sys, helix_cli.commands.operating.models\n"
         "print({'onnx', 'torch', 'sentence_transformers'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,5 +1,5 @@
 from helix_cli.clients.broker_status import BrokerStatus, StreamRow
-from helix_cli.commands.status import QueryStatus, lag, summary
+from helix_cli.commands.operating.status import QueryStatus, lag, summary
 from helix_cli.output.terminal import one_line, printable, size
 
 LOG = StreamRow("HELIX_EVENTS", messages=90, bytes=1, first_sequence=11, last_sequence=100)

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.commands.up import parse_copies
+from helix_cli.commands.operating.up import parse_copies
 from helix_cli.stack import addresses
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import (
