@@ -15,6 +15,7 @@ from nats.aio.msg import Msg
 from helix_cli.output.graph_export import to_networkx
 from helix_consolidation.folding.context import Decide
 from helix_consolidation.folding.incoming.decode import decode
+from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
@@ -53,11 +54,15 @@ class History:
     scopes: dict[str, dict[str, Any]] = field(default_factory=dict)
     erasures: list[dict[str, Any]] = field(default_factory=list)
     ids: list[str] = field(default_factory=lambda: [memory_id(TENANT, "unknown", 0)])
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """Session -> its turns so far, which later rows may quote; corrections and documents are no turns."""
+    quoting: Random = field(default_factory=Random)
+    """Of its own, so that quotations change nothing else of a history."""
 
     @classmethod
     def of(cls, seed: int, events: int) -> History:
         """A history of this many events."""
-        history = cls(Random(seed))
+        history = cls(Random(seed), quoting=Random(seed))
         kinds = (history._memory, history._correct, history._document, history._forget, history._erase)
         kinds += (history._feedback, history._memory, history._memory)
         for sequence in range(1, events + 1):
@@ -70,8 +75,11 @@ class History:
         completed = []
         if self.completable and r.random() < 0.3:
             last = self.completable[-1]
-            completed = [last | {"context": f"completed at {sequence}", "revision_sequence": sequence}]
+            completion = {"context": f"completed at {sequence}", "revision_sequence": sequence}
+            completed = [last | completion | {"quotes": self._quotes(last["event_id"], last["session_id"])}]
         self._derive(event, sequence, [*completed, *rows])
+        if rows:  # a turn has a memory, so what has none is not quoted
+            self.said.setdefault(scope["session_id"], []).append(event)
         if r.random() < 0.25:
             # a worker of another version derives the event again
             self._derive(event, sequence, self._rows(event, sequence, len(rows), scope))
@@ -82,7 +90,13 @@ class History:
         self, event: str, sequence: int, pieces: int, scope: dict[str, Any], **fields: Any
     ) -> list[dict[str, Any]]:
         given = scope | fields
+        given["quotes"] = self._quotes(event, given["session_id"])
+        given["context"] = " ".join(given["quotes"])
         return [row(TENANT, event, sequence, self._text(), piece=p, **given) for p in range(pieces)]
+
+    def _quotes(self, event: str, session: str) -> list[str]:
+        earlier = [name for name in self.said.get(session, ()) if session and name != event][-3:]
+        return self.quoting.sample(earlier, min(len(earlier), self.quoting.choice((0, 1, 2))))
 
     def _row_scope(self) -> dict[str, Any]:
         r = self.random
@@ -206,7 +220,7 @@ def state(bench: Bench) -> dict[str, Any]:
         return {}
     live = bench.shard._live
     assert live is not None
-    rows = bench.rows()
+    rows = {memory: unsettled(state, record["ordinal"], record) for memory, record in bench.rows().items()}
     ids = {record["ordinal"]: memory for memory, record in rows.items()}
     manifest = bench.publish()
     generation = Generation.open(bench.folder, manifest.generation)
@@ -228,6 +242,11 @@ def state(bench: Bench) -> dict[str, Any]:
     }
     generation.close()
     return found
+
+
+def unsettled(state: ConsolidationState, ordinal: int, record: dict[str, Any]) -> dict[str, Any]:
+    """A row; one that lost a quotation waits to be derived again, and any of its versions is kept until then."""
+    return record | {"quotes": "any"} if ordinal in state.erasures.blanked else record
 
 
 def applied(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.corrections import completed
-from helix_consolidation.folding.erasure.carry_out import erase_on_arrival
+from helix_consolidation.folding.erasure.carry_out import erase_on_arrival, take_out_late
 from helix_consolidation.folding.erasure.quotations import quotes_erased, restate, take_out_of_row
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
@@ -21,7 +21,7 @@ from helix_consolidation.folding.lifecycle import cancel_replacement, fold_actio
 from helix_consolidation.folding.relate import await_decision
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status
-from helix_consolidation.ledger.event_reach import value_code
+from helix_consolidation.ledger.event_reach import NOTHING, value_code
 from helix_shared.edges import FIRST_STATEMENT_PIECE
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 
@@ -62,7 +62,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
             fold_action(context, replacement_of(origin))
         _store_own(context, origin, own, sequence)
     else:
-        _note_repeat(context.state, origin, event)
+        _note_repeat(context, origin, {row.entry.session for row, _ in own})
         remove(context, context.state.provisional.pop(event, ()))
     for row, source in indexed:
         if row.entry.stream_sequence != event:
@@ -75,8 +75,13 @@ def _note_republished(state: ConsolidationState, origin: Origin) -> None:
         state.erasures.note_late(origin.tenant_id, origin.event_sequence)
 
 
-def _note_repeat(state: ConsolidationState, origin: Origin, sequence: int) -> None:
-    state.tombstones.record_repeat(value_code(origin.tenant_id, "event", origin.event_id), sequence)
+def _note_repeat(context: FoldContext, origin: Origin, sessions: set[int]) -> None:
+    """Remember a publication that does not count; memories of its session may quote it."""
+    code = value_code(origin.tenant_id, "event", origin.event_id)
+    session = max(sessions, default=NOTHING)
+    context.state.tombstones.record_repeat(code, origin.event_sequence, session)
+    if context.state.tombstones.is_event_erased(origin.tenant_id, origin.event_id):
+        take_out_late(context, origin.tenant_id, origin.event_id, session)
 
 
 def _check_correction(context: FoldContext, row: IncomingRow, actor: Actor) -> None:
@@ -152,8 +157,8 @@ def _is_first(context: FoldContext, tenant_id: str, event_id: str, event: int, *
             if ordinal is None:
                 state.tombstones.revoke_erased_memory(code)
             else:
-                sequence = state.ledger.sequences(ordinal)[0]
-                state.tombstones.record_repeat(value_code(tenant_id, "event", event_id), sequence)
+                sequence, session = state.ledger.sequences(ordinal)[0], state.ledger.memory_facts(ordinal).session
+                state.tombstones.record_repeat(value_code(tenant_id, "event", event_id), sequence, session)
         remove(context, (ordinal for _, ordinal in later if ordinal is not None))
     return True
 

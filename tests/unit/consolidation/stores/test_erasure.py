@@ -104,6 +104,31 @@ def test_a_row_that_quotes_an_erased_event_arrives_without_its_context(bench: Be
     assert residue(bench, said) == {}
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3), (3, 2, 1, 0)])
+@pytest.mark.parametrize("erased_at", [3, 5])
+def test_a_quotation_of_a_publication_that_does_not_count_goes_with_its_event(
+    bench: Bench, stream: Stream, order: tuple[int, ...], erased_at: int
+) -> None:
+    """Published in sessions s and t, quoted in t, and erased after or before the second publication."""
+    first = row("acme", "e1", 1, "It rains in Porto today", session_id="s")
+    second = row("acme", "e1", 2 if erased_at > 3 else 4, f"The {WORD} is under the mat", session_id="t")
+    quoting = {"session_id": "t", "context": f"user: {WORD}", "quotes": ["e1"]}
+    answer = row("acme", "e2", second["stream_sequence"] + 1, "Understood, thanks a lot", **quoting)
+    sequences = {1: [first], second["stream_sequence"]: [second], answer["stream_sequence"]: [answer]}
+    messages = [stream.memories("acme", rows[0]["event_id"], n, rows) for n, rows in sequences.items()]
+    messages.append(erase(erased_at, first["memory_id"]))
+    messages += [stream.memories("acme", f"no{n}", n, []) for n in {1, 2, 3, 4, 5} - {*sequences, erased_at}]
+    queue = [messages[n] for n in order] + messages[4:]
+    while queue:
+        waiting = [message for one in queue for message, _ in bench.apply(one).postponed]
+        queue = waiting
+    bench.publish()
+    bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    assert bench.rows()[answer["memory_id"]]["context"] == ""
+    assert residue(bench, second) == {}
+    assert answer["stream_sequence"] in bench.shard.state.erasures.all_asks
+
+
 def test_erasing_one_piece_erases_its_event(bench: Bench, stream: Stream) -> None:
     """Pieces quote each other, and the log holds the event whole; other events stay."""
     pieces = [row("acme", "d", 1, f"{WORD} part {n}", piece=n) for n in range(3)]
