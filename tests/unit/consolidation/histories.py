@@ -55,7 +55,7 @@ class History:
     erasures: list[dict[str, Any]] = field(default_factory=list)
     ids: list[str] = field(default_factory=lambda: [memory_id(TENANT, "unknown", 0)])
     said: dict[str, list[str]] = field(default_factory=dict)
-    """Session -> its turns so far, which later rows may quote; corrections and documents are no turns."""
+    """Session -> its turns so far, which later turns may quote; corrections and documents are none."""
     quoting: Random = field(default_factory=Random)
     """Of its own, so that quotations change nothing else of a history."""
 
@@ -76,7 +76,8 @@ class History:
         if self.completable and r.random() < 0.3:
             last = self.completable[-1]
             completion = {"context": f"completed at {sequence}", "revision_sequence": sequence}
-            completed = [last | completion | {"quotes": self._quotes(last["event_id"], last["session_id"])}]
+            also = self._quotes(last["event_id"], last["session_id"])
+            completed = [last | completion | {"quotes": list(dict.fromkeys([*last["quotes"], *also]))}]
         self._derive(event, sequence, [*completed, *rows])
         if rows:  # a turn has a memory, so what has none is not quoted
             self.said.setdefault(scope["session_id"], []).append(event)
@@ -89,9 +90,8 @@ class History:
     def _rows(
         self, event: str, sequence: int, pieces: int, scope: dict[str, Any], **fields: Any
     ) -> list[dict[str, Any]]:
-        given = scope | fields
-        given["quotes"] = self._quotes(event, given["session_id"])
-        given["context"] = " ".join(given["quotes"])
+        quotes = [] if fields else self._quotes(event, scope["session_id"])
+        given = scope | fields | {"quotes": quotes, "context": " ".join(quotes)}
         return [row(TENANT, event, sequence, self._text(), piece=p, **given) for p in range(pieces)]
 
     def _quotes(self, event: str, session: str) -> list[str]:

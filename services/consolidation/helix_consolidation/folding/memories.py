@@ -14,7 +14,13 @@ from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.corrections import completed
 from helix_consolidation.folding.erasure.carry_out import erase_on_arrival, take_out_late
-from helix_consolidation.folding.erasure.quotations import quotes_erased, restate, take_out_of_row
+from helix_consolidation.folding.erasure.quotations import (
+    blank_statements,
+    note_quoting,
+    quotes_erased,
+    restate,
+    take_out_of_row,
+)
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
 from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late, replacement_of
@@ -199,10 +205,11 @@ def _await_decision(
         for (_, (_, number)), ordinal in zip(own, ordinals, strict=True)
         if ordinal is not None
     ]
-    restate(context, own[0][1][0], stored, own[0][0].entry.stream_sequence)
-    await_decision(context, batch, stored, sequence=own[0][0].entry.stream_sequence, derived=sequence)
-    for ordinal in context.changes.blanked.keys() & set(ordinals):
-        context.state.undecided.blank(ordinal)
+    event = own[0][0].entry.stream_sequence
+    quoting = {number for row, (_, number) in own if quotes_erased(context, row)}
+    restate(context, own[0][1][0], [one for one in stored if one[0] not in quoting], event)
+    await_decision(context, batch, stored, sequence=event, derived=sequence)
+    blank_statements(context, [ordinal for number, ordinal in stored if number in quoting])
 
 
 def _complete(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> None:
@@ -230,7 +237,9 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
         reach_late(context, entry.tenant_id, entry.memory_id, row.facts)
     if erase_on_arrival(context, row):
         return None
-    is_quoting = bool(row.quotes) and quotes_erased(context, row)
+    is_quoting = quotes_erased(context, row)
+    if is_quoting:
+        note_quoting(context, row)
     if is_quoting and row.derived_from:
         return None
     is_new = ordinal is None
