@@ -245,7 +245,7 @@ def state(bench: Bench) -> dict[str, Any]:
 
 
 def unsettled(state: ConsolidationState, ordinal: int, record: dict[str, Any]) -> dict[str, Any]:
-    """A row; one that lost a quotation waits to be derived again, and any of its versions is kept until then."""
+    """A row; of one that lost a quotation any version is kept until it is derived again."""
     return record | {"quotes": "any"} if ordinal in state.erasures.blanked else record
 
 

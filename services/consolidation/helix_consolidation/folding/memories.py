@@ -163,8 +163,9 @@ def _is_first(context: FoldContext, tenant_id: str, event_id: str, event: int, *
             if ordinal is None:
                 state.tombstones.revoke_erased_memory(code)
             else:
-                sequence, session = state.ledger.sequences(ordinal)[0], state.ledger.memory_facts(ordinal).session
-                state.tombstones.record_repeat(value_code(tenant_id, "event", event_id), sequence, session)
+                facts = state.ledger.memory_facts(ordinal)
+                published = value_code(tenant_id, "event", event_id), facts.stream_sequence
+                state.tombstones.record_repeat(*published, facts.session)
         remove(context, (ordinal for _, ordinal in later if ordinal is not None))
     return True
 

@@ -35,7 +35,8 @@ def carry_out_erasure(context: FoldContext, action: LifecycleAction, reached: Se
     names = _event_ids(context, sorted(whole))
     ids = {name for name in names.values() if name}
     repeats = _repeats(context, action.tenant_id, ids)
-    sessions = {state.ledger.memory_facts(ordinal).session for ordinal in whole}.union(repeats.values()) - {NOTHING}
+    own = {state.ledger.memory_facts(ordinal).session for ordinal in whole}
+    sessions = own.union(repeats.values()) - {NOTHING}
     erasure.events = {state.ledger.sequences(ordinal)[0] for ordinal in whole}.union(repeats)
     _count(context, erasure, whole)
     remove(context, whole, erased_at=action.sequence)
