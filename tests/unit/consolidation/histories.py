@@ -71,6 +71,8 @@ class History:
 
     def _memory(self, sequence: int) -> None:
         r, event, scope = self.random, self._event(), self._row_scope()
+        quotes = self._quotes(event, scope["session_id"])  # of every message of the event
+        scope |= {"quotes": quotes, "context": " ".join(quotes)}
         rows = self._rows(event, sequence, r.choice((0, 1, 1, 1, 2)), scope)
         completed = []
         if self.completable and r.random() < 0.3:
@@ -90,8 +92,7 @@ class History:
     def _rows(
         self, event: str, sequence: int, pieces: int, scope: dict[str, Any], **fields: Any
     ) -> list[dict[str, Any]]:
-        quotes = [] if fields else self._quotes(event, scope["session_id"])
-        given = scope | fields | {"quotes": quotes, "context": " ".join(quotes)}
+        given = scope | fields
         return [row(TENANT, event, sequence, self._text(), piece=p, **given) for p in range(pieces)]
 
     def _quotes(self, event: str, session: str) -> list[str]:
