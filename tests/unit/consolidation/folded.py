@@ -22,7 +22,7 @@ from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM
 
 from .conftest import NOW
-from .histories import TOMBSTONES, unsettled
+from .histories import TOMBSTONES, quoting_erased
 
 NOT_COMPARED = ("vector", "minhash")
 """They are functions of the text."""
@@ -88,7 +88,7 @@ def _state(shard: FoldedShard) -> dict[str, Any]:
     ids = {ordinal: ledger.memory_id(ordinal) for ordinal in shard.rows}
     found = {
         "rows": {
-            ids[o]: unsettled(state, o, shard.rows[o])
+            ids[o]: quoting_erased(state, shard.rows[o])
             | shard.added[o]
             | asdict(ledger.status(o))
             | {"duplicate_of": ids.get(ledger.duplicate_of(o))}

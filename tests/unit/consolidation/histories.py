@@ -221,7 +221,7 @@ def state(bench: Bench) -> dict[str, Any]:
         return {}
     live = bench.shard._live
     assert live is not None
-    rows = {memory: unsettled(state, record["ordinal"], record) for memory, record in bench.rows().items()}
+    rows = {memory: quoting_erased(state, record) for memory, record in bench.rows().items()}
     ids = {record["ordinal"]: memory for memory, record in rows.items()}
     manifest = bench.publish()
     generation = Generation.open(bench.folder, manifest.generation)
@@ -245,9 +245,13 @@ def state(bench: Bench) -> dict[str, Any]:
     return found
 
 
-def unsettled(state: ConsolidationState, ordinal: int, record: dict[str, Any]) -> dict[str, Any]:
-    """A row; of one that lost a quotation any version is kept until it is derived again."""
-    return record | {"quotes": "any"} if ordinal in state.erasures.blanked else record
+def quoting_erased(state: ConsolidationState, record: dict[str, Any]) -> dict[str, Any]:
+    """A row with the erased events that it quotes, of which there must be none, instead of all.
+
+    Which other version of a row that lost a quotation is kept until it is derived again is open.
+    """
+    erased = [name for name in record["quotes"] if state.tombstones.is_event_erased(TENANT, name)]
+    return record | {"quotes": erased}
 
 
 def applied(
