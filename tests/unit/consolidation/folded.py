@@ -22,7 +22,7 @@ from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM
 
 from .conftest import NOW
-from .histories import TOMBSTONES
+from .histories import TOMBSTONES, quoting_erased
 
 NOT_COMPARED = ("vector", "minhash")
 """They are functions of the text."""
@@ -52,6 +52,9 @@ class FoldedShard(Shard):
             values = changes.batches[batch].select(columns).slice(row, 1).to_pylist()[0]
             self.rows[ordinal] = values
             self.added.setdefault(ordinal, {"expansions": [], "links": [], "usage": Usage()})
+        for ordinal, quotes in changes.blanked.items():
+            row = self.rows[ordinal]
+            row |= {"context": "", "quotes": quotes, "revision_sequence": row["stream_sequence"]}
         for name, added in (("expansions", changes.expansions), ("links", changes.links)):
             for ordinal, value in added.items():
                 self.added[ordinal][name] = value
@@ -85,7 +88,7 @@ def _state(shard: FoldedShard) -> dict[str, Any]:
     ids = {ordinal: ledger.memory_id(ordinal) for ordinal in shard.rows}
     found = {
         "rows": {
-            ids[o]: shard.rows[o]
+            ids[o]: quoting_erased(state, shard.rows[o])
             | shard.added[o]
             | asdict(ledger.status(o))
             | {"duplicate_of": ids.get(ledger.duplicate_of(o))}

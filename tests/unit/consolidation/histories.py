@@ -15,6 +15,7 @@ from nats.aio.msg import Msg
 from helix_cli.output.graph_export import to_networkx
 from helix_consolidation.folding.context import Decide
 from helix_consolidation.folding.incoming.decode import decode
+from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
@@ -53,11 +54,15 @@ class History:
     scopes: dict[str, dict[str, Any]] = field(default_factory=dict)
     erasures: list[dict[str, Any]] = field(default_factory=list)
     ids: list[str] = field(default_factory=lambda: [memory_id(TENANT, "unknown", 0)])
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """Session -> its turns so far, which later turns may quote; corrections and documents are none."""
+    quoting: Random = field(default_factory=Random)
+    """Of its own, so that quotations change nothing else of a history."""
 
     @classmethod
     def of(cls, seed: int, events: int) -> History:
         """A history of this many events."""
-        history = cls(Random(seed))
+        history = cls(Random(seed), quoting=Random(seed))
         kinds = (history._memory, history._correct, history._document, history._forget, history._erase)
         kinds += (history._feedback, history._memory, history._memory)
         for sequence in range(1, events + 1):
@@ -66,12 +71,18 @@ class History:
 
     def _memory(self, sequence: int) -> None:
         r, event, scope = self.random, self._event(), self._row_scope()
+        quotes = self._quotes(event, scope["session_id"])  # of every message of the event
+        scope |= {"quotes": quotes, "context": " ".join(quotes)}
         rows = self._rows(event, sequence, r.choice((0, 1, 1, 1, 2)), scope)
         completed = []
         if self.completable and r.random() < 0.3:
             last = self.completable[-1]
-            completed = [last | {"context": f"completed at {sequence}", "revision_sequence": sequence}]
+            completion = {"context": f"completed at {sequence}", "revision_sequence": sequence}
+            also = self._quotes(last["event_id"], last["session_id"])
+            completed = [last | completion | {"quotes": list(dict.fromkeys([*last["quotes"], *also]))}]
         self._derive(event, sequence, [*completed, *rows])
+        if rows:  # a turn has a memory, so what has none is not quoted
+            self.said.setdefault(scope["session_id"], []).append(event)
         if r.random() < 0.25:
             # a worker of another version derives the event again
             self._derive(event, sequence, self._rows(event, sequence, len(rows), scope))
@@ -83,6 +94,10 @@ class History:
     ) -> list[dict[str, Any]]:
         given = scope | fields
         return [row(TENANT, event, sequence, self._text(), piece=p, **given) for p in range(pieces)]
+
+    def _quotes(self, event: str, session: str) -> list[str]:
+        earlier = [name for name in self.said.get(session, ()) if session and name != event][-3:]
+        return self.quoting.sample(earlier, min(len(earlier), self.quoting.choice((0, 1, 2))))
 
     def _row_scope(self) -> dict[str, Any]:
         r = self.random
@@ -206,7 +221,7 @@ def state(bench: Bench) -> dict[str, Any]:
         return {}
     live = bench.shard._live
     assert live is not None
-    rows = bench.rows()
+    rows = {memory: quoting_erased(state, record) for memory, record in bench.rows().items()}
     ids = {record["ordinal"]: memory for memory, record in rows.items()}
     manifest = bench.publish()
     generation = Generation.open(bench.folder, manifest.generation)
@@ -228,6 +243,15 @@ def state(bench: Bench) -> dict[str, Any]:
     }
     generation.close()
     return found
+
+
+def quoting_erased(state: ConsolidationState, record: dict[str, Any]) -> dict[str, Any]:
+    """A row with the erased events that it quotes, of which there must be none, instead of all.
+
+    Which other version of a row that lost a quotation is kept until it is derived again is open.
+    """
+    erased = [name for name in record["quotes"] if state.tombstones.is_event_erased(TENANT, name)]
+    return record | {"quotes": erased}
 
 
 def applied(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from nats.js import JetStreamContext
 
 from helix_cli.clients.broker import connected, run_async
@@ -14,7 +16,7 @@ from helix_cli.clients.writer_status import writer_status
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import DurableConsumer
-from helix_shared.errors import HelixError
+from helix_shared.errors import DeniedError, HelixError, UnauthenticatedError
 
 CALL_SECONDS: Final = 2.0
 
@@ -33,15 +35,38 @@ def missing(
     try:
         if reason := run_async(_not_consuming(nats_url, consumers, nats)):
             return reason
-        with RecallClient(query_address, call_seconds=CALL_SECONDS, credentials=calls) as client:
-            served = client.status().generation
-        if served < _published(data):
-            return f"query serves generation {served}"
+        if reason := _not_serving(query_address, calls, at_least=_published(data)):
+            return reason
         if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS, credentials=calls):
             return f"the deep service does not listen at {deep_address}"
     except HelixError as error:
         return str(error)
     return ""
+
+
+def _not_serving(address: str, calls: CallCredentials | None, *, at_least: int) -> str:
+    """Why the query service does not serve this generation or a later one; empty when it does.
+
+    Where it takes no credential of the stack (`HELIX_QUERY_AUTH=jwt`), its health tells, which says only
+    whether it serves a generation.
+    """
+    try:
+        with RecallClient(address, call_seconds=CALL_SECONDS, credentials=calls) as client:
+            served = client.status().generation
+    except (UnauthenticatedError, DeniedError):
+        return "" if _is_healthy(address, calls) else "query serves no generation"
+    return f"query serves generation {served}" if served < at_least else ""
+
+
+def _is_healthy(address: str, calls: CallCredentials | None) -> bool:
+    with (calls or CallCredentials()).channel(address) as channel:
+        try:
+            found = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=CALL_SECONDS
+            )
+        except grpc.RpcError:
+            return False
+    return bool(found.status == health_pb2.HealthCheckResponse.SERVING)
 
 
 def _published(data: Path) -> int:

@@ -67,14 +67,19 @@ def fold_statements(context: FoldContext, origin: Origin, rows: pa.RecordBatch, 
 def _is_awaited(context: FoldContext, origin: Origin, row: Mapping[str, Any]) -> bool:
     """Whether the verbatim memory of a row may still come: another message of its event may hold it."""
     tenant, source = origin.tenant_id, row["derived_from"]
-    code = value_code(tenant, "memory", source)
-    is_erased = context.state.tombstones.is_erased(code, row["stream_sequence"])
-    return context.find(tenant, source) is None and not is_erased
+    return context.find(tenant, source) is None and not _is_erased(context, tenant, row)
+
+
+def _is_erased(context: FoldContext, tenant_id: str, row: Mapping[str, Any]) -> bool:
+    code = value_code(tenant_id, "memory", row["derived_from"])
+    return context.state.tombstones.is_erased(code, row["stream_sequence"])
 
 
 def _source(context: FoldContext, tenant_id: str, row: Mapping[str, Any]) -> int | None:
     """Ordinal of the verbatim memory of a row; None where the publication of the event has none."""
     ordinal = context.find(tenant_id, row["derived_from"])
+    if _is_erased(context, tenant_id, row):
+        context.state.erasures.has_copies = True  # the statement says what the erased event said
     is_own = ordinal is not None and context.state.ledger.sequences(ordinal)[0] == row["stream_sequence"]
     return ordinal if is_own else None
 

@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.corrections import completed
-from helix_consolidation.folding.erasure.carry_out import erase_on_arrival
-from helix_consolidation.folding.erasure.quotations import quotes_erased, restate, take_out_of_row
+from helix_consolidation.folding.erasure.carry_out import erase_on_arrival, take_out_late
+from helix_consolidation.folding.erasure.quotations import (
+    blank_statements,
+    note_quoting,
+    quotes_erased,
+    restate,
+    take_out_of_row,
+)
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
 from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late, replacement_of
 from helix_consolidation.folding.relate import await_decision
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status
-from helix_consolidation.ledger.event_reach import value_code
+from helix_consolidation.ledger.event_reach import NOTHING, value_code
 from helix_shared.edges import FIRST_STATEMENT_PIECE
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 
@@ -62,7 +68,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
             fold_action(context, replacement_of(origin))
         _store_own(context, origin, own, sequence)
     else:
-        _note_repeat(context.state, origin, event)
+        _note_repeat(context, origin, {row.entry.session for row, _ in own})
         remove(context, context.state.provisional.pop(event, ()))
     for row, source in indexed:
         if row.entry.stream_sequence != event:
@@ -75,8 +81,13 @@ def _note_republished(state: ConsolidationState, origin: Origin) -> None:
         state.erasures.note_late(origin.tenant_id, origin.event_sequence)
 
 
-def _note_repeat(state: ConsolidationState, origin: Origin, sequence: int) -> None:
-    state.tombstones.record_repeat(value_code(origin.tenant_id, "event", origin.event_id), sequence)
+def _note_repeat(context: FoldContext, origin: Origin, sessions: set[int]) -> None:
+    """Remember a publication that does not count; memories of its session may quote it."""
+    code = value_code(origin.tenant_id, "event", origin.event_id)
+    session = max(sessions, default=NOTHING)
+    context.state.tombstones.record_repeat(code, origin.event_sequence, session)
+    if context.state.tombstones.is_event_erased(origin.tenant_id, origin.event_id):
+        take_out_late(context, origin.tenant_id, origin.event_id, session)
 
 
 def _check_correction(context: FoldContext, row: IncomingRow, actor: Actor) -> None:
@@ -152,8 +163,9 @@ def _is_first(context: FoldContext, tenant_id: str, event_id: str, event: int, *
             if ordinal is None:
                 state.tombstones.revoke_erased_memory(code)
             else:
-                sequence = state.ledger.sequences(ordinal)[0]
-                state.tombstones.record_repeat(value_code(tenant_id, "event", event_id), sequence)
+                facts = state.ledger.memory_facts(ordinal)
+                published = value_code(tenant_id, "event", event_id), facts.stream_sequence
+                state.tombstones.record_repeat(*published, facts.session)
         remove(context, (ordinal for _, ordinal in later if ordinal is not None))
     return True
 
@@ -194,10 +206,11 @@ def _await_decision(
         for (_, (_, number)), ordinal in zip(own, ordinals, strict=True)
         if ordinal is not None
     ]
-    restate(context, own[0][1][0], stored, own[0][0].entry.stream_sequence)
-    await_decision(context, batch, stored, sequence=own[0][0].entry.stream_sequence, derived=sequence)
-    for ordinal in context.changes.blanked.keys() & set(ordinals):
-        context.state.undecided.blank(ordinal)
+    event = own[0][0].entry.stream_sequence
+    quoting = {number for row, (_, number) in own if quotes_erased(context, row)}
+    restate(context, own[0][1][0], [one for one in stored if one[0] not in quoting], event)
+    await_decision(context, batch, stored, sequence=event, derived=sequence)
+    blank_statements(context, [ordinal for number, ordinal in stored if number in quoting])
 
 
 def _complete(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> None:
@@ -225,7 +238,9 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
         reach_late(context, entry.tenant_id, entry.memory_id, row.facts)
     if erase_on_arrival(context, row):
         return None
-    is_quoting = bool(row.quotes) and quotes_erased(context, row)
+    is_quoting = quotes_erased(context, row)
+    if is_quoting:
+        note_quoting(context, row)
     if is_quoting and row.derived_from:
         return None
     is_new = ordinal is None

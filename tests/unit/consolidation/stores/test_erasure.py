@@ -13,6 +13,7 @@ from helix_memory.events import EraseEvent
 from helix_shared.artifacts.erasures.receipts import Receipts
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.edges import FIRST_STATEMENT_PIECE
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
 
@@ -102,6 +103,78 @@ def test_a_row_that_quotes_an_erased_event_arrives_without_its_context(bench: Be
     assert 5 in bench.shard.state.erasures.all_asks
     assert residue(bench, said) == {} or bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
     assert residue(bench, said) == {}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3), (3, 2, 1, 0)])
+@pytest.mark.parametrize("erased_at", [3, 5])
+def test_a_quotation_of_a_publication_that_does_not_count_goes_with_its_event(
+    bench: Bench, stream: Stream, order: tuple[int, ...], erased_at: int
+) -> None:
+    """Published in sessions s and t, quoted in t, and erased after or before the second publication."""
+    first = row("acme", "e1", 1, "It rains in Porto today", session_id="s")
+    second = row("acme", "e1", 2 if erased_at > 3 else 4, f"The {WORD} is under the mat", session_id="t")
+    quoting = {"session_id": "t", "context": f"user: {WORD}", "quotes": ["e1"]}
+    answer = row("acme", "e2", second["stream_sequence"] + 1, "Understood, thanks a lot", **quoting)
+    sequences = {1: [first], second["stream_sequence"]: [second], answer["stream_sequence"]: [answer]}
+    messages = [stream.memories("acme", rows[0]["event_id"], n, rows) for n, rows in sequences.items()]
+    messages.append(erase(erased_at, first["memory_id"]))
+    messages += [stream.memories("acme", f"no{n}", n, []) for n in {1, 2, 3, 4, 5} - {*sequences, erased_at}]
+    queue = [messages[n] for n in order] + messages[4:]
+    while queue:
+        waiting = [message for one in queue for message, _ in bench.apply(one).postponed]
+        queue = waiting
+    bench.publish()
+    bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    assert bench.rows()[answer["memory_id"]]["context"] == ""
+    assert residue(bench, second) == {}
+    assert answer["stream_sequence"] in bench.shard.state.erasures.all_asks
+
+
+def test_a_statement_of_a_late_quoting_row_has_no_context_where_a_later_row_is_stored(
+    bench: Bench, stream: Stream
+) -> None:
+    """The completion, which quotes nothing erased, comes before the memory's own message, which does."""
+    said = told(bench, stream)
+    bench.apply(erase(4, said["memory_id"]))
+    own = row("acme", "e5", 5, "As you said", session_id="s", context=f"user: {WORD}", quotes=["e1"])
+    completed = own | {"context": "", "quotes": [], "revision_sequence": 6}
+    bench.apply(stream.memories("acme", "e6", 6, [completed, row("acme", "e6", 6, "Fine", session_id="s")]))
+    bench.apply(stream.memories("acme", "e5", 5, [own]))
+    bench.publish()
+    bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    assert residue(bench, said) == {}
+    assert bench.shard.state.erasures.has_copies
+
+
+def test_a_message_from_before_an_erasure_that_comes_again_brings_no_context_back(
+    bench: Bench, stream: Stream
+) -> None:
+    """It is older than the row that is stored, so only the statement could take it."""
+    said = told(bench, stream)
+    own = row("acme", "e5", 5, "As you said", session_id="s", context=f"user: {WORD}", quotes=["e1"])
+    older, newer = (stream.memories("acme", "e5", 5, [own]) for _ in range(2))
+    bench.apply(erase(4, said["memory_id"]))
+    bench.apply(newer)
+    bench.apply(older)
+    bench.publish()
+    bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    assert residue(bench, said) == {}
+
+
+def test_a_derived_statement_that_quotes_an_erased_event_leaves_the_stream_and_is_asked_for_again(
+    bench: Bench, stream: Stream
+) -> None:
+    """It is not stored; its verbatim memory quotes fewer turns, and is stored as it is."""
+    said = told(bench, stream)
+    bench.apply(erase(4, said["memory_id"]))
+    bench.shard.state.erasures.has_copies = False
+    turn = row("acme", "e5", 5, "Yes, there", session_id="s")
+    drawn = row("acme", "e5", 5, f"The {WORD} is there", piece=FIRST_STATEMENT_PIECE, quotes=["e1"])
+    drawn |= {"derived_from": turn["memory_id"], "session_id": "s"}
+    bench.apply(stream.memories("acme", "e5", 5, [turn, drawn]))
+    assert drawn["memory_id"] not in bench.rows()
+    assert bench.shard.state.erasures.has_copies
+    assert 5 in bench.shard.state.erasures.all_asks
 
 
 def test_erasing_one_piece_erases_its_event(bench: Bench, stream: Stream) -> None:

@@ -11,7 +11,7 @@ from helix_shared.event_log.archive import Archive
 from helix_shared.event_log.archive_files import entries_of, read_segments, verify
 from helix_shared.event_log.read import records_of
 from helix_shared.event_log.record import EventRecord
-from helix_shared.event_log.segment import Gap
+from helix_shared.event_log.segment import MAGIC, Gap
 
 LOG = "2026-11-24T06:00:00+00:00"
 START = datetime(2026, 11, 24, 6, tzinfo=UTC)
@@ -65,6 +65,23 @@ def test_torn_record_is_truncated_and_written_again(tmp_path: Path) -> None:
             assert archive.last_sequence == 3
             archive.append(records(4))
         assert path.read_bytes() == longer
+
+
+@pytest.mark.parametrize("place", range(len(MAGIC)))
+def test_a_damaged_header_of_an_empty_open_segment_is_refused(tmp_path: Path, place: int) -> None:
+    """By the writer and by `verify`; a header that a kill cut off is written again."""
+    written(tmp_path, [])
+    path = tmp_path / "000000000001.log"
+    damaged = bytearray(MAGIC)
+    damaged[place] ^= 0x20
+    path.write_bytes(damaged)
+    with pytest.raises(CorruptArtifactError, match="no segment"):
+        Archive(tmp_path, log=LOG)
+    with pytest.raises(CorruptArtifactError, match="no segment"):
+        verify(tmp_path)
+    path.write_bytes(MAGIC[:place])
+    written(tmp_path, records(1))
+    assert list(records_of(tmp_path)) == records(1)
 
 
 def test_zeros_of_a_power_cut_are_truncated(tmp_path: Path) -> None:

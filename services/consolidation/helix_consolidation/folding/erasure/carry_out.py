@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding.erasure.quotations import take_out_of_neighbours
 from helix_consolidation.folding.event_memories import memories_of
 from helix_consolidation.folding.removal import remove
-from helix_consolidation.ledger.event_reach import TENANT, value_code
+from helix_consolidation.ledger.event_reach import NOTHING, TENANT, value_code
 from helix_consolidation.ledger.lifecycle.erasures import Erasure
 from helix_shared.edges import FIRST_STATEMENT_PIECE
 from helix_shared.identity import memory_id
@@ -34,8 +34,10 @@ def carry_out_erasure(context: FoldContext, action: LifecycleAction, reached: Se
     whole |= state.extracted.of_sources(whole)
     names = _event_ids(context, sorted(whole))
     ids = {name for name in names.values() if name}
-    sessions = {int(state.ledger.facts["session"][ordinal]) for ordinal in whole} - {0}
-    erasure.events = _sequences(context, action.tenant_id, whole, ids)
+    repeats = _repeats(context, action.tenant_id, ids)
+    own = {state.ledger.memory_facts(ordinal).session for ordinal in whole}
+    sessions = own.union(repeats.values()) - {NOTHING}
+    erasure.events = {state.ledger.sequences(ordinal)[0] for ordinal in whole}.union(repeats)
     _count(context, erasure, whole)
     remove(context, whole, erased_at=action.sequence)
     take_out_of_neighbours(context, erasure, sorted(sessions), ids)
@@ -60,11 +62,16 @@ def erase_on_arrival(context: FoldContext, row: IncomingRow) -> bool:
         tombstones.record_erased_memory(replace(row.facts, memory=first), erased_at)
     others = memories_of(context, entry.tenant_id, row.event_id, entry.stream_sequence)
     remove(context, others, erased_at=erased_at)
-    late = Erasure(erased_at, 0, entry.tenant_id, TENANT, "memory")
-    take_out_of_neighbours(context, late, {entry.session} - {0}, {row.event_id})
-    context.state.erasures.asks |= late.asks
+    take_out_late(context, entry.tenant_id, row.event_id, entry.session)
     context.state.erasures.note_late(entry.tenant_id, entry.stream_sequence)
     return True
+
+
+def take_out_late(context: FoldContext, tenant_id: str, event_id: str, session: int) -> None:
+    """Take out the quotations of an erased event that arrives, whether or not this publication counts."""
+    late = Erasure(0, 0, tenant_id, TENANT, "memory")
+    take_out_of_neighbours(context, late, {session} - {NOTHING}, {event_id})
+    context.state.erasures.asks |= late.asks
 
 
 def _whole_events(context: FoldContext, action: LifecycleAction, names: Mapping[int, str]) -> set[int]:
@@ -82,12 +89,11 @@ def _event_ids(context: FoldContext, ordinals: Sequence[int]) -> dict[int, str]:
     return {ordinal: row["event_id"] for ordinal, row in rows.items()}
 
 
-def _sequences(context: FoldContext, tenant_id: str, ordinals: set[int], ids: set[str]) -> set[int]:
-    """Every sequence under which the events of these memories are in the log."""
-    state = context.state
-    found = {state.ledger.sequences(ordinal)[0] for ordinal in ordinals}
+def _repeats(context: FoldContext, tenant_id: str, ids: set[str]) -> dict[int, int]:
+    """Sequence and session of every publication of these events that does not count."""
+    found: dict[int, int] = {}
     for name in ids:
-        found |= state.tombstones.repeats.get(value_code(tenant_id, "event", name), set())
+        found |= context.state.tombstones.repeats.get(value_code(tenant_id, "event", name), {})
     return found
 
 

@@ -46,24 +46,38 @@ def take_out_of_neighbours(
 def quotes_erased(context: FoldContext, row: IncomingRow) -> bool:
     """Whether a row that arrives quotes an event that is erased."""
     erased = context.state.tombstones.is_event_erased
-    return any(erased(row.entry.tenant_id, name) for name in row.quotes)
+    return bool(row.quotes) and any(erased(row.entry.tenant_id, name) for name in row.quotes)
 
 
 def take_out_of_row(context: FoldContext, row: IncomingRow, ordinal: int) -> None:
     """Store a row that arrived, and quotes an erased event, without its context; ask for it again."""
-    state, tenant = context.state, row.entry.tenant_id
-    kept = [name for name in row.quotes if not state.tombstones.is_event_erased(tenant, name)]
-    state.erasures.asks |= set(state.ledger.sequences(ordinal))
-    state.erasures.has_copies = True
+    tombstones, tenant = context.state.tombstones, row.entry.tenant_id
+    kept = [name for name in row.quotes if not tombstones.is_event_erased(tenant, name)]
     _blank(context, ordinal, kept)
 
 
-def restate(context: FoldContext, batch: int, chosen: Sequence[tuple[int, int]], sequence: int) -> None:
-    """Let what is kept of blanked statements follow from the rows of a message that was derived again."""
+def note_quoting(context: FoldContext, row: IncomingRow) -> None:
+    """A row that arrived quotes an erased event, stored or not: its message goes, its event is asked for."""
+    erasures = context.state.erasures
+    erasures.asks |= {row.entry.stream_sequence, row.entry.revision_sequence}
+    erasures.has_copies = True
+
+
+def blank_statements(context: FoldContext, ordinals: Sequence[int]) -> None:
+    """Empty the context of statements whose row quotes an erased event, also where a later row is stored."""
     state = context.state
-    # one that quotes something erased, too, waits for the next message
-    blanked = state.erasures.blanked.difference(context.changes.blanked)
-    waiting = [(row, ordinal) for row, ordinal in chosen if ordinal in blanked]
+    state.erasures.blanked.update(ordinals)
+    for ordinal in ordinals:
+        state.undecided.blank(ordinal)
+
+
+def restate(context: FoldContext, batch: int, chosen: Sequence[tuple[int, int]], sequence: int) -> None:
+    """Let what is kept of blanked statements follow from the rows of a message that was derived again.
+
+    A row that quotes something erased is not among `chosen`.
+    """
+    state = context.state
+    waiting = [(row, ordinal) for row, ordinal in chosen if ordinal in state.erasures.blanked]
     if not waiting:
         return
     state.erasures.blanked.difference_update(ordinal for _, ordinal in waiting)

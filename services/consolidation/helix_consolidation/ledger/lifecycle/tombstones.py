@@ -110,8 +110,11 @@ class Tombstones:
     """Memory -> actor code and the other memory (`NOTHING`: any) -> sequence of the last undo."""
     executed: OrderedDict[int, int] = field(default_factory=OrderedDict)
     """Executed events -> sequence; the latest of the log are kept."""
-    repeats: dict[int, set[int]] = field(default_factory=dict)
-    """Event -> sequences of its publications that do not count: an erasure removes them from the log."""
+    repeats: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Event -> sequences of its publications that do not count -> their sessions (`NOTHING`: not known).
+
+    An erasure removes them from the log, and the quotations of them from the memories of their sessions.
+    """
     changes: list[Record] = field(default_factory=list, compare=False)
     """Since the last `take_changes`."""
 
@@ -140,10 +143,11 @@ class Tombstones:
         """Record that the relations of a memory, or those to one `other`, are taken back."""
         self._note(Record(Table.UNDONE, memory, self._actor(actor), sequence, other))
 
-    def record_repeat(self, event: int, sequence: int) -> None:
+    def record_repeat(self, event: int, sequence: int, session: int) -> None:
         """Record that an event was published at `sequence` too, where that publication does not count."""
-        if sequence not in self.repeats.get(event, ()):
-            self._note(Record(Table.REPEATS, event, sequence, sequence))
+        known = self.repeats.get(event, {})
+        if sequence not in known or known[sequence] == NOTHING != session:
+            self._note(Record(Table.REPEATS, event, sequence, sequence, session))
 
     def is_undone(self, newer: MemoryFacts, older: int) -> bool:
         """Whether an undo after `newer` reaches it and takes back its relation to the memory `older`."""
@@ -234,7 +238,7 @@ class Tombstones:
         elif record.table == Table.UNDONE:
             self.undone.setdefault(record.key, {})[record.scope, record.value] = record.sequence
         elif record.table == Table.REPEATS:
-            self.repeats.setdefault(record.key, set()).add(record.sequence)
+            self.repeats.setdefault(record.key, {})[record.sequence] = record.value
         elif record.table == Table.EXECUTED:
             self.executed[record.key] = record.sequence
             self.executed.move_to_end(record.key)
