@@ -81,7 +81,9 @@ def _channel(target: str) -> grpc.Channel:
 
 
 def _file(suffix: str) -> Path | None:
-    found = [os.environ[name] for name in sorted(os.environ) if name.startswith("HELIX_") and name.endswith(suffix)]
+    found = [
+        os.environ[name] for name in sorted(os.environ) if name.startswith("HELIX_") and name.endswith(suffix)
+    ]
     return Path(found[0]) if found and found[0] else None
 
 

@@ -5,8 +5,8 @@ Starts NATS and every service, publishes the sample (`sample`), waits until all 
 asks eight questions over gRPC and ends with 0 only when each was answered as questions.toml expects.
 Downloads nothing, listens on 127.0.0.1 alone, touches nothing but a temporary folder and the models.
 
-`run.py --nats URL --query ADDRESS` asks a stack that runs already, and publishes the sample to it first unless
-`--asks-only`; it stops nothing.
+`run.py --nats URL --query ADDRESS` publishes the sample to a stack that runs already and asks it; with
+`--asks-only` it publishes nothing.
 """
 
 from __future__ import annotations
@@ -129,9 +129,7 @@ def ask_running(console: Console, nats_url: str, query_address: str, *, asks_onl
         return False
 
 
-def question(
-    console: Console, nats_url: str, query_address: str, *, asks_only: bool = False
-) -> list[Answer]:
+def question(console: Console, nats_url: str, query_address: str, *, asks_only: bool = False) -> list[Answer]:
     """Publish the sample, wait until all of it can be recalled, and ask."""
     asked_at, questions = load_questions()
     if not asks_only:
