@@ -10,9 +10,13 @@ rm -rf ./*.dist-info/sboms \
   pyarrow/libarrow_s3.so* pyarrow/_s3fs.* pyarrow/_azurefs.* pyarrow/_gcsfs.* pyarrow/_hdfs.* \
   pyarrow/_orc.* pyarrow/_dataset_orc.* pyarrow/*parquet_encryption* pyarrow/_pyarrow_cpp_tests* \
   pyarrow/libarrow_python.so pyarrow/libarrow_python.so.*.* \
-  onnxruntime/capi/libonnxruntime.so* onnxruntime/transformers onnxruntime/tools onnxruntime/quantization \
+  onnxruntime/capi/libonnxruntime.so* \
   numpy/f2py numpy/_core/include numpy/_core/lib numpy/random/lib numpy/_core/_simd.*.so
 find . -type f \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.pyi' -o -name '*.h' -o -name '*.a' \) -delete
+# `helix models build` quantises; where onnx is missing, nothing can
+if [ ! -d onnx ]; then
+  rm -rf onnxruntime/transformers onnxruntime/tools onnxruntime/quantization
+fi
 # not those of numpy and scipy: their libraries were changed after they were linked, and strip breaks them
 for package in pyarrow tantivy tokenizers cryptography; do
   if [ -d "$package" ]; then
