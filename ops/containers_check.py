@@ -7,7 +7,7 @@ Services, environment, volumes, health checks, limits and the order of starts ar
 The containers share the network of the host, because not every machine can make a bridge. So the names of
 services mean 127.0.0.1, addresses are bound to it, and each service has a metrics port of its own.
 Where the registry cannot be reached, the base is a Debian with Python 3.11 from debootstrap (as root).
-Containers, volumes, images and a base that were made here are removed at the end, unless `--keep` is given.
+At the end containers, volumes and images that were not there before are removed, without `--keep`.
 HELIX_BUILD_OPTIONS has more options of `podman build`, such as the mount of a package mirror.
 """
 
@@ -31,14 +31,14 @@ NO_PODMAN: Final = 3
 PORTS: Final = (4222, 7461, 7462, 8222)
 
 
-def prepare_base(scratch: Path) -> bool:
-    """Have the base image; whether it was made here."""
+def prepare_base(scratch: Path) -> None:
+    """Have the base image; make it where it cannot be had."""
     for command in (("image", "exists", BASE), ("pull", "--quiet", BASE)):
         try:
             podman(*command)
         except Failed:
             continue
-        return False
+        return
     if shutil.which("debootstrap") is None:
         raise Failed(f"{BASE} cannot be pulled, and debootstrap is missing")
     root, archive = scratch / "root", scratch / "base.tar"
@@ -50,13 +50,12 @@ def prepare_base(scratch: Path) -> bool:
     left_out = [f"--exclude=./{one}" for one in ("proc", "sys", "dev", "var/lib/apt/lists", "var/cache/apt")]
     run("tar", "-C", str(root), *left_out, "-c", "-f", str(archive), ".")
     podman("import", str(archive), BASE)
-    return True
 
 
 def build(compose: Compose) -> list[str]:
     """Build each image once; the rows of the table."""
     base, rows = _size(BASE), []
-    images = {one["image"]: one["build"]["args"]["SERVICE"] for one in compose.services.values()}
+    images = {PREFIX + one["image"]: one["build"]["args"]["SERVICE"] for one in compose.services.values()}
     for image, service in images.items():
         began = time.monotonic()
         options = [
@@ -113,18 +112,20 @@ def check(compose: Compose) -> None:
     ask("--asks-only")
 
 
-def remove(compose: Compose, *, base: bool, images: bool) -> None:
-    """Remove what was made; what is not there is no failure."""
+def remove(compose: Compose, *, images: set[str]) -> None:
+    """Remove containers, volumes and `images`; what is not there is no failure."""
     podman(
         "rm", "--force", "--ignore", "--time", "20", *(PREFIX + name for name in reversed(compose.services))
     )
     volumes = {mount["source"] for one in compose.services.values() for mount in one.get("volumes", [])}
     podman("volume", "rm", "--force", *(PREFIX + name for name in volumes if not name.startswith(".")))
     if images:
-        podman("rmi", "--force", *{one["image"] for one in compose.services.values()})
-        podman("image", "prune", "--force")
-    if base and images:
-        podman("rmi", "--force", BASE)
+        podman("rmi", "--force", "--ignore", *images)
+
+
+def stored() -> set[str]:
+    """Ids of all images, also of those between the steps of a build."""
+    return set(podman("images", "--all", "--quiet", "--no-trunc").split())
 
 
 def main(arguments: list[str]) -> int:
@@ -141,16 +142,16 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="helix-containers-") as folder:
         Path(folder).chmod(0o755)
         compose = Compose.read("all", Path(folder))
-        made = False
+        before = stored()
         try:
-            made = prepare_base(Path(folder))
+            prepare_base(Path(folder))
             rows = build(compose)
             check(compose)
         except Failed as error:
             sys.stderr.write(f"{error}\n")
             return 1
         finally:
-            remove(compose, base=made, images="--keep" not in arguments)
+            remove(compose, images=set() if "--keep" in arguments else stored() - before)
     say(*rows, "the questions are answered, also after the restarts")
     return 0
 

@@ -146,7 +146,7 @@ class Compose:
                 self.wait_healthy(wanted)
             elif (code := podman("wait", PREFIX + wanted)) != "0":
                 raise Failed(f"{wanted} ended with {code}: {podman('logs', PREFIX + wanted)[-2000:]}")
-        image, command = self.services[name]["image"], self.services[name]["command"]
+        image, command = PREFIX + self.services[name]["image"], self.services[name]["command"]
         podman("run", "--detach", *self.run_options(name), image, *command)
 
     def wait_healthy(self, name: str) -> None:
