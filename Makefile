@@ -26,7 +26,8 @@ MEMBERS := proto shared services/ingest services/doc2query services/kg services/
   services/extract services/query services/deep services/cli ops/lab
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
   helix_extract helix_query helix_deep helix_cli helix_lab
-SCRIPTS := ops/closure.py ops/healthy.py ops/settings_table.py ops/metrics_table.py ops/demo/sample.py ops/demo/run.py
+SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/healthy.py ops/settings_table.py \
+  ops/metrics_table.py ops/demo/sample.py ops/demo/run.py
 
 READY := $(VENV)/.ready
 PEERS := .venv-peers

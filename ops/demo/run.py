@@ -4,10 +4,14 @@
 Starts NATS and every service, publishes the sample (`sample`), waits until all of it can be recalled,
 asks eight questions over gRPC and ends with 0 only when each was answered as questions.toml expects.
 Downloads nothing, listens on 127.0.0.1 alone, touches nothing but a temporary folder and the models.
+
+`run.py --nats URL --query ADDRESS` publishes the sample to a stack that runs already and asks it; with
+`--asks-only` it publishes nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 import tempfile
@@ -73,6 +77,13 @@ def main() -> int:
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     configure_logging(log_format="console", level="CRITICAL", service="demo")
+    options = argparse.ArgumentParser()
+    options.add_argument("--nats", default="")
+    options.add_argument("--query", default="")
+    options.add_argument("--asks-only", action="store_true")
+    given = options.parse_args()
+    if given.nats and given.query:
+        return 0 if ask_running(console, given.nats, given.query, asks_only=given.asks_only) else 1
     home = Path(tempfile.mkdtemp(prefix="helix-demo-"))
     try:
         passed = demonstrate(console, home)
@@ -91,8 +102,6 @@ def main() -> int:
 
 def demonstrate(console: Console, home: Path) -> bool:
     """The demo itself; whether every question was answered as expected."""
-    sample = load_sample()
-    asked_at, questions = load_questions()
     console.print()
     console.print("[bold]Helix[/]  an agent's autumn, remembered. No GPU, no key, no network.")
     console.print()
@@ -103,22 +112,37 @@ def demonstrate(console: Console, home: Path) -> bool:
         with step(console, "wait until they answer") as result:
             stack.wait_ready()
             result.append(stack.model)
-        with step(console, f"publish {len(sample)} events") as result:
-            publish(stack.nats_url, sample)
-            result.append(span(sample))
-        with RecallClient(stack.query_address) as client:
-            with step(console, "wait until all of it can be recalled") as result:
-                run_async(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
-                reached = client.status()
-                result.append(
-                    f"{reached.memories} memories, {reached.entities} entities, {reached.edges} edges"
-                )
-            answers = [show(console, n, ask(client, q, asked_at)) for n, q in enumerate(questions, start=1)]
+        answers = question(console, stack.nats_url, stack.query_address)
     finally:
         console.print()
         with step(console, "stop everything"):
             stack.stop()
     return conclude(console, answers)
+
+
+def ask_running(console: Console, nats_url: str, query_address: str, *, asks_only: bool) -> bool:
+    """The same with a stack that somebody else started; whether every question was answered as expected."""
+    try:
+        return conclude(console, question(console, nats_url, query_address, asks_only=asks_only))
+    except HelixError as error:
+        console.print(f"[red]The demo could not finish:[/] {escape(str(error))}")
+        return False
+
+
+def question(console: Console, nats_url: str, query_address: str, *, asks_only: bool = False) -> list[Answer]:
+    """Publish the sample, wait until all of it can be recalled, and ask."""
+    asked_at, questions = load_questions()
+    if not asks_only:
+        sample = load_sample()
+        with step(console, f"publish {len(sample)} events") as result:
+            publish(nats_url, sample)
+            result.append(span(sample))
+    with RecallClient(query_address) as client:
+        with step(console, "wait until all of it can be recalled") as result:
+            run_async(wait_recallable(nats_url, query_address, wait_seconds=WAIT_SECONDS))
+            reached = client.status()
+            result.append(f"{reached.memories} memories, {reached.entities} entities, {reached.edges} edges")
+        return [show(console, n, ask(client, q, asked_at)) for n, q in enumerate(questions, start=1)]
 
 
 @contextmanager

@@ -3,16 +3,35 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 import yaml
+from grpc_health.v1 import health, health_pb2_grpc
 
+from helix_cli.security.certificates import new_authority, new_certificate
 from helix_consolidation.forwarder.settings import ForwarderSettings
 from helix_shared.broker import server
 
 ROOT = Path(__file__).parents[2]
+
+
+def _script(path: str) -> Any:
+    """A script of ops as a module."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+containers_run = _script("ops/containers_run.py")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 CONSUMERS = ("ingest", "doc2query", "kg", "extract", "consolidation", "query", "deep")
@@ -37,6 +56,7 @@ SERVICE_KEYS: dict[str, type | tuple[type, ...]] = {
     "healthcheck": dict,
     "image": str,
     "init": bool,
+    "mem_limit": str,
     "network_mode": str,
     "ports": list,
     "profiles": list,
@@ -302,14 +322,122 @@ def test_health_check_fails_when_no_server_answers(address: str, reason: str) ->
     assert reason in checked.stderr
 
 
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+    """A gRPC server with TLS that asks callers for a certificate: its address and its environment."""
+    folder = tmp_path_factory.mktemp("tls")
+    authority = new_authority()
+    certificate, key = new_certificate(authority, ["helix.example.org"])
+    files = {"ca.pem": authority[0], "server.pem": certificate, "server.key": key}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    server = grpc.server(ThreadPoolExecutor(1))
+    health_pb2_grpc.add_HealthServicer_to_server(health.HealthServicer(), server)
+    credentials = grpc.ssl_server_credentials([(key, certificate)], authority[0], require_client_auth=True)
+    port = server.add_secure_port("127.0.0.1:0", credentials)
+    server.start()
+    settings = {"CERT": "server.pem", "KEY": "server.key", "CLIENT_CA": "ca.pem"}
+    yield (
+        f"grpc://127.0.0.1:{port}",
+        {f"HELIX_QUERY_TLS_{name}_FILE": str(folder / file) for name, file in settings.items()},
+    )
+    server.stop(grace=None)
+
+
+def test_health_check_uses_tls_where_the_service_has_it(secured: tuple[str, dict[str, str]]) -> None:
+    """It trusts the certificate of its service, and shows it where callers need one."""
+    assert _health(*secured) == ""
+
+
+def test_health_check_without_the_settings_of_tls_fails(secured: tuple[str, dict[str, str]]) -> None:
+    """Control: the server answers nobody in the clear."""
+    assert "does not answer" in _health(secured[0], {})
+
+
+def test_health_check_does_not_trust_another_certificate(
+    secured: tuple[str, dict[str, str]], tmp_path: Path
+) -> None:
+    """Another server on the port is no healthy service."""
+    certificate, key = new_certificate(new_authority(), ["helix.example.org"])
+    (tmp_path / "other.pem").write_bytes(certificate)
+    (tmp_path / "other.key").write_bytes(key)
+    other = {"CERT": "other.pem", "KEY": "other.key"}
+    environment = {f"HELIX_QUERY_TLS_{name}_FILE": str(tmp_path / file) for name, file in other.items()}
+    assert "does not answer" in _health(secured[0], environment)
+
+
+def _health(address: str, environment: dict[str, str]) -> str:
+    """What the health check says on standard error; empty when all is well."""
+    command = [sys.executable, "-I", ROOT / "ops/healthy.py", address]
+    checked = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert (checked.returncode == 0) is (checked.stderr == "")
+    return checked.stderr
+
+
 def test_image_has_no_root_no_installer_and_only_the_lock() -> None:
     """Every package of an image is pinned by version and hash."""
-    _, build, final = (ROOT / "ops/Dockerfile").read_text().split("\nFROM ")
+    _, _, build, code, final = (ROOT / "ops/Dockerfile").read_text().split("\nFROM ")
     assert "USER 10001:10001" in final
     assert "pip" not in final
     assert "--without-pip /opt/helix" in build
     assert build.count("--require-hashes --no-deps -r") == 2
-    assert "curl" not in build + final
+    assert "--no-deps --no-index" in code
+    assert "curl" not in build + code + final
+    assert "apt-get" not in final
+
+
+def test_every_service_has_an_image_that_the_dockerfile_can_build() -> None:
+    """`SERVICE` is a folder of services/ or a package of the lock; what is copied is not ignored."""
+    lock = (ROOT / "requirements.lock").read_text()
+    for name, service in SERVICES.items():
+        assert service["build"]["context"] == "."
+        assert (ROOT / service["build"]["dockerfile"]).is_file()
+        wanted = service["build"]["args"]["SERVICE"]
+        assert (ROOT / "services" / wanted).is_dir() or f"\n{wanted}==" in lock, name
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    dockerfile = (ROOT / "ops/Dockerfile").read_text()
+    for line in re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, flags=re.MULTILINE):
+        for source in line.split():
+            assert (ROOT / source).exists()
+            assert f"!{source}" in ignored
+
+
+def test_packages_are_installed_before_any_code_is_copied() -> None:
+    """A change of code must not install hundreds of megabytes again."""
+    dockerfile = (ROOT / "ops/Dockerfile").read_text()
+    packages = dockerfile.split("AS packages")[1].split("\nFROM ")[0]
+    assert re.findall(r"^COPY (.+)$", packages, flags=re.MULTILINE) == [
+        "--from=lists /build.txt /service.txt /",
+        "ops/slim.sh /",
+    ]
+    final = dockerfile.rsplit("\nFROM ", 1)[1]
+    assert final.index("--from=packages") < final.index("--from=code")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_has_a_limit_of_memory_and_time_to_drain(name: str) -> None:
+    """One service cannot take the memory of all; none is killed while it finishes its work (10 s)."""
+    found = re.fullmatch(r"\$\{HELIX_MEMORY\w*:-(\d+)g\}", SERVICES[name]["mem_limit"])
+    assert found is not None
+    assert int(found[1]) >= 2
+    assert int(SERVICES[name]["stop_grace_period"].removesuffix("s")) > 15
+
+
+def test_the_check_of_the_containers_reads_the_services_from_compose(tmp_path: Path) -> None:
+    """It starts every service of `all` after those that it waits for, on this machine's addresses alone."""
+    compose = containers_run.Compose.read("all", tmp_path)
+    order = list(compose.ordered())
+    assert set(order) == set(SERVICES) - OPTIONAL
+    for name in order:
+        options = compose.run_options(name)
+        assert all(order.index(wanted) < order.index(name) for wanted in SERVICES[name].get("depends_on", {}))
+        assert not [option for option in options if "0.0.0.0" in option or "$" in option]  # noqa: S104  text only
+        assert "--read-only" in options
+        given = {text.partition("=")[0] for text in options if text.startswith("HELIX_")}
+        assert given == set(SERVICES[name].get("environment", {}))
+    assert len(set(compose.ports.values())) == len(order)
 
 
 def _bare(config: str) -> set[str]:
