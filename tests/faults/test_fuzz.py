@@ -136,8 +136,10 @@ async def statuses(address: str, dice: random.Random, count: int) -> tuple[Count
     return codes, times[0]
 
 
-def fuzzed(home: Path, models: Path, dice: random.Random, count: int, path: str = "") -> Counter[str]:
-    """The status codes of a query service with a few memories, which must not have been started again."""
+def fuzzed(
+    home: Path, models: Path, dice: random.Random, count: int, path: str = ""
+) -> tuple[Counter[str], float]:
+    """Status codes and calls a second of a query service, whose processes must not be started again."""
     environment = {"HELIX_QUERY_DEADLINE_SECONDS": str(DEADLINE_SECONDS), "PYTHONPATH": path}
     with Stack(home, nats_port=0, query_port=0, models=models, environment=environment) as stack:
         stack.wait_ready()
@@ -145,26 +147,27 @@ def fuzzed(home: Path, models: Path, dice: random.Random, count: int, path: str 
         assert run(home, "publish", str(home / "events.jsonl"))[0] == 0
         until_memories(home, MEMORIES)
         before = {child.name: child.pid for child in stack.processes}
+        began = time.monotonic()
         codes, slowest = asyncio.run(statuses(stack.query_address, dice, count))
+        rate = count / (time.monotonic() - began)
         assert {child.name: child.pid for child in stack.processes} == before, "no process died"
     assert slowest < HANGS_SECONDS, "no call outlives the deadline of the service"
-    return codes
+    return codes, rate
 
 
 @pytest.mark.timeout(28_800)
 def test_fuzzed_queries_get_documented_statuses(tmp_path: Path, models_dir: Path, report: Report) -> None:
     """A recall ends with an answer or a documented refusal, and the service lives on."""
     count = report.scaled(CALLS, least=500)
-    began = time.monotonic()
-    codes = fuzzed(tmp_path / "home", models_dir, random.Random(report.seed), count)
+    codes, rate = fuzzed(tmp_path / "home", models_dir, random.Random(report.seed), count)
     report.counts = {"queries": count} | dict(codes)
     undocumented = sum(codes[code] for code in codes.keys() - DOCUMENTED)
-    report.figure = f"{undocumented} undocumented, {count / (time.monotonic() - began):.0f} a second"
+    report.figure = f"{undocumented} undocumented, {rate:.0f} a second"
     assert undocumented == 0
     assert min(codes["OK"], codes["INVALID_ARGUMENT"]) > 0, "both ways are taken"
     (tmp_path / "fault").mkdir()
     (tmp_path / "fault" / "sitecustomize.py").write_text(WITHOUT_PROTECTION)
-    unguarded = fuzzed(
+    unguarded, _ = fuzzed(
         tmp_path / "control", models_dir, random.Random(report.seed), 500, str(tmp_path / "fault")
     )
     report.control(bool(unguarded.keys() - DOCUMENTED), "grpc answers malformed bytes with an internal error")
