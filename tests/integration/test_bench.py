@@ -24,7 +24,7 @@ from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import InvalidInputError
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 N = 400
 
@@ -85,7 +85,6 @@ def test_consolidation_continues_from_built_data(built: tuple[Path, BuildInfo], 
     assert [path.name for path in (folder / "generations").iterdir()] == ["000000000001"]
 
 
-@pytest.mark.long
 def test_a_report_holds_its_sections_and_names_what_failed(
     built: tuple[Path, BuildInfo], models_dir: Path, tmp_path: Path
 ) -> None:

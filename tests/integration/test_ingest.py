@@ -159,9 +159,9 @@ async def test_an_event_can_be_asked_for_again(
     with worker(nats_server, models_dir):
         answered = {origin.event_sequence: (origin, rows) for origin, rows in await derived(nats_client, 3)}
         for sequence, (origin, rows) in answered.items():
-            again, found = edges.decode(
-                await request_derivation(nats_client, "memories", sequence=sequence, model=origin.model)
-            )
+            reply = await request_derivation(nats_client, "memories", sequence=sequence, model=origin.model)
+            assert reply.made_with
+            again, found = edges.decode(reply.body)
             assert (again, found.to_pylist()) == (origin, rows.to_pylist())
         with pytest.raises(TemporaryError, match="ingest has model"):
             await request_derivation(nats_client, "memories", sequence=1, model="another@1")

@@ -17,6 +17,7 @@ from helix_extract.windows.session_log import SessionLog
 from helix_memory import subjects
 from helix_shared.broker import streams
 from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.rederive import Rederived
 from helix_shared.broker.worker.worker import (
     Connected,
     Durable,
@@ -66,13 +67,13 @@ def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: s
     async def handle(message: Msg, connected: Connected) -> None:
         await made[0][0].handle(message, connected)
 
-    async def rederive(request: Msg, connected: Connected) -> bytes:
+    async def rederive(request: Msg, connected: Connected) -> Rederived:
         return await made[0][0].rederive(request, connected)
 
     async def handle_pairs(message: Msg, connected: Connected) -> None:
         await made[0][1].handle(message, connected)
 
-    async def rederive_verdicts(request: Msg, connected: Connected) -> bytes:
+    async def rederive_verdicts(request: Msg, connected: Connected) -> Rederived:
         return await made[0][1].rederive(request, connected)
 
     common = partial(

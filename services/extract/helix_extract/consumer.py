@@ -21,7 +21,7 @@ from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_shared.broker import deadline, log
 from helix_shared.broker.stored_at import stored_at
-from helix_shared.broker.worker.rederive import requested_sequence
+from helix_shared.broker.worker.rederive import Rederived, requested_sequence
 from helix_shared.endpoint.client import Question
 from helix_shared.endpoint.json_text import object_in
 from helix_shared.errors import PermanentError, TemporaryError
@@ -68,7 +68,7 @@ class Extract:
         built = await self._build(window, answer, key, connected)
         await built.publish(connected.publisher)
 
-    async def rederive(self, request: Msg, connected: Connected) -> bytes:
+    async def rederive(self, request: Msg, connected: Connected) -> Rederived:
         """The statements of the window that ends with a turn, from its recorded answer.
 
         Raises:
@@ -84,7 +84,7 @@ class Extract:
         key = answer_key(window, self.asking.endpoint.model)
         answer = await find_answer(connected.client, event.tenant_id, key)
         checked = CheckedAnswer() if answer is None else self._checked(answer, window)
-        return (await connected.lanes.run(self.builder.build, window, checked, key)).body
+        return (await connected.lanes.run(self.builder.build, window, checked, key)).rederived
 
     async def _answer(self, window: Window, connected: Connected) -> tuple[RecordedAnswer | None, str]:
         """The recorded answer, and its key; None where the model may not be asked."""

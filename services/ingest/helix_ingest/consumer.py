@@ -21,7 +21,7 @@ from helix_shared.broker import log, streams
 from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
-from helix_shared.broker.worker.rederive import is_redrive, requested_sequence
+from helix_shared.broker.worker.rederive import Rederived, is_redrive, requested_sequence
 from helix_shared.broker.worker.worker import Connected, Durable, subscribe
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.published import published_event
@@ -66,7 +66,7 @@ class Ingest:
             self.turns.observe(message, logged)
         return logged
 
-    async def rederive(self, request: Msg, connected: Connected) -> bytes:
+    async def rederive(self, request: Msg, connected: Connected) -> Rederived:
         """Build the message of an event in the log again; it is empty if the event is refused.
 
         Raises:
@@ -86,11 +86,11 @@ class Ingest:
             raise TemporaryError(f"event {sequence} is no longer in the log")
         try:
             event = published_event(found.subject, found.body)
-            return (await self._build(LoggedEvent(event, sequence, found.stored_at), connected)).body
+            return (await self._build(LoggedEvent(event, sequence, found.stored_at), connected)).rederived
         except PermanentError:
             if is_redrive(request):
                 raise
-            return self._empty(found.subject, sequence).body
+            return self._empty(found.subject, sequence).rederived
 
     async def on_dead_letter(self, message: Msg, connected: Connected) -> None:
         """Publish the empty message of an event that becomes a dead letter."""

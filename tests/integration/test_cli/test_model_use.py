@@ -151,6 +151,7 @@ class Asking(threading.Thread):
         self.join()
 
 
+@pytest.mark.long
 def test_the_model_changes_beside_what_is_served(stack: Stack) -> None:
     """Killed midway it continues; nothing is lost or shown again, and every recall is answered."""
     home = stack.home.root

@@ -50,6 +50,7 @@ async def publish(stack: Stack, first: int, end: int) -> None:
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
 
 
+@pytest.mark.long
 async def test_killed_writer_leaves_no_gap_and_applies_nothing_before_the_archive(stack: Stack) -> None:
     """At every generation the archive holds what the generation has, and in the end every event once."""
     for count in (30, 60, 90):

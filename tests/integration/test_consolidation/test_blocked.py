@@ -21,7 +21,7 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker import streams
 from helix_shared.broker.server import free_port
-from helix_shared.broker.worker.rederive import derivation_responder, requested_sequence
+from helix_shared.broker.worker.rederive import Rederived, derivation_responder, requested_sequence
 from helix_shared.errors import IncompatibleError
 
 from .conftest import DIMENSIONS, PATIENCE_SECONDS, Stack, row
@@ -44,12 +44,12 @@ async def ingest_of(stack: Stack, model: str) -> AsyncIterator[list[int]]:
     """A fake ingest with `model`; yields the sequences that it derived again."""
     derived: list[int] = []
 
-    async def again(request: Msg) -> bytes:
+    async def again(request: Msg) -> Rederived:
         assert request.headers is not None
         if request.headers[subjects.MODEL_HEADER] != model:
             raise IncompatibleError(f"ingest has model {model}")
         derived.append(requested_sequence(request))
-        return body(derived[-1] - 1, model=model)
+        return Rederived(body(derived[-1] - 1, model=model))
 
     async with derivation_responder(stack.client, "memories", again):
         yield derived

@@ -164,7 +164,7 @@ def test_statements_are_derived_again_from_the_recorded_answer(helix: Helix) -> 
     asked = len(helix.server.requests)
 
     async def derive(client: Client) -> bytes:
-        return await request_derivation(client, "statements", sequence=3)
+        return (await request_derivation(client, "statements", sequence=3)).body
 
     origin, rows = edges.decode(helix.on_nats(derive))
     assert (origin.edge, origin.event_sequence, rows.num_rows) == ("statements", 3, 2)

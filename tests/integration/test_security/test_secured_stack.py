@@ -228,6 +228,7 @@ def test_a_restored_home_is_secured_while_it_is_restored_and_rebuilt(
     assert "authorization" in (home / "data" / "nats" / "nats.conf").read_text()
 
 
+@pytest.mark.long
 def test_rotated_secrets_replace_the_old_ones_while_everything_runs(stack: Stack) -> None:
     """The services restart with new secrets; the old ones end; a program's own token stays."""
     secret = token(stack, "--tenant", "acme")

@@ -8,7 +8,7 @@ from nats.aio.msg import Msg
 
 from helix_memory import subjects
 from helix_shared import edges
-from helix_shared.broker.worker.rederive import derivation_responder, requested_sequence
+from helix_shared.broker.worker.rederive import Rederived, derivation_responder, requested_sequence
 
 from .conftest import (
     SERVICES,
@@ -72,9 +72,9 @@ async def test_a_message_of_an_older_release_is_derived_again_by_ingest(
     """Messages that an earlier release left in the stream are linked and expanded."""
     asked: list[int] = []
 
-    async def again(request: Msg) -> bytes:
+    async def again(request: Msg) -> Rederived:
         asked.append(requested_sequence(request))
-        return body_of(asked[-1])
+        return Rederived(body_of(asked[-1]))
 
     for number in (1, 2):
         older = of_another_release(body_of(number), "1")

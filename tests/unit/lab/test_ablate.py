@@ -223,6 +223,7 @@ def test_a_part_off_already_is_reported_without_figures() -> None:
     assert f"Off already in this profile: {stages}, {others}." in page
 
 
+@pytest.mark.long
 def test_parts_of_a_built_corpus(small_set: EvaluationSet, tmp_path: Path, models_dir: Path) -> None:
     """Made-up words are the lexical channel's: without it less is found, without a boost nothing changes."""
     build_direct(small_set, tmp_path, models_dir)

@@ -28,7 +28,7 @@ from helix_memory.transport.dead_letters import DeadLetter, described, last_sequ
 from helix_memory.transport.publisher import Publisher, Receipt, event_message
 from helix_shared.broker.settlement import LetterOrigin, publish_dead_letter
 from helix_shared.broker.streams import CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE
-from helix_shared.broker.worker.rederive import request_derivation
+from helix_shared.broker.worker.rederive import Rederived, request_derivation
 from helix_shared.errors import InvalidInputError, NotFoundError, PermanentError, TemporaryError
 from helix_shared.published import published_event
 
@@ -128,16 +128,19 @@ async def _redrive_some(
         yield outcome
 
 
-async def _derived(client: Client, letter: DeadLetter, places: asyncio.Semaphore) -> bytes:
+async def _derived(client: Client, letter: DeadLetter, places: asyncio.Semaphore) -> Rederived:
     """The message that the letter's worker derives now, or the repeated lifecycle event."""
     async with places:
         edge = edge_of(letter)
         if not edge:
             _, body = await letter_at(client.jetstream(), letter.sequence)
-            return _repeated(letter, body)
+            return Rederived(_repeated(letter, body))
         body = b""
         if edge in _NEEDING_MEMORIES:
-            body = await request_derivation(client, MEMORIES, sequence=letter.event_sequence, redrive=True)
+            memories = await request_derivation(
+                client, MEMORIES, sequence=letter.event_sequence, redrive=True
+            )
+            body = memories.body
         return await request_derivation(client, edge, sequence=letter.event_sequence, body=body, redrive=True)
 
 
@@ -177,28 +180,27 @@ def _repeated(letter: DeadLetter, body: bytes) -> bytes:
     return events.encode_event(event.model_copy(update={"event_id": again}))
 
 
-async def _publish(publisher: Publisher, letter: DeadLetter, body: bytes) -> _Stored:
+async def _publish(publisher: Publisher, letter: DeadLetter, derived: Rederived) -> _Stored:
     edge = edge_of(letter)
     if not edge:
-        message = event_message(events.parse_event(body))
+        message = event_message(events.parse_event(derived.body))
         receipt = await publisher.publish(message.subject, message.body, message_id=message.message_id)
         return _Stored(letter, subjects.EVENTS_STREAM, receipt.sequence)
-    receipt = await _publish_derived(publisher, letter, edge, body)
+    receipt = await _publish_derived(publisher, letter, edge, derived)
     return _Stored(letter, subjects.DERIVED_STREAM, receipt.sequence)
 
 
-async def _publish_derived(publisher: Publisher, letter: DeadLetter, edge: str, body: bytes) -> Receipt:
+async def _publish_derived(
+    publisher: Publisher, letter: DeadLetter, edge: str, derived: Rederived
+) -> Receipt:
     from helix_shared import edges  # noqa: PLC0415  Arrow takes long to import, and only this needs it
 
-    origin, _ = edges.decode(body)
+    origin, _ = edges.decode(derived.body)
     redrives = letter.redrives + 1
-    headers = {
-        subjects.EVENT_SEQUENCE_HEADER: str(origin.event_sequence),
-        subjects.REDRIVE_HEADER: str(redrives),
-    }
+    headers = {**derived.headers(origin.event_sequence), subjects.REDRIVE_HEADER: str(redrives)}
     return await publisher.publish(
         subjects.derived_subject(edge, origin.tenant_id),
-        body,
+        derived.body,
         message_id=subjects.derived_message_id(edge, origin.event_sequence, f"letter:{letter.sequence}"),
         headers=headers,
     )

@@ -63,11 +63,8 @@ async def derive(server: Server, missing: Sequence[MissingEvent]) -> str:
         for event in missing:
             await publisher.publish(
                 subjects.derived_subject("memories", event.tenant_id),
-                event.body,
+                event.derived.body,
                 message_id=subjects.derived_message_id("memories", event.sequence, "doctor"),
-                headers={
-                    subjects.EVENT_SEQUENCE_HEADER: str(event.sequence),
-                    subjects.REDRIVE_HEADER: "1",
-                },
+                headers={**event.derived.headers(event.sequence), subjects.REDRIVE_HEADER: "1"},
             )
     return f"the results of {len(missing)} events were stored again"

@@ -104,11 +104,12 @@ class BlockedMessages:
     async def _ask_for(self, message: Msg, model: str) -> bool:
         edge, sequence = edge_of(message), header_sequence(message)
         try:
-            body = await request_derivation(self._client, MEMORIES, sequence=sequence, model=model)
+            derived = await request_derivation(self._client, MEMORIES, sequence=sequence, model=model)
             if edge != MEMORIES:
-                body = await request_derivation(self._client, edge, sequence=sequence, body=body)
+                derived = await request_derivation(self._client, edge, sequence=sequence, body=derived.body)
         except TemporaryError as error:
             _log.warning("not derived again", reason=str(error))
             return False
-        message.data = body
+        message.data = derived.body
+        message.headers = {**(message.headers or {}), **derived.headers(sequence)}
         return True

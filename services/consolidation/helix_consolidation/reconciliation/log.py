@@ -19,7 +19,7 @@ from helix_memory.transport.dead_letters import letters_from
 from helix_shared import edges
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.broker.log_reader import consumer_of
-from helix_shared.broker.worker.rederive import request_derivation
+from helix_shared.broker.worker.rederive import Rederived, request_derivation
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.identity import memory_id
 
@@ -43,12 +43,12 @@ _WITHOUT_MEMORIES: Final = frozenset({*events.LIFECYCLE_KINDS, "session"})
 
 @dataclass(frozen=True, slots=True)
 class MissingEvent:
-    """An applied event whose memories are in no store; `body` is its memories message, derived now."""
+    """An applied event whose memories are in no store; `derived` is its memories message of now."""
 
     sequence: int
     tenant_id: str
     event_id: str
-    body: bytes
+    derived: Rederived
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,15 @@ async def compare_log(
     missing, unasked = list[MissingEvent](), max(0, len(empty) - MOST_ASKED)
     for place in empty[:MOST_ASKED]:
         try:
-            body = await request_derivation(client, "memories", sequence=place.sequence, redrive=True)
+            derived = await request_derivation(client, "memories", sequence=place.sequence, redrive=True)
         except PermanentError:
             continue  # it is refused, and its letter was dropped
         except TemporaryError:
             unasked += 1
             continue
-        _, rows = edges.decode(body)
+        _, rows = edges.decode(derived.body)
         if place.sequence in rows["stream_sequence"].to_pylist():
-            missing.append(MissingEvent(place.sequence, place.tenant_id, place.event_id, body))
+            missing.append(MissingEvent(place.sequence, place.tenant_id, place.event_id, derived))
     return LogComparison(seen, missing, unasked)
 
 

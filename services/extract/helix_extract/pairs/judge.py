@@ -30,7 +30,7 @@ from helix_extract.pairs.prompt import (
 from helix_memory import subjects
 from helix_shared.broker import deadline, log
 from helix_shared.broker.worker.derived import DerivedMessage
-from helix_shared.broker.worker.rederive import requested_sequence
+from helix_shared.broker.worker.rederive import Rederived, requested_sequence
 from helix_shared.edges import Origin
 from helix_shared.endpoint.client import Question, RefusedError
 from helix_shared.errors import PermanentError, TemporaryError
@@ -89,7 +89,7 @@ class Judge:
         await self._asking.note_checked(ABOUT_PAIRS, "events", counts, checked.dropped)
         await _message(asked, checked, key).publish(connected.publisher)
 
-    async def rederive(self, request: Msg, connected: Connected) -> bytes:
+    async def rederive(self, request: Msg, connected: Connected) -> Rederived:
         """The verdicts about the pairs of an event, from its recorded answer; none where the pairs are gone.
 
         Raises:
@@ -103,12 +103,13 @@ class Judge:
             address = subjects.parse_event_subject(event.subject) if event is not None else None
             if address is None:
                 raise TemporaryError(f"there is no event {sequence}")
-            return DerivedMessage.of(_origin(address.tenant_id, sequence), [], SCHEMA, version=VERSION).body
+            origin = _origin(address.tenant_id, sequence)
+            return DerivedMessage.of(origin, [], SCHEMA, version=VERSION).rederived
         asked = read_pairs(found.body)
         key = answer_key(asked, self._asking.endpoint.model)
         answer = await find_answer(connected.client, asked.tenant_id, key)
         checked = CheckedVerdicts([]) if answer is None else check(answer, asked.pairs)
-        return _message(asked, checked, key).body
+        return _message(asked, checked, key).rederived
 
     async def _answer(self, asked: UnsurePairs, key: str, connected: Connected) -> RecordedAnswer | None:
         """The recorded answer about the pairs of one event; None where the model may not be asked."""

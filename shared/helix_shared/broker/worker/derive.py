@@ -18,7 +18,12 @@ from helix_shared.broker import deadline
 from helix_shared.broker.settlement import redrives_of
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
-from helix_shared.broker.worker.rederive import is_redrive, request_derivation, requested_sequence
+from helix_shared.broker.worker.rederive import (
+    Rederived,
+    is_redrive,
+    request_derivation,
+    requested_sequence,
+)
 from helix_shared.broker.worker.worker import (
     Connected,
     Durable,
@@ -93,7 +98,7 @@ class Derivation:
         """The message where nothing is derived from the memories of `origin`."""
         return self._message(origin, [])
 
-    async def rederive(self, request: Msg, connected: Connected) -> bytes:
+    async def rederive(self, request: Msg, connected: Connected) -> Rederived:
         """Derive again from the memories message in a request; without rows if that fails for good.
 
         Raises:
@@ -102,12 +107,12 @@ class Derivation:
         origin, _ = edges.decode(request.data)
         try:
             subject = subjects.derived_subject(MEMORIES, origin.tenant_id)
-            return (await connected.lanes.run(self.derived_message, subject, request.data)).body
+            return (await connected.lanes.run(self.derived_message, subject, request.data)).rederived
         except PermanentError as error:
             if is_redrive(request):
                 raise
             _log.warning("nothing derived again", edge=self.edge, reason=str(error))
-            return self._message(origin, []).body
+            return self._message(origin, []).rederived
 
     async def on_dead_letter(self, message: Msg, connected: Connected) -> None:
         """Publish the empty message that consolidation waits for, if the origin can be read."""
@@ -139,12 +144,12 @@ async def _read_current(message: Msg, connected: Connected, read: Callable[[byte
         try:
             # ingest processes requests one at a time
             with deadline.suspended():
-                body = await request_derivation(
+                memories = await request_derivation(
                     connected.client, MEMORIES, sequence=requested_sequence(message)
                 )
         except TemporaryError as error:
             raise IncompatibleError(f"{outdated}; {error}") from error
-        return await read(body)
+        return await read(memories.body)
 
 
 def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *, service: str) -> Durable:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.broker.traced import sending
+from helix_shared.broker.worker.rederive import Rederived
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +70,11 @@ class DerivedMessage:
             subjects.MADE_WITH_HEADER: self.made_with,
             **redriven,
         }
+
+    @property
+    def rederived(self) -> Rederived:
+        """The message as the reply to a request."""
+        return Rederived(self.body, self.made_with)
 
     async def publish(self, publisher: Publishes) -> None:
         """Publish the message.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from nats.aio.msg import Msg
@@ -27,14 +28,28 @@ SEQUENCE_DIGITS: Final = 19
 REQUEST_SECONDS: Final = 20.0
 """Longest wait for a reply: a long document is embedded again."""
 
-Respond = Callable[[Msg], Awaitable[bytes]]
+
+@dataclass(frozen=True, slots=True)
+class Rederived:
+    """A message that was derived again, and what made it: to be published with `headers`."""
+
+    body: bytes
+    made_with: str = ""
+
+    def headers(self, sequence: int) -> dict[str, str]:
+        """Those of the message of the event at `sequence`."""
+        made_with = {subjects.MADE_WITH_HEADER: self.made_with} if self.made_with else {}
+        return {subjects.EVENT_SEQUENCE_HEADER: str(sequence), **made_with}
+
+
+Respond = Callable[[Msg], Awaitable[Rederived]]
 
 _log = logger(__name__)
 
 
 async def request_derivation(
     client: Client, edge: str, *, sequence: int, model: str = "", body: bytes = b"", redrive: bool = False
-) -> bytes:
+) -> Rederived:
     """The message of an event on `edge`, derived now; `model` is the encoder it must be made with.
 
     What the worker refuses gives a message without rows, and with `redrive` an error.
@@ -59,7 +74,7 @@ async def request_derivation(
         raise PermanentError(reason)
     if reason:
         raise TemporaryError(f"{edge} of event {sequence} are not derived again: {reason}")
-    return reply.data
+    return Rederived(reply.data, stated.get(subjects.MADE_WITH_HEADER, ""))
 
 
 @contextlib.asynccontextmanager
@@ -68,7 +83,8 @@ async def derivation_responder(client: Client, edge: str, respond: Respond) -> A
 
     async def reply(request: Msg) -> None:
         try:
-            body, headers = await respond(request), None
+            derived = await respond(request)
+            body, headers = derived.body, derived.headers(header_sequence(request))
         except HelixError as error:
             body, headers = b"", {subjects.REASON_HEADER: header_text(str(error))}
             if is_redrive(request) and isinstance(error, PermanentError):

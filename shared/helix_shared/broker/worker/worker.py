@@ -32,7 +32,7 @@ from helix_shared.broker import deadline, settlement, traced
 from helix_shared.broker.pull import Pulling, pull
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.outbox import Outbox
-from helix_shared.broker.worker.rederive import derivation_responder
+from helix_shared.broker.worker.rederive import Rederived, derivation_responder
 from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consumers
 from helix_shared.broker.worker.watch import MOST_STUCK, watch, watch_settings
 from helix_shared.broker.worker.watchdog import FAILURE_EXIT, watched
@@ -87,7 +87,7 @@ class Handle(Protocol):
         """Return when the message is processed."""
 
 
-Rederive = Callable[[Msg, Connected], Awaitable[bytes]]
+Rederive = Callable[[Msg, Connected], Awaitable[Rederived]]
 """Derives one message again; the request names the event or holds the memories message."""
 
 
@@ -195,7 +195,7 @@ def subscribe(
     return Durable(stream, durable, subject, read, lanes, pulling)
 
 
-async def _within(seconds: float, rederive: Rederive, connected: Connected, request: Msg) -> bytes:
+async def _within(seconds: float, rederive: Rederive, connected: Connected, request: Msg) -> Rederived:
     return await deadline.within(seconds, rederive(request, connected))
 
 

@@ -62,6 +62,7 @@ def test_an_empty_generation_answers_nothing(corpus: Any, start: Any) -> None:
     assert len(service.recall("anything at all").memories) == 0
 
 
+@pytest.mark.long
 def test_ten_swaps_under_load_fail_no_call_and_mix_no_reply(corpus: Any, start: Any) -> None:
     """Every reply has the marker of the generation it names, and generation numbers never decrease."""
     corpus.add([marker(1), *({"text": f"filler {number} about gardens"} for number in range(50))])
@@ -110,7 +111,14 @@ def announced(served: Path, corpus: Any, number: int) -> None:
     (served / "CURRENT.new").replace(served / "CURRENT")
 
 
-@pytest.mark.parametrize("pattern", ["*.lance", "*.term", "vector.npy", "indices.npy", "manifest.json"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "manifest.json",
+        "*.lance",
+        *(pytest.param(one, marks=pytest.mark.long) for one in ("*.term", "vector.npy", "indices.npy")),
+    ],
+)
 def test_a_damaged_generation_is_refused_and_the_last_good_one_serves_on(
     corpus: Any, start: Any, tmp_path: Path, pattern: str
 ) -> None:

@@ -13,6 +13,7 @@ from helix_cli.__main__ import app
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.model_build.publish import publish
 from helix_shared.encoders.model import load_card
+from helix_shared.encoders.store import default_model
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ ENSURE = (
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Keep a Helix home with the built default model in it."""
+def home(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Path:
+    """Keep a Helix home with the default model in it, as `make setup` built it."""
     folder = tmp_path_factory.mktemp("home")
-    result = _run("build", "--home", str(folder))
-    assert result.exit_code == 0, result.output
+    built = default_model(models_dir)
+    shutil.copytree(built, folder / "models" / built.name)
     return folder
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 *SENTENCES, QUESTION = (Path(__file__).parent / "multilingual.txt").read_text(encoding="utf-8").splitlines()
+pytestmark = pytest.mark.long
+
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 
 

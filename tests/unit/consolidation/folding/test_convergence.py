@@ -21,7 +21,7 @@ EVENTS = 12
 SLOW = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 """Each example opens real stores, which takes a second or two."""
 MANY = settings(
-    max_examples=40,
+    max_examples=24,
     deadline=None,
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),

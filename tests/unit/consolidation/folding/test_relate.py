@@ -216,7 +216,7 @@ def test_any_order_of_arrival_leads_to_the_same_links(seed: int) -> None:
     assert found == expected
 
 
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_many_histories_fold_to_the_same_links(seed: int) -> None:
     """More orders of arrival, without the stores."""

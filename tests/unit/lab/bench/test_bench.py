@@ -138,6 +138,7 @@ def test_recall_over_its_floor_is_a_ratio_of_one_run() -> None:
     assert found == {"floor_p50": 2.0, "floor_p95": 2.0, "parallel_p50": 2.0, "parallel_p95": 1.0}
 
 
+@pytest.mark.long
 def test_reports_of_several_sizes_make_one_page_with_growth(tmp_path: Path) -> None:
     """The page compares the sizes of its folder; growth needs both large ones."""
     write_bench(_report(100_000, 10.0), tmp_path / "100000.json")

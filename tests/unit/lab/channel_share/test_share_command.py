@@ -11,6 +11,7 @@ from helix_query.profile.files import load_profiles
 
 
 @pytest.mark.usefixtures("own_home")
+@pytest.mark.long
 def test_the_command_writes_a_profile_with_a_fitted_share(
     make_set: Callable[..., EvaluationSet], run_command: Callable[..., Result], tmp_path: Path
 ) -> None:

@@ -57,17 +57,18 @@ async def _derive(client: Client, publisher: Publishes, sequence: int, model: st
     address = None if logged is None else subjects.parse_event_subject(logged.subject)
     if address is None:
         return 0
-    body = await request_derivation(client, _MEMORIES, sequence=sequence, model=model)
+    memories = await request_derivation(client, _MEMORIES, sequence=sequence, model=model)
     enriched = [
-        (edge, await request_derivation(client, edge, sequence=sequence, body=body)) for edge in _ENRICHED
+        (edge, await request_derivation(client, edge, sequence=sequence, body=memories.body))
+        for edge in _ENRICHED
     ]
     last = 0
-    for edge, derived in ((_MEMORIES, body), *enriched):
+    for edge, derived in ((_MEMORIES, memories), *enriched):
         receipt = await publisher.publish(
             subjects.derived_subject(edge, address.tenant_id),
-            derived,
+            derived.body,
             message_id=subjects.derived_message_id(edge, sequence, f"erased:{round_id}"),
-            headers={subjects.EVENT_SEQUENCE_HEADER: str(sequence)},
+            headers=derived.headers(sequence),
         )
         last = max(last, receipt.sequence)
     return last
