@@ -27,7 +27,7 @@ from helix_shared.errors import CorruptArtifactError
 
 from .running import run
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 SAID = (
     "We picked Postgres for the ledger, Priya has run it for years.",
@@ -209,7 +209,6 @@ def _of_another_tenant(number: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.long
 def test_a_rebuild_from_the_archive_says_the_same(stack: Stack, tmp_path: Path) -> None:
     """As one from the log; what is published after the end of the archive comes from the log."""
     home, copy = stack.home.root, tmp_path / "archive"
@@ -290,7 +289,6 @@ def test_a_generation_made_with_other_settings_says_so(stack: Stack, monkeypatch
     assert [name for name, row in rows.items() if row["differs"]] == ["memories"]
 
 
-@pytest.mark.long
 def test_a_broken_data_folder_is_made_again_with_the_command_that_the_error_names(stack: Stack) -> None:
     """CURRENT damaged, killed midway, another format, no generations: nothing is lost, repeated or twice."""
     home = stack.home.root
@@ -361,7 +359,6 @@ def _ends(stack: Stack) -> dict[str, int]:
         return run_async(work(server.address))
 
 
-@pytest.mark.long
 def test_events_that_no_worker_had_are_in_a_rebuild_and_come_to_no_worker_again(stack: Stack) -> None:
     """Without consumers' positions and with events that wait, the rebuild has all of it, dead letters too."""
     home = stack.home.root
