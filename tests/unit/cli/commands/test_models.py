@@ -42,8 +42,9 @@ def _run(*arguments: str, **environment: str) -> Result:
     )
 
 
+@pytest.mark.long
 def test_processes_that_build_at_once_end_with_one_model_of_the_same_bytes(
-    home: Path, tmp_path: Path
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """One builds, the other waits and finds it; two builds have the same bytes; leftovers are removed."""
     (tmp_path / ".unfinished-killed").mkdir()
@@ -52,7 +53,7 @@ def test_processes_that_build_at_once_end_with_one_model_of_the_same_bytes(
     printed = [builder.communicate(timeout=200)[0].strip() for builder in builders]
     assert printed == [str(tmp_path / "all-MiniLM-L6-v2")] * 2
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "all-MiniLM-L6-v2"}
-    other = load_card(home / "models" / "all-MiniLM-L6-v2")
+    other = load_card(ensure_default_model(tmp_path_factory.mktemp("other")))
     assert load_card(tmp_path / "all-MiniLM-L6-v2").checksum == other.checksum
 
 
