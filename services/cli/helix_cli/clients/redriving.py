@@ -208,21 +208,25 @@ async def _publish_derived(
 
 async def _waiting(jetstream: JetStreamContext, letter: DeadLetter, reason: str) -> Redriven:
     """The letter can be redriven again, unless an erasure took it meanwhile."""
+    body = await _body_of(jetstream, letter)
+    return body if isinstance(body, Redriven) else Redriven(letter.sequence, "waiting", reason)
+
+
+async def _body_of(jetstream: JetStreamContext, letter: DeadLetter) -> bytes | Redriven:
+    """The body of a letter; what became of it, where an erasure took it meanwhile."""
     try:
-        await letter_at(jetstream, letter.sequence)
+        return (await letter_at(jetstream, letter.sequence))[1]
     except NotFoundError as error:
         return Redriven(letter.sequence, "not possible", str(error))
-    return Redriven(letter.sequence, "waiting", reason)
 
 
 async def _refused_again(
     jetstream: JetStreamContext, publisher: Publisher, letter: DeadLetter, reason: str
 ) -> Redriven:
     """Put a letter with the new reason in the place of the old one, unless an erasure took it meanwhile."""
-    try:
-        _, body = await letter_at(jetstream, letter.sequence)
-    except NotFoundError as error:
-        return Redriven(letter.sequence, "not possible", str(error))
+    body = await _body_of(jetstream, letter)
+    if isinstance(body, Redriven):
+        return body
     origin = LetterOrigin(
         letter.subject,
         letter.stream,
