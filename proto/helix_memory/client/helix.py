@@ -57,8 +57,8 @@ class Helix(Remembering, Listing):
         InvalidInputError: an argument breaks a limit, or with `wait` a service refused it; names the field.
         OverloadedError: Helix is full or too busy; try again after `delay_seconds`.
         OverdueError: the deadline passed. A write may be stored; repeat it with the event id of the error.
-        TemporaryError: nothing answers; or a read of a new Helix, which has no generation until the first
-            memory of any tenant is processed: write that one with `wait=True` before the first read.
+        TemporaryError: nothing answers; or a read without `after` of a new Helix, which has no generation
+            until the first memory of any tenant is processed.
         PermanentError: anything else that is refused, and each call of a closed client.
     """
 

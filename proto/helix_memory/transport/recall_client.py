@@ -1,71 +1,26 @@
-"""Client of the query service; turns gRPC errors into errors of Helix's own tree."""
+"""Client of the query service, a method for each of its calls."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NoReturn, Self, TypeVar
+from typing import Final
 
-import grpc
-
-from helix_memory.errors import (
-    CLOSED,
-    HelixError,
-    InvalidInputError,
-    NotFoundError,
-    OtherInstanceError,
-    PermanentError,
-    TemporaryError,
-)
-from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_memory.transport.credentials import CallCredentials
+from helix_memory.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
+from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
-from helix_memory.transport.retrying import retry_policy
-from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
+from helix_memory.transport.query_connection import QueryConnection
+from helix_memory.transport.statuses import STATUS_OF_NUMBER
 
-CALL_SECONDS: Final = 10.0
-POLL_SECONDS: Final = 0.05
-
-_UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-
-T = TypeVar("T")
+APPLIED_POLL_SECONDS: Final = 0.05
 
 
-class RecallClient:
-    """A connection to one query service; a context manager."""
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        call_seconds: float = CALL_SECONDS,
-        instance: str = "",
-        attempts: int = 1,
-        credentials: CallCredentials | None = None,
-    ) -> None:
-        """Connect at the first call; with `instance`, refuse a service of another instance.
-
-        A call has `call_seconds`. With `attempts` (1 to 5), gRPC repeats a call within that time while the
-        service does not answer or is full, and waits as long as the service says (gRFC A6).
-
-        Raises:
-            InvalidInputError: a file of the credentials cannot be used.
-        """
-        self.address = address
-        self._instance = instance
-        self._call_seconds = call_seconds
-        self._is_closed = False
-        options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
-        if attempts > 1:
-            options.append(("grpc.service_config", json.dumps(retry_policy(attempts))))
-        self._credentials = credentials or CallCredentials()
-        self._channel = self._credentials.channel(address, options)
-        self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
+class RecallClient(QueryConnection):
+    """A connection to one query service and its calls; a context manager."""
 
     def recall(
         self, request: recall_pb2.RecallRequest, *, seconds: float | None = None
     ) -> recall_pb2.RecallResponse:
-        """Memories for a query; in `seconds`, else in those of every call.
+        """Memories for a query, in `seconds` or those of every call; `min_seq` is waited for as long.
 
         Raises:
             TemporaryError: nothing answers, or there is no generation yet.
@@ -223,13 +178,6 @@ class RecallClient:
         reply: recall_pb2.NeighboursResponse = self._call(self._stub.Neighbours, request)
         return reply
 
-    def status(self) -> recall_pb2.GetStatusResponse:
-        """Status of the service.
-
-        Raises: as `recall`.
-        """
-        return self._answer(self._status)
-
     def wait_until_applied(
         self, sequence: int, *, wait_seconds: float, progress: Callable[[int], None] = lambda _: None
     ) -> recall_pb2.GetStatusResponse:
@@ -241,7 +189,7 @@ class RecallClient:
             TemporaryError: `wait_seconds` are over.
         """
         reason = ""
-        for _ in poll(wait_seconds, every_seconds=POLL_SECONDS):
+        for _ in poll(wait_seconds, every_seconds=APPLIED_POLL_SECONDS):
             try:
                 reached = self.status()
             except TemporaryError as error:
@@ -253,57 +201,7 @@ class RecallClient:
                 reason = f"only {reached.applied_sequence} is; `helix status` shows where it waits"
         raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {reason}")
 
-    def close(self) -> None:
-        """Close the connection; a call under way raises PermanentError. Closing again does nothing."""
-        self._is_closed = True
-        self._channel.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _call(self, method: Callable[..., T], request: object, seconds: float | None = None) -> T:
-        def call() -> T:
-            if self._instance:
-                self._status()
-            limit = self._call_seconds if seconds is None else seconds
-            return method(request, timeout=limit, metadata=self._credentials.metadata())
-
-        return self._answer(call)
-
-    def _answer(self, call: Callable[[], T]) -> T:
-        try:
-            return call()
-        except (grpc.RpcError, ValueError) as error:
-            if self._is_closed:  # a closed channel raises ValueError
-                raise PermanentError(CLOSED) from error
-            if isinstance(error, grpc.RpcError):
-                self._raise(error)
-            raise
-
-    def _status(self) -> recall_pb2.GetStatusResponse:
-        """Status of the service; the first reply is checked for the right instance."""
-        reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
-            recall_pb2.GetStatusRequest(),
-            timeout=self._call_seconds,
-            metadata=self._credentials.metadata(),
-        )
-        if self._instance and reply.instance != self._instance:
-            raise OtherInstanceError(f"the query service at {self.address}")
-        self._instance = ""
-        return reply
-
     def _outcome(self, result: recall_pb2.RecallResult) -> recall_pb2.RecallResponse | HelixError:
         if result.HasField("response"):
             return result.response
         return self._error_of(STATUS_OF_NUMBER[result.error.code], result.error.message)
-
-    def _raise(self, error: grpc.RpcError) -> NoReturn:
-        code = error.code()
-        raise self._error_of(code, str(error.details() or code.name)) from error
-
-    def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
-        error = error_of(code, details, who=f"the query service at {self.address}")
-        return type(error)(f"{error}; is `helix up` running?") if code in _UNREACHABLE else error

@@ -9,17 +9,32 @@ from concurrent import futures
 import grpc
 import pytest
 
-from helix_memory.client import AsyncHelix, AsyncSession, Helix, OverdueError, Session, TemporaryError
+from helix_memory.client import (
+    AsyncHelix,
+    AsyncSession,
+    Helix,
+    OverdueError,
+    Session,
+    TemporaryError,
+    Written,
+)
 from helix_memory.errors import OverloadedError
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 
 
 class BusyService(recall_pb2_grpc.RecallServiceServicer):
-    """Refuses the first `refusals` recalls; each takes `seconds`."""
+    """Refuses the first `refusals` recalls; each takes `seconds`.
+
+    The first `missing` recalls find no generation; with a `min_seq`, the `behind` after them are stale. From
+    recall `slow_from` on each takes 2 s.
+    """
 
     def __init__(self) -> None:
         self.port = 0
         self.refusals = 0
+        self.missing = 0
+        self.behind = 0
+        self.slow_from = 1000
         self.seconds = 0.0
         self.calls = 0
 
@@ -28,11 +43,14 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
     ) -> recall_pb2.RecallResponse:
         """Refuse or reply."""
         self.calls += 1
-        time.sleep(self.seconds)
+        time.sleep(2.0 if self.calls >= self.slow_from else self.seconds)
         if self.calls <= self.refusals:
             context.set_trailing_metadata((("grpc-retry-pushback-ms", "1"),))
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "no place")
-        reply = recall_pb2.RecallResponse(stale=request.min_seq > 1)
+        if self.calls <= self.missing:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "no generation yet")
+        is_stale = bool(request.min_seq) and self.calls <= self.missing + self.behind
+        reply = recall_pb2.RecallResponse(stale=is_stale)
         reply.context.text = request.query
         return reply
 
@@ -69,6 +87,35 @@ def test_a_recall_ends_at_its_deadline(service: BusyService) -> None:
     service.seconds = 1.0
     with Helix(query_port=service.port) as helix, pytest.raises(OverdueError):
         helix.recall("which?", deadline_seconds=0.1)
+
+
+WRITTEN = Written("e", "m", sequence=7, duplicate=False)
+
+
+def test_a_recall_waits_for_a_write_longer_than_the_service_does(service: BusyService) -> None:
+    """Through the first seconds of a new Helix, and through answers without the write."""
+    service.missing, service.behind = 7, 3
+    with Helix(query_port=service.port) as helix:
+        assert not helix.recall("which?", after=WRITTEN).stale
+    assert service.calls == 11
+
+
+def test_a_recall_without_a_write_does_not_wait(service: BusyService) -> None:
+    """There are the five attempts of gRPC."""
+    service.missing = 100
+    with Helix(query_port=service.port) as helix, pytest.raises(TemporaryError, match="no generation yet"):
+        helix.recall("which?")
+    assert service.calls == 5
+
+
+def test_a_write_that_does_not_come_ends_at_the_deadline(service: BusyService) -> None:
+    """With the last answer, which is marked; also if the service stops answering meanwhile."""
+    service.seconds, service.behind = 0.1, 1000
+    with Helix(query_port=service.port, deadline_seconds=1.0) as helix:
+        assert helix.recall("which?", after=WRITTEN).stale
+        assert 3 <= service.calls <= 10
+        service.calls, service.slow_from = 0, 2
+        assert helix.recall("which?", after=WRITTEN).stale
 
 
 def test_an_address_where_nothing_listens_is_an_error() -> None:

@@ -1,0 +1,148 @@
+"""A connection to one query service: deadlines, repeated calls, and errors of Helix's own tree."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, Self, TypeVar
+
+import grpc
+
+from helix_memory.errors import CLOSED, HelixError, OtherInstanceError, PermanentError
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.credentials import CallCredentials
+from helix_memory.transport.polling import POLL_SECONDS
+from helix_memory.transport.retrying import retry_policy
+from helix_memory.transport.statuses import REPLY_BYTES, error_of
+
+CALL_SECONDS: Final = 10.0
+LAST_SECONDS: Final = 0.5
+"""Time left in which a service that is behind is not asked again."""
+
+_UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+T = TypeVar("T")
+
+
+class QueryConnection:
+    """A connection to one query service; a context manager."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        call_seconds: float = CALL_SECONDS,
+        instance: str = "",
+        attempts: int = 1,
+        credentials: CallCredentials | None = None,
+    ) -> None:
+        """Connect at the first call; with `instance`, refuse a service of another instance.
+
+        A call has `call_seconds`. With `attempts` (1 to 5), gRPC repeats a call within that time while the
+        service does not answer or is full, and waits as long as the service says (gRFC A6).
+
+        Raises:
+            InvalidInputError: a file of the credentials cannot be used.
+        """
+        self.address = address
+        self._instance = instance
+        self._call_seconds = call_seconds
+        self._is_closed = False
+        options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
+        if attempts > 1:
+            options.append(("grpc.service_config", json.dumps(retry_policy(attempts))))
+        self._credentials = credentials or CallCredentials()
+        self._channel = self._credentials.channel(address, options)
+        self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
+
+    def status(self) -> recall_pb2.GetStatusResponse:
+        """Status of the service.
+
+        Raises:
+            HelixError: what the status of gRPC says, else nothing answers.
+        """
+        return self._answer(self._status)
+
+    def close(self) -> None:
+        """Close the connection; a call under way raises PermanentError. Closing again does nothing."""
+        self._is_closed = True
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, method: Callable[..., T], request: object, seconds: float | None = None) -> T:
+        """The reply of a method of the stub, in `seconds`, else in those of every call.
+
+        Raises:
+            HelixError: what the status says, else nothing answers.
+        """
+
+        def call() -> T:
+            if self._instance:
+                self._status()
+            limit = self._call_seconds if seconds is None else seconds
+            return self._asked(method, request, time.monotonic() + limit)
+
+        return self._answer(call)
+
+    def _asked(self, method: Callable[..., T], request: object, until: float) -> T:
+        """The reply by `until`, a moment of the monotonic clock.
+
+        A service waits for `min_seq` no longer than its own limit; it is asked again while time is left. What
+        it answered without that event is better than no answer.
+        """
+        waits = bool(getattr(request, "min_seq", 0))
+        stale: T | None = None
+        while True:
+            left = until - time.monotonic()
+            try:
+                reply = method(request, timeout=left, metadata=self._credentials.metadata())
+            except grpc.RpcError as error:
+                if stale is not None and error.code() in _UNREACHABLE:
+                    return stale
+                if not waits or error.code() is not grpc.StatusCode.UNAVAILABLE or _is_near(until):
+                    raise
+                time.sleep(POLL_SECONDS)
+            else:
+                if not waits or not getattr(reply, "stale", False) or _is_near(until):
+                    return reply
+                stale = reply
+
+    def _answer(self, call: Callable[[], T]) -> T:
+        try:
+            return call()
+        except (grpc.RpcError, ValueError) as error:
+            if self._is_closed:  # a closed channel raises ValueError
+                raise PermanentError(CLOSED) from error
+            if isinstance(error, grpc.RpcError):
+                self._raise(error)
+            raise
+
+    def _status(self) -> recall_pb2.GetStatusResponse:
+        """Status of the service; the first reply is checked for the right instance."""
+        reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
+            recall_pb2.GetStatusRequest(),
+            timeout=self._call_seconds,
+            metadata=self._credentials.metadata(),
+        )
+        if self._instance and reply.instance != self._instance:
+            raise OtherInstanceError(f"the query service at {self.address}")
+        self._instance = ""
+        return reply
+
+    def _raise(self, error: grpc.RpcError) -> NoReturn:
+        code = error.code()
+        raise self._error_of(code, str(error.details() or code.name)) from error
+
+    def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
+        error = error_of(code, details, who=f"the query service at {self.address}")
+        return type(error)(f"{error}; is `helix up` running?") if code in _UNREACHABLE else error
+
+
+def _is_near(until: float) -> bool:
+    return until - time.monotonic() < LAST_SECONDS
