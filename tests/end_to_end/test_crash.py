@@ -11,7 +11,6 @@ import grpc
 import pytest
 
 from helix_cli.clients.sending import Tally, send_in_order
-from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.events import MessageEvent
@@ -20,6 +19,7 @@ from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.identity import memory_id
+from helix_shared.sources.source_event import SourceEvent
 from tests.integration.test_cli.running import shorten_ack_wait
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]

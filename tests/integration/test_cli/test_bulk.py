@@ -9,7 +9,6 @@ from nats.aio.client import Client
 
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally, send_in_order
-from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import subjects
 from helix_memory.events import Event, ForgetEvent, MessageEvent, encode_event
 from helix_memory.transport.batch import Outgoing, publish_batch, split
@@ -17,6 +16,7 @@ from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher, Receipt, event_message
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
+from helix_shared.sources.source_event import Refusal, SourceEvent
 
 pytestmark = pytest.mark.integration
 

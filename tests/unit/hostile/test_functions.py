@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import pytest
 
-from helix_cli.sources import claude_code, fitting
 from helix_cli.sources.documents import markdown
 from helix_doc2query.consumer import expansion_rows
 from helix_ingest.extraction.acts.answers import answered_question
@@ -32,6 +31,7 @@ from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.encoders.minhash import minhash
 from helix_shared.identity import content_hash
+from helix_shared.sources import cleaning, fitting
 from helix_shared.timex import find_time_expressions, resolve_window
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -111,7 +111,7 @@ OF_A_TEXT: Final = {
     "expansions": lambda text: expansion_rows(row(text)),
     "title of a file": lambda text: markdown.title_of(f"---\n{text}\n---\n{text}", "a"),
     "documents of a file": lambda text: markdown.contents(f"{text}\n{text}"),
-    "reminders": claude_code._without_reminders,
+    "cleaning": cleaning.cleaned,
 }
 
 

@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from helix_cli.clients.broker import provision
 from helix_cli.clients.sending import Tally, send_in_order
-from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.services import service_settings
 from helix_cli.stack.stack import Stack
@@ -40,6 +39,7 @@ from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError
+from helix_shared.sources.source_event import SourceEvent
 
 EVENTS: Final = 1_000
 LANES: Final = 2

@@ -19,7 +19,6 @@ from typing import Final
 
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally
-from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.services import FORWARDER
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.answers import Answer
@@ -30,6 +29,7 @@ from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_memory.transport.recall_client import RecallClient
+from helix_shared.sources.source_event import SourceEvent
 
 CRASH_LOOK_SECONDS: Final = 0.05
 CRASHED: Final = ("ingest", "doc2query", "kg", "consolidation")

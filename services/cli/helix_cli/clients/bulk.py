@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 from helix_cli.clients.sending import IN_FLIGHT, Publish, Tally, chunks_off_thread, send_in_order
-from helix_cli.sources.source_event import Entry, Refusal, SourceEvent
 from helix_memory.transport.batch import MOST_MESSAGES, Outgoing, split
 from helix_memory.transport.publisher import Receipt, event_message
+from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
 GATHER_SECONDS: Final = 0.01
 """How long the first event of a batch waits for others."""

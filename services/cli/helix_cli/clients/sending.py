@@ -15,10 +15,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from helix_cli.sources.source_event import Entry, Refusal, SourceEvent
 from helix_memory import events
 from helix_memory.transport.publisher import Receipt
 from helix_shared.errors import InvalidInputError
+from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
 IN_FLIGHT: Final = 64
 AHEAD: Final = 1_000

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from pathlib import Path
 
-    from helix_cli.sources.source_event import SourceEvent
     from helix_cli.stack.addresses import Server
+    from helix_shared.sources.source_event import SourceEvent
 
 HELP: Final = f"""
 A memory is erased with its whole event: every piece, what was derived from

@@ -26,12 +26,12 @@ from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, printable
 from helix_cli.sources.discover import Found, Source, discover
 from helix_cli.sources.documents.formats import Format
-from helix_cli.sources.items import Scope, Skipped
 from helix_cli.sources.read import read_source
-from helix_cli.sources.source_event import Entry, Refusal, SourceEvent
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError
+from helix_shared.sources.items import Scope, Skipped
+from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
 NAMED_ENDINGS: Final = 5
 """Most endings in the note on files that are left out."""

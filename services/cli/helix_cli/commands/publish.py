@@ -25,10 +25,10 @@ from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import moment, zone_of
 from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options, read_events
-from helix_cli.sources.source_event import Entry, Refusal, SourceEvent, from_json
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.machine_zone import local_now, machine_zone
 from helix_shared.errors import InvalidInputError
+from helix_shared.sources.source_event import Entry, Refusal, SourceEvent, from_json
 
 STDIN: Final = "-"
 BLOCK_BYTES: Final = 1024 * 1024

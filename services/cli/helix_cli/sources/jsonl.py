@@ -17,8 +17,9 @@ from typing import Any, BinaryIO, Final
 
 import pydantic_core
 
-from helix_cli.sources.source_event import Refusal, SourceEvent, from_json
 from helix_memory.machine_zone import local_now
+from helix_shared.sources.lines import numbered_lines
+from helix_shared.sources.source_event import Refusal, SourceEvent, from_json
 
 LINE_BYTES: Final = 4 * 1024 * 1024
 """Limit of a line. An event may have 256 KiB; a longer line is refused without reading it into memory."""
@@ -28,32 +29,12 @@ SAID_KINDS: Final = ("message", "tool", "memory", "document")
 HIDING_KINDS: Final = ("forget", "erase", "undo")
 """Kinds that also apply to what was published since their first time."""
 
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-
-
-def numbered_lines(
-    stream: BinaryIO, name: str, *, line_bytes: int = LINE_BYTES
-) -> Iterator[tuple[str, bytes | Refusal]]:
-    """`name:number` and content of every line that is not blank, or a refusal of a line that is too long."""
-    number = 0
-    while line := stream.readline(line_bytes + 1):
-        number += 1
-        where = f"{name}:{number}"
-        if len(line) > line_bytes and not line.endswith(b"\n"):
-            while (rest := stream.readline(line_bytes)) and not rest.endswith(b"\n"):
-                pass
-            yield where, Refusal(where, "line", f"longer than {line_bytes} bytes")
-            continue
-        stripped = line.removeprefix(_BYTE_ORDER_MARK).strip() if number == 1 else line.strip()
-        if stripped:
-            yield where, stripped
-
 
 def read_events(
     stream: BinaryIO, name: str, *, tenant_id: str = "", zone: tzinfo | None = None
 ) -> Iterator[SourceEvent | Refusal]:
     """Every event of a JSONL stream; `tenant_id` is used for lines without one, `zone` for their times."""
-    for where, line in numbered_lines(stream, name):
+    for where, line in numbered_lines(stream, name, line_bytes=LINE_BYTES):
         yield line if isinstance(line, Refusal) else _read_event(where, line, tenant_id, zone)
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from helix_cli.sources.claude_code import claude_code_items
-from helix_cli.sources.codex import codex_items
 from helix_cli.sources.discover import Source
 from helix_cli.sources.documents.content import READERS
 from helix_cli.sources.documents.document import document_items
 from helix_cli.sources.documents.formats import Format
-from helix_cli.sources.items import Item, Scope
-from helix_cli.sources.json_records import json_records
-from helix_cli.sources.source_event import Refusal
+from helix_shared.sources.claude_code import claude_code_items
+from helix_shared.sources.codex import codex_items
+from helix_shared.sources.cursor import cursor_items
+from helix_shared.sources.items import Item, Scope
+from helix_shared.sources.json_records import json_records
+from helix_shared.sources.source_event import Refusal
 
 UNKNOWN: Final = (
-    "is neither a transcript of Claude Code nor of Codex; "
+    "is no transcript of Claude Code, Codex or Cursor; "
     "name its --format, or publish events with `helix publish`"
 )
 
@@ -36,6 +37,8 @@ def _items(source: Source, scope: Scope) -> Iterator[Item]:
             yield from claude_code_items(json_records(path), scope, fallback_session=path.stem)
         case Format.CODEX:
             yield from codex_items(json_records(path), scope, fallback_session=path.stem)
+        case Format.CURSOR:
+            yield from cursor_items(json_records(path), scope, session=path.stem)
         case None:
             with path.open("rb"):  # one that cannot be read is no unknown format
                 yield Refusal(str(path), "file", UNKNOWN)

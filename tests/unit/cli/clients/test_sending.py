@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from helix_cli.clients.sending import AHEAD, IN_FLIGHT, Tally, off_thread, send_in_order
-from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import events
 from helix_memory.transport.publisher import Receipt
 from helix_shared.errors import InvalidInputError, TemporaryError
+from helix_shared.sources.source_event import Refusal, SourceEvent
 
 
 class Log:

@@ -16,15 +16,15 @@ from helix_cli.commands.publish import one_event
 from helix_cli.commands.recall import route_line
 from helix_cli.sources.documents.document import document_items
 from helix_cli.sources.documents.markdown import markdown_content
-from helix_cli.sources.items import Scope
 from helix_cli.sources.jsonl import read_events
-from helix_cli.sources.source_event import SourceEvent
 from helix_ingest.extraction.score import event_times
 from helix_memory import events
 from helix_memory.machine_zone import local_now, machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.calendar_days import dates_of
 from helix_shared.errors import InvalidInputError
+from helix_shared.sources.items import Scope
+from helix_shared.sources.source_event import SourceEvent
 from helix_shared.timex import resolve_window
 
 SAID = datetime(2026, 11, 22, 1, tzinfo=UTC)

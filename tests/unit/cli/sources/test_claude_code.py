@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Any
 
 from helix_cli.sources.discover import Format, discover
-from helix_cli.sources.items import Item, Scope, Skipped
 from helix_cli.sources.read import read_source
-from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import events
+from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.source_event import Refusal, SourceEvent
 
 SESSION = "3f6c1b52-8f0e-4d7a-9a51-6f2f0c9d1e77"
 SCOPE = Scope("acme", user_id="ada")

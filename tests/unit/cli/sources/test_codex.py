@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from helix_cli.sources.codex import outcome
 from helix_cli.sources.discover import Format, discover
-from helix_cli.sources.items import Item, Scope, Skipped
 from helix_cli.sources.read import read_source
-from helix_cli.sources.source_event import SourceEvent
-from helix_cli.sources.tool_calls import ToolResult
 from helix_memory import events
+from helix_shared.sources.codex import outcome
+from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.source_event import SourceEvent
+from helix_shared.sources.tool_calls import ToolResult
 
 SESSION = "019a6c11-52aa-7c30-8b1d-9f3f6f1c2a10"
 

@@ -3,10 +3,10 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_cli.sources.fitting import TEXT_BYTES, fits, fitted, json_bytes, pieces, shortened
-from helix_cli.sources.source_event import SourceEvent
-from helix_cli.sources.tool_calls import ToolCall, ToolResult, tool_item
 from helix_memory import limits
+from helix_shared.sources.fitting import TEXT_BYTES, fits, fitted, json_bytes, pieces, shortened
+from helix_shared.sources.source_event import SourceEvent
+from helix_shared.sources.tool_calls import ToolCall, ToolResult, tool_item
 
 
 def test_a_shortened_text_says_how_many_characters_are_left_out() -> None:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_cli.sources.jsonl import derived_event_id, numbered_lines, read_events
-from helix_cli.sources.source_event import BODY_BYTES, Refusal, SourceEvent
+from helix_cli.sources.jsonl import LINE_BYTES, derived_event_id, read_events
 from helix_memory import events, limits
+from helix_shared.sources.lines import numbered_lines
+from helix_shared.sources.source_event import BODY_BYTES, Refusal, SourceEvent
 
 MESSAGE = {"kind": "message", "tenant_id": "acme", "session_id": "s1", "role": "user", "text": "hello"}
 
@@ -103,7 +104,7 @@ def test_an_event_larger_than_the_stream_takes_is_refused_before_it_is_sent() ->
 
 def test_blank_lines_count_but_are_no_events() -> None:
     """The second event is on line 4."""
-    lines = list(numbered_lines(io.BytesIO(b"\xef\xbb\xbfa\r\n\n  \nb"), "f"))
+    lines = list(numbered_lines(io.BytesIO(b"\xef\xbb\xbfa\r\n\n  \nb"), "f", line_bytes=LINE_BYTES))
     assert lines == [("f:1", b"a"), ("f:4", b"b")]
 
 

@@ -21,10 +21,10 @@ from helix_cli.clients.sending import Tally
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
-from helix_cli.sources.source_event import Entry, Refusal
 from helix_cli.stack.addresses import Server
 from helix_memory.transport import dead_letters
 from helix_memory.transport.publisher import Publisher
+from helix_shared.sources.source_event import Entry, Refusal
 
 MANY: Final = 100
 """From this number of events on, the report has their rate."""

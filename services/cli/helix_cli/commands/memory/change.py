@@ -26,13 +26,13 @@ from helix_cli.commands.memory.state import Change, Seen, corrected, nothing_to_
 from helix_cli.commands.publish import one_event
 from helix_cli.output.exit_codes import FAILED_EXIT, UNCHANGED_EXIT
 from helix_cli.output.terminal import note
-from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 from helix_shared.identity import memory_id as memory_id_of
+from helix_shared.sources.source_event import SourceEvent
 
 AwaitChange = Annotated[
     bool,

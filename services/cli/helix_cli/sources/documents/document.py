@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from helix_cli.sources.fitting import TEXT_BYTES, json_bytes
-from helix_cli.sources.items import Item, Scope, Skipped, short_name
-from helix_cli.sources.source_event import Refusal, from_fields
 from helix_memory import limits
 from helix_shared.errors import HelixError, InvalidInputError
+from helix_shared.sources.fitting import TEXT_BYTES, json_bytes
+from helix_shared.sources.items import Item, Scope, Skipped, short_name
+from helix_shared.sources.source_event import Refusal, from_fields
 
 FILE_BYTES: Final = 64 * 1024 * 1024
 """Limit of a file."""

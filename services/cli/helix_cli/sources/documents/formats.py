@@ -10,11 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from helix_cli.sources.claude_code import is_claude_code
-from helix_cli.sources.codex import is_codex
-from helix_cli.sources.json_records import json_records
-from helix_cli.sources.source_event import Refusal
 from helix_ingest.extraction.documents.languages import ENDINGS as CODE_ENDINGS
+from helix_shared.sources.claude_code import is_claude_code
+from helix_shared.sources.codex import is_codex
+from helix_shared.sources.cursor import is_cursor
+from helix_shared.sources.json_records import json_records
+from helix_shared.sources.source_event import Refusal
 
 DETECTION_LINES: Final = 20
 HEAD_BYTES: Final = 2_048
@@ -30,9 +31,10 @@ class Format(StrEnum):
     CODE = "code"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+    CURSOR = "cursor"
 
 
-TRANSCRIPTS: Final = (Format.CLAUDE_CODE, Format.CODEX)
+TRANSCRIPTS: Final = (Format.CLAUDE_CODE, Format.CODEX, Format.CURSOR)
 TRANSCRIPT_ENDING: Final = ".jsonl"
 ENDINGS: Final[Mapping[str, Format]] = {
     ".md": Format.MARKDOWN, ".markdown": Format.MARKDOWN,
@@ -106,6 +108,8 @@ def _otherwise(path: Path, head: bytes) -> Format | None:
             return Format.CLAUDE_CODE
         if is_codex(record):
             return Format.CODEX
+        if is_cursor(record):
+            return Format.CURSOR
     return Format.TEXT if _is_text(head) and path.suffix.lower() != TRANSCRIPT_ENDING else None
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from helix_cli.sources.documents.document import Content, NothingToReadError
 from helix_cli.sources.documents.markdown import contents, title_of
-from helix_cli.sources.fitting import fits
+from helix_shared.sources.fitting import fits
 
 CHARSET_BYTES: Final = 1_024
 _CHARSET: Final = re.compile(

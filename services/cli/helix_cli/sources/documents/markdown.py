@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from helix_cli.sources.documents.document import Content, decoded, packed
-from helix_cli.sources.fitting import fits, pieces
 from helix_memory import limits
+from helix_shared.sources.fitting import fits, pieces
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$")

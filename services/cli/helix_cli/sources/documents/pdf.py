@@ -9,8 +9,8 @@ import base64
 from pathlib import Path
 
 from helix_cli.sources.documents.document import Content, packed
-from helix_cli.sources.fitting import pieces
 from helix_memory import limits
+from helix_shared.sources.fitting import pieces
 
 
 def pdf_content(path: Path, source: bytes) -> Content:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from helix_cli.sources.documents.document import Content, NothingToReadError, decoded, packed
 from helix_cli.sources.documents.formats import language_of_script
-from helix_cli.sources.fitting import fits, pieces
 from helix_ingest.extraction.documents.languages import MEDIA_TYPES, language_of
+from helix_shared.sources.fitting import fits, pieces
 
 MOST_CHARACTERS_A_LINE: Final = 300
 """Mean above which code was written by a program; nobody asks about minified code."""

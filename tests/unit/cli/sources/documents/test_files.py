@@ -9,12 +9,12 @@ import pytest
 from helix_cli.sources.discover import discover
 from helix_cli.sources.documents.formats import Format
 from helix_cli.sources.documents.html import decoded_page
-from helix_cli.sources.items import Item, Scope, Skipped
 from helix_cli.sources.read import read_source
-from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_ingest.extraction.documents.document import document_pieces
 from helix_memory import events, limits
 from helix_shared.errors import InvalidInputError
+from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.source_event import Refusal, SourceEvent
 from tests.unit.ingest.documents.conftest import make_pdf
 
 PAGE = (

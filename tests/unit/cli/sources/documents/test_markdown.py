@@ -8,10 +8,10 @@ from helix_cli.__main__ import app
 from helix_cli.sources.discover import discover
 from helix_cli.sources.documents.document import document_items
 from helix_cli.sources.documents.markdown import contents, markdown_content, sections, title_of
-from helix_cli.sources.items import Item, Scope, Skipped
 from helix_cli.sources.read import read_source
-from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import events, limits
+from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.source_event import Refusal, SourceEvent
 
 SCOPE = Scope("acme", project_id="web")
 

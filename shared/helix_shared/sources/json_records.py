@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from helix_cli.sources.jsonl import numbered_lines
-from helix_cli.sources.source_event import Refusal
+from helix_shared.sources.lines import numbered_lines
+from helix_shared.sources.source_event import Refusal
 
 LINE_BYTES: Final = 64 * 1024 * 1024
 """Limit of a line; lines of transcripts contain images, which are left out later."""
@@ -20,10 +20,11 @@ def json_records(path: Path) -> Iterator[tuple[str, Record | Refusal]]:
     """`file:line` and the object of every line that is not blank."""
     with path.open("rb") as stream:
         for where, line in numbered_lines(stream, str(path), line_bytes=LINE_BYTES):
-            yield where, line if isinstance(line, Refusal) else _record(where, line)
+            yield where, line if isinstance(line, Refusal) else json_record(where, line)
 
 
-def _record(where: str, line: bytes) -> Record | Refusal:
+def json_record(where: str, line: bytes) -> Record | Refusal:
+    """The object of a line."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:

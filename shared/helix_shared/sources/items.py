@@ -1,4 +1,4 @@
-"""What the readers of files share: the items they yield, the scope of an import, names and times."""
+"""What the readers of files share: the items they yield, the scope of their events, names and times."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import limits, subjects
+from helix_shared.sources.source_event import Refusal, SourceEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ Item = SourceEvent | Refusal | Skipped
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Tenant, user and project of the imported events; an empty project is taken from the source."""
+    """Tenant, user and project of the events; an empty project is taken from the source."""
 
     tenant_id: str
     user_id: str = ""
@@ -52,13 +52,6 @@ def moment(value: object) -> datetime | None:
     except ValueError:
         return None
     return parsed if parsed.tzinfo else None
-
-
-def project_of(folder: object) -> str:
-    """Project of a working directory: its last part, after a slash or a backslash."""
-    if not isinstance(folder, str):
-        return ""
-    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2][: limits.NAME_CHARACTERS]
 
 
 def text_of(content: Any) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from helix_cli.sources.fitting import fitted
-from helix_cli.sources.items import Item, Skipped, short_name
-from helix_cli.sources.source_event import from_fields
 from helix_memory import limits
+from helix_shared.sources.cleaning import cleaned, is_memory_tool
+from helix_shared.sources.fitting import fitted
+from helix_shared.sources.items import Item, Skipped, short_name
+from helix_shared.sources.source_event import from_fields
 
 COMMAND_KEYS: Final = ("command", "cmd")
 PATH_KEYS: Final = ("file_path", "notebook_path", "filePath", "path")
@@ -61,13 +62,16 @@ def command_line(command: Any) -> str:
 
 
 def tool_item(call: ToolCall, result: ToolResult, *, event_id: str, scope_fields: Mapping[str, Any]) -> Item:
-    """The event; texts over the limit are shortened in their middle."""
-    path, command = call.file_path, call.command
+    """The event without what `cleaning` takes out; texts over the limit are shortened in their middle."""
+    if is_memory_tool(call.tool):
+        return Skipped("calls of memory tools")
+    path, command = call.file_path, cleaned(call.command)
+    output, error = cleaned(result.output), cleaned(result.error)
     if len(path) > limits.URI_CHARACTERS:
         path, command = "", f"{path} {command}"
-    if not any(text.strip() for text in (path, command, result.output, result.error)):
+    if not any(text.strip() for text in (path, command, output, error)):
         return Skipped("tool calls without any text")
-    texts = fitted({"command": command, "output": result.output, "error": result.error})
+    texts = fitted({"command": command, "output": output, "error": error})
     return from_fields(
         call.where,
         {

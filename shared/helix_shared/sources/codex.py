@@ -16,11 +16,13 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from helix_cli.sources.fitting import pieces
-from helix_cli.sources.items import Item, Scope, Skipped, moment, project_of, session_token, text_of
-from helix_cli.sources.json_records import Record
-from helix_cli.sources.source_event import Refusal, from_fields
-from helix_cli.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
+from helix_shared.sources.cleaning import cleaned
+from helix_shared.sources.fitting import pieces
+from helix_shared.sources.items import Item, Scope, Skipped, moment, session_token, text_of
+from helix_shared.sources.json_records import Record
+from helix_shared.sources.projects import project_of
+from helix_shared.sources.source_event import Refusal, from_fields
+from helix_shared.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
 
 WRAPPED: Final = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 SPEAKERS: Final = ("user", "assistant")
@@ -56,17 +58,17 @@ def codex_items(
     records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
 ) -> Iterator[Item]:
     """The events of one session file in order."""
-    reader = _Reader(scope, fallback_session)
+    reader = CodexReader(scope, fallback_session)
     for number, (where, record) in enumerate(records, start=1):
         if isinstance(record, Refusal):
             yield record
         else:
             yield from reader.items(where, record, number)
-    yield from reader.rest()
+    yield from reader.unanswered()
 
 
-class _Reader:
-    """State of reading: session, folder, last time, and calls without an output."""
+class CodexReader:
+    """Reads line by line; keeps session, folder, last time, and calls without an output."""
 
     def __init__(self, scope: Scope, fallback_session: str) -> None:
         self._scope = scope
@@ -75,7 +77,13 @@ class _Reader:
         self._time: datetime | None = None
         self._calls: dict[str, tuple[ToolCall, str, dict[str, Any]]] = {}
 
+    @property
+    def waiting(self) -> str:
+        """Place of the first call without an output; empty: there is none."""
+        return next((call.where for call, _, _ in self._calls.values()), "")
+
     def items(self, where: str, record: Record, number: int) -> Iterator[Item]:
+        """The items of a line, `number` of the file."""
         self._time = moment(record.get("timestamp")) or self._time
         kind, payload = record.get("type"), record.get("payload")
         if isinstance(payload, dict) and kind in WRAPPED:
@@ -90,7 +98,7 @@ class _Reader:
         elif "record_type" not in record:
             self._note_session(record)
 
-    def rest(self) -> Iterator[Item]:
+    def unanswered(self) -> Iterator[Item]:
         """Events of calls without an output."""
         for call, event_id, fields in self._calls.values():
             yield tool_item(call, ToolResult(), event_id=event_id, scope_fields=fields)
@@ -124,7 +132,7 @@ class _Reader:
         if item.get("role") not in SPEAKERS or text.startswith(CONTEXT):
             yield Skipped("context messages of the program")
             return
-        for index, piece in enumerate(pieces(text)):
+        for index, piece in enumerate(pieces(cleaned(text).strip())):
             if piece.strip():
                 suffix = f":{index}" if index else ""
                 message = {
@@ -180,7 +188,8 @@ def _call(where: str, item: Record) -> ToolCall:
         query = action.get("query") if isinstance(action, dict) else None
         return ToolCall(where, "web_search", str(query or ""), "")
     arguments = item.get("input", item.get("arguments"))
-    call = described_call(where, str(item.get("name", "")), _arguments(arguments))
+    name = "__".join(str(item[key]).strip("_") for key in ("namespace", "name") if item.get(key))
+    call = described_call(where, name, _arguments(arguments))
     patched = _PATCHED.search(call.command)
     return ToolCall(where, call.tool, call.command, patched.group(1)) if patched else call
 

@@ -1,11 +1,11 @@
 """Reads sessions of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
 
-A line is a JSON object with `type`, `uuid`, `sessionId`, `cwd`, `timestamp` and a `message` whose content
-is a text or blocks. Texts of user and assistant become messages. A `tool_use` block and the `tool_result`
-of the same
-id become one tool call. A `summary` becomes a memory of the session that has its leaf. Left out and counted:
-thinking, what the program injects (`isMeta`, reminders, local commands, summaries of compaction), and
-conversations of sub-agents (`isSidechain`), which `Scope.sidechains` includes as sessions of their own.
+A line is a JSON object with `type`, `uuid`, `sessionId`, `cwd`, `timestamp` and a `message` whose
+content is a text or blocks. Texts of user and assistant become messages. A `tool_use` block and the
+`tool_result` of the same id become one tool call. A `summary` becomes a memory of the session that has
+its leaf. Left out and counted: thinking, what the program injects (`isMeta`, local commands, summaries
+of compaction), calls of memory tools, and conversations of sub-agents (`isSidechain`), which
+`Scope.sidechains` includes as sessions of their own.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from helix_cli.sources.fitting import pieces
-from helix_cli.sources.items import Item, Scope, Skipped, moment, project_of, session_token, text_of
-from helix_cli.sources.json_records import Record
-from helix_cli.sources.source_event import Refusal, from_fields
-from helix_cli.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
+from helix_shared.sources.cleaning import cleaned
+from helix_shared.sources.fitting import pieces
+from helix_shared.sources.items import Item, Scope, Skipped, moment, session_token, text_of
+from helix_shared.sources.json_records import Record
+from helix_shared.sources.projects import project_of
+from helix_shared.sources.source_event import Refusal, from_fields
+from helix_shared.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
 
 SPEAKERS: Final = ("user", "assistant")
 INJECTED: Final = (
@@ -33,7 +35,6 @@ INJECTED: Final = (
     "[Request interrupted by user",
 )
 
-_REMINDER: Final = ("<system-reminder>", "</system-reminder>")
 _EXIT_CODE = re.compile(r"\A(?:Error: )?Exit code (\d{1,9})\b")
 
 
@@ -48,17 +49,17 @@ def claude_code_items(
     records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
 ) -> Iterator[Item]:
     """The events of one session file in order."""
-    reader = _Reader(scope, fallback_session)
-    for where, record in records:
+    reader = ClaudeCodeReader(scope, fallback_session)
+    for number, (where, record) in enumerate(records, start=1):
         if isinstance(record, Refusal):
             yield record
         else:
-            yield from reader.items(where, record)
+            yield from reader.items(where, record, number)
     yield from reader.rest()
 
 
-class _Reader:
-    """State of reading: calls without a result, summaries without their session."""
+class ClaudeCodeReader:
+    """Reads line by line; keeps calls without a result, and summaries without their session."""
 
     def __init__(self, scope: Scope, fallback_session: str) -> None:
         self._scope = scope
@@ -67,7 +68,13 @@ class _Reader:
         self._summaries: dict[str, tuple[str, str]] = {}
         self._lines: dict[str, dict[str, Any]] = {}
 
-    def items(self, where: str, record: Record) -> Iterator[Item]:
+    @property
+    def waiting(self) -> str:
+        """Place of the first call without a result; empty: there is none."""
+        return next((call.where for call, _ in self._calls.values()), "")
+
+    def items(self, where: str, record: Record, _number: int) -> Iterator[Item]:
+        """The items of a line; its ids are those that the line states."""
         kind = record.get("type")
         if kind == "summary" and isinstance(record.get("summary"), str):
             self._summaries[str(record.get("leafUuid"))] = (where, record["summary"])
@@ -80,10 +87,14 @@ class _Reader:
         else:
             yield from self._said(where, record)
 
-    def rest(self) -> Iterator[Item]:
-        """Items that are known at the end of the file: calls without a result, summaries."""
+    def unanswered(self) -> Iterator[Item]:
+        """Events of the calls without a result."""
         for identity, (call, fields) in self._calls.items():
             yield tool_item(call, ToolResult(), event_id=f"claude:{identity}", scope_fields=fields)
+
+    def rest(self) -> Iterator[Item]:
+        """Items that are known at the end of the file: calls without a result, summaries."""
+        yield from self.unanswered()
         for leaf, (where, summary) in self._summaries.items():
             if leaf not in self._lines:
                 yield Skipped("summaries of other sessions")
@@ -118,7 +129,7 @@ class _Reader:
         yield from self._message(where, record, "\n".join(filter(None, texts)), identity=str(identity))
 
     def _message(self, where: str, record: Record, said: str, *, identity: str) -> Iterator[Item]:
-        text = _without_reminders(said).strip()
+        text = cleaned(said).strip()
         if not text or text.startswith(INJECTED):
             if said:
                 yield Skipped("lines injected by the program")
@@ -150,16 +161,6 @@ class _Reader:
             "session_id": session_token(session),
             "occurred_at": moment(record.get("timestamp")),
         }
-
-
-def _without_reminders(text: str) -> str:
-    """The text without its reminders; keeps an opening tag that is not closed."""
-    opening, closing = _REMINDER
-    kept, at = [], 0
-    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
-        kept.append(text[at:start])
-        at = end + len(closing)
-    return "".join([*kept, text[at:]])
 
 
 def _outcome(block: Record, record: Record) -> ToolResult:

@@ -1,0 +1,70 @@
+"""Names the project of a working directory, so that worktrees and clones of a repository are one project.
+
+The name is the last part of the address of the remote `origin`, else the name of the main repository's
+folder, and outside of git that of the working directory. Reads the files of git and starts no process.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from helix_memory import limits
+
+_READ_CHARACTERS: Final = 64 * 1024
+_POINTER: Final = "gitdir:"
+_ORIGIN: Final = re.compile(r'^\s*\[remote "origin"\]\s*$(?P<section>[^\[]*)', re.MULTILINE)
+_ADDRESS: Final = re.compile(r"^\s*url\s*=\s*(?P<address>\S.*?)\s*$", re.MULTILINE)
+
+
+@lru_cache(maxsize=1024)
+def project_of(folder: object) -> str:
+    """Project of a working directory, which need not exist; "" for anything but a text."""
+    if not isinstance(folder, str):
+        return ""
+    name = folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    try:
+        path = Path(folder)
+        git = _git_folder(path) if path.is_absolute() else None
+        if git is not None:
+            name = _origin(git) or _main_folder(git) or name
+    except (OSError, ValueError):
+        pass
+    return name[: limits.NAME_CHARACTERS]
+
+
+def _git_folder(folder: Path) -> Path | None:
+    """The git folder that all worktrees share; None outside of git."""
+    for above in (folder, *folder.parents):
+        git = above / ".git"
+        if git.is_dir():
+            return git
+        if git.is_file():
+            pointer = _read(git)
+            if not pointer.startswith(_POINTER):
+                return None
+            own = (above / pointer.removeprefix(_POINTER).strip()).resolve()
+            common = own / "commondir"
+            return (own / _read(common).strip()).resolve() if common.is_file() else own
+    return None
+
+
+def _origin(git: Path) -> str:
+    config = git / "config"
+    section = _ORIGIN.search(_read(config)) if config.is_file() else None
+    address = _ADDRESS.search(section["section"]) if section else None
+    if address is None:
+        return ""
+    return re.split(r"[/\\:]", address["address"].rstrip("/\\"))[-1].removesuffix(".git")
+
+
+def _main_folder(git: Path) -> str:
+    """Name of the folder of the main repository; of a bare one, its own without `.git`."""
+    return git.parent.name if git.name == ".git" else git.name.removesuffix(".git")
+
+
+def _read(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(_READ_CHARACTERS)
