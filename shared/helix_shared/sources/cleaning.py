@@ -44,7 +44,7 @@ def cleaned(text: str) -> str:
 
 
 def without_private(text: str) -> str:
-    """The text without `<private>...</private>`; one that is not closed reaches to the end."""
+    """The text without `<private>...</private>`, which lacks a tag where it was cut: then up to that end."""
     kept, at, depth = [], 0, 0
     for tag in _PRIVATE.finditer(text):
         if tag["slash"]:

@@ -171,6 +171,23 @@ def test_reminders_are_no_words_of_the_user(tmp_path: Path) -> None:
     assert message.text == "Fix it please"
 
 
+def test_what_was_recalled_is_not_learned_again(tmp_path: Path) -> None:
+    """Neither from a text, nor from a tool of a memory server; private passages of any part are left out."""
+    recall = {"type": "tool_use", "id": "r", "name": "mcp__helix__recall", "input": {"query": "gauge"}}
+    result = {"type": "tool_result", "tool_use_id": "r", "content": "We chose Postgres."}
+    shown = {"type": "tool_result", "tool_use_id": "toolu_01", "content": "a<private>b</private>c"}
+    found_items = items(
+        tmp_path,
+        line("user", "u", "<helix_memories>We chose Postgres.</helix_memories>Go on <private>4711</private>"),
+        line("assistant", "a", [recall, CALL]),
+        line("user", "v", [result, shown]),
+    )
+    message, tool = found(found_items)
+    assert isinstance(message, events.MessageEvent)
+    assert isinstance(tool, events.ToolEvent)
+    assert (message.text, tool.command, tool.output) == ("Go on", "pytest -q", "ac")
+
+
 def test_a_message_longer_than_a_text_may_be_becomes_several(tmp_path: Path) -> None:
     """No character is lost, and every piece has an id."""
     text = "paragraph of words\n\n" * 8_000
