@@ -44,6 +44,7 @@ COMMANDS: Final = {
         "memory.app", "List and show memories and their history; correct, forget, restore or pin them."
     ),
     "erase": Entry("erase", "Erase memories for good, with a receipt; search for what is left of them."),
+    "agent": Entry("agent", "Install the hooks of Claude Code, Codex and Cursor; measure what they cost."),
     "session": Entry("session", "List sessions, and show what is remembered of one."),
     "status": Entry("operating.status", "Show streams, consumers, the served generation, and its lag."),
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),

@@ -1,0 +1,149 @@
+"""`helix agent`: installs and removes hooks of coding agents, and measures what a prompt waits for them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from helix_cli.agents.connection import Connection, Installed, checked, program_text
+from helix_cli.agents.hook_file import HookFile, read_hook_file
+from helix_cli.agents.hosts import HOSTS, Agent, Scope
+from helix_cli.commands.common import options
+from helix_cli.commands.group import COMMANDS
+from helix_cli.output.exit_codes import EXIT_CODES
+from helix_cli.output.terminal import note
+from helix_cli.security.folder import write_secret
+
+USUAL_GATEWAY: Final = "http://127.0.0.1:7464"
+DEFAULT_TENANT: Final = "default"
+INSTALL_HELP: Final = f"""Let a coding agent recall before each prompt, and remember its sessions.
+
+  helix agent install claude-code --tenant acme --user ana
+  helix agent install codex --dry-run
+  helix agent install cursor --scope project
+
+Adds hooks to the agent's own file and keeps all else that is in it. They ask
+the gateway of `helix up`; where it does not answer, the agent goes on
+without. Installing again changes nothing, or what you name differently.
+
+{EXIT_CODES}"""
+
+app = typer.Typer(help=COMMANDS["agent"].summary, no_args_is_help=True, add_completion=False)
+
+Name = Annotated[Agent, typer.Argument(help="Coding agent.")]
+Where = Annotated[
+    Scope, typer.Option("--scope", help="For all sessions of this user, or for those of the project here.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+User = Annotated[str, typer.Option("--user", help="User whose private memory it is.")]
+
+
+@app.command("install", help=INSTALL_HELP)
+def install_command(
+    agent: Name,
+    *,
+    tenant: options.Tenant = "",
+    user: User = "",
+    scope: Where = Scope.USER,
+    gateway: Annotated[
+        str, typer.Option("--gateway", envvar="HELIX_GATEWAY", help="Address of the gateway.")
+    ] = USUAL_GATEWAY,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="File with the token for the gateway; not copied.")
+    ] = None,
+    ca_file: Annotated[
+        Path | None, typer.Option("--ca-file", help="CA of the gateway's certificate.")
+    ] = None,
+    dry_run: DryRun = False,
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Write the hooks, the program and its connection."""
+    host, project = HOSTS[agent], _project(scope)
+    connection = checked(
+        Connection(agent, gateway, tenant or DEFAULT_TENANT, user, token_file=token_file, ca_file=ca_file)
+    )
+    installed = Installed.of(home, agent, project)
+    file = read_hook_file(host.file(project), is_grouped=host.is_grouped)
+    text = file.with_hooks(
+        host.hooks(connection, installed), is_grouped=host.is_grouped, base=host.base or {}
+    )
+    if dry_run:
+        _show(file, text)
+        return
+    write_secret(installed.program, program_text())
+    write_secret(installed.connection, connection.text())
+    changed = file.write(text)
+    typer.echo(f"{host.title}: {'wrote' if changed else 'nothing to change in'} {file.path}")
+    typer.echo(
+        f"tenant {connection.tenant}, user {connection.user or '(none)'}, gateway {connection.gateway}"
+    )
+    if host.hint:
+        note(f"hint: {host.hint}")
+    if project is not None:
+        note(f"hint: {file.path} names files of this machine; do not commit it")
+
+
+@app.command(
+    "uninstall", help=f"Remove the hooks of Helix from a coding agent, and nothing else.\n\n{EXIT_CODES}"
+)
+def uninstall_command(
+    agent: Name,
+    *,
+    scope: Where = Scope.USER,
+    dry_run: DryRun = False,
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Remove what `install` wrote; the program stays, because other installations may use it."""
+    host, project = HOSTS[agent], _project(scope)
+    file = read_hook_file(host.file(project), is_grouped=host.is_grouped)
+    text = file.without_hooks(is_grouped=host.is_grouped, base=host.base or {})
+    if dry_run:
+        _show(file, text)
+        return
+    changed = file.write(text)
+    Installed.of(home, agent, project).connection.unlink(missing_ok=True)
+    typer.echo(f"{host.title}: {'removed the hooks from' if changed else 'no hooks of Helix in'} {file.path}")
+
+
+@app.command(
+    "check",
+    help=f"Send prompts as the agent does; print what they wait, beside bare recalls.\n\n{EXIT_CODES}",
+)
+def check_command(
+    agent: Name,
+    *,
+    scope: Where = Scope.USER,
+    prompts: Annotated[
+        Path | None, typer.Option("--prompts", help="File with one prompt per line; by default some of ours.")
+    ] = None,
+    times: Annotated[int, typer.Option("--times", min=1, max=1000, help="Number of prompts.")] = 50,
+    as_json: options.AsJson = False,
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Measure the installed hooks."""
+    from helix_cli.agents.timing import timed  # noqa: PLC0415  gRPC is slow to import
+
+    host, project = HOSTS[agent], _project(scope)
+    file = read_hook_file(host.file(project), is_grouped=host.is_grouped)
+    lines = prompts.read_text(encoding="utf-8").splitlines() if prompts else []
+    found = timed(
+        agent, file.content, [one for one in lines if one.strip()], times=times, query=query, home=home
+    )
+    typer.echo(json.dumps(found.fields()) if as_json else found.table())
+
+
+def _project(scope: Scope) -> Path | None:
+    return Path.cwd() if scope is Scope.PROJECT else None
+
+
+def _show(file: HookFile, text: str) -> None:
+    """The change of a file as a unified diff."""
+    before, after = file.text.splitlines(keepends=True), text.splitlines(keepends=True)
+    typer.echo(
+        "".join(difflib.unified_diff(before, after, str(file.path), str(file.path))) or "nothing to change"
+    )
