@@ -22,6 +22,7 @@ MODULES: Final = {
     "helix_extract.accounting.metrics": "extract",
     "helix_deep.metrics": "deep",
     "helix_gateway.metrics": "gateway",
+    "helix_gateway.hooks.metrics": "gateway",
 }
 """The modules with metrics, and the services that serve them."""
 

@@ -11,6 +11,7 @@ from starlette.routing import Router
 
 from helix_gateway.callers import Callers
 from helix_gateway.door import Door
+from helix_gateway.hooks import hook_routes
 from helix_gateway.mcp.routes import McpDoors
 from helix_gateway.rest.routes import health_routes, rest_routes
 from helix_gateway.settings import GatewaySettings
@@ -92,7 +93,9 @@ def application(settings: GatewaySettings, helix: AsyncHelix, health: Health) ->
         async with doors.run():
             yield
 
-    router = Router([*health_routes(health), *rest_routes(), *doors.routes()], lifespan=lifespan)
+    router = Router(
+        [*health_routes(health), *rest_routes(), *hook_routes(settings), *doors.routes()], lifespan=lifespan
+    )
     return Door(
         router,
         Callers(settings, helix),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -10,9 +11,20 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from helix_shared.errors import InvalidInputError
 from helix_shared.rpc.access.settings import AccessSettings
+from helix_shared.settings import helix_home
 
 MARGIN_SECONDS: Final = 1.0
 """The client gives up before the gateway does, because its error says more."""
+
+
+def transcript_folders() -> tuple[Path, ...]:
+    """Where coding agents write transcripts."""
+    home = Path.home()
+    return (
+        Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
+        Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
+        home / ".cursor" / "projects",
+    )
 
 
 class GatewaySettings(AccessSettings):
@@ -48,6 +60,16 @@ class GatewaySettings(AccessSettings):
         5.0, ge=0, le=60, description="time for running requests to finish at shutdown"
     )
 
+    hook_transcripts: Annotated[tuple[Path, ...], NoDecode] = Field(
+        default_factory=transcript_folders,
+        description="folders of transcripts that hooks of coding agents may hand over, separated by colons, for "
+        "callers on this machine alone; by default those of Claude Code, Codex and Cursor",
+    )
+    hook_sessions_dir: Path = Field(
+        default_factory=lambda: helix_home() / "agents" / "sessions",
+        description="what sessions of coding agents were given, and how far their transcripts were read",
+    )
+
     @property
     def longest_seconds(self) -> float:
         """The longest request: a write that is acknowledged, then processed."""
@@ -61,6 +83,11 @@ class GatewaySettings(AccessSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("hook_transcripts", mode="before")
+    @classmethod
+    def _split_folders(cls, value: object) -> object:
+        return tuple(filter(None, value.split(os.pathsep))) if isinstance(value, str) else value
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:

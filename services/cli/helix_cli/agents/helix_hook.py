@@ -53,7 +53,7 @@ def main() -> None:
         sys.stdout.buffer.flush()
 
 
-def _connected(host, port):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  its sockets are untyped
+def _connected(host: str, port: int) -> socket:
     # bytes: a text would import the codec idna
     family, _, _, _, address = getaddrinfo(host.encode(), port, 0, SOCK_STREAM)[0]
     connection = socket(family, SOCK_STREAM)
@@ -63,7 +63,7 @@ def _connected(host, port):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
     return connection
 
 
-def _encrypted(connection, host, ca_file):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _encrypted(connection: socket, host: str, ca_file: str | None) -> socket:
     import socket as sockets  # noqa: PLC0415  slow, and needed for TLS alone
     import ssl  # noqa: PLC0415
 
@@ -72,7 +72,7 @@ def _encrypted(connection, host, ca_file):  # type: ignore[no-untyped-def]  # no
     return ssl.create_default_context(cafile=ca_file).wrap_socket(plain, server_hostname=host)
 
 
-def _answer(connection, deadline):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _answer(connection: socket, deadline: float) -> bytes:
     """The body of an answer with status 200; else nothing."""
     parts = []
     while time.monotonic() < deadline and (part := connection.recv(65_536)):

@@ -16,9 +16,11 @@ from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note
-from helix_cli.security.folder import write_secret
+from helix_cli.security.folder import SecurityFolder, write_secret
+from helix_cli.stack.addresses import USUAL_GATEWAY_PORT
+from helix_cli.stack.home import HomeFolder, running_record
+from helix_shared.errors import InvalidInputError
 
-USUAL_GATEWAY: Final = "http://127.0.0.1:7464"
 DEFAULT_TENANT: Final = "default"
 INSTALL_HELP: Final = f"""Let a coding agent recall before each prompt, and remember its sessions.
 
@@ -50,8 +52,8 @@ def install_command(
     user: User = "",
     scope: Where = Scope.USER,
     gateway: Annotated[
-        str, typer.Option("--gateway", envvar="HELIX_GATEWAY", help="Address of the gateway.")
-    ] = USUAL_GATEWAY,
+        str, typer.Option("--gateway", help="Address of the gateway; by default that of the home.")
+    ] = "",
     token_file: Annotated[
         Path | None, typer.Option("--token-file", help="File with the token for the gateway; not copied.")
     ] = None,
@@ -63,9 +65,8 @@ def install_command(
 ) -> None:
     """Write the hooks, the program and its connection."""
     host, project = HOSTS[agent], _project(scope)
-    connection = checked(
-        Connection(agent, gateway, tenant or DEFAULT_TENANT, user, token_file=token_file, ca_file=ca_file)
-    )
+    url, ca_file = (gateway, ca_file) if gateway else _gateway_of(home, token_file, ca_file)
+    connection = checked(Connection(agent, url, tenant or DEFAULT_TENANT, user, token_file, ca_file))
     installed = Installed.of(home, agent, project)
     file = read_hook_file(host.file(project), is_grouped=host.is_grouped)
     text = file.with_hooks(
@@ -135,6 +136,21 @@ def check_command(
         agent, file.content, [one for one in lines if one.strip()], times=times, query=query, home=home
     )
     typer.echo(json.dumps(found.fields()) if as_json else found.table())
+
+
+def _gateway_of(home: Path, token_file: Path | None, ca_file: Path | None) -> tuple[str, Path | None]:
+    """Address and CA of the gateway that runs on the home, or of one with the usual port.
+
+    Raises:
+        InvalidInputError: it wants a token, and none is given.
+    """
+    record = running_record(HomeFolder.at(home))
+    if record is None or not record.gateway_url:
+        return f"http://127.0.0.1:{USUAL_GATEWAY_PORT}", ca_file
+    if record.is_secured and token_file is None:
+        reason = "is missing: this home checks callers; make one with `helix security token`"
+        raise InvalidInputError("--token-file", reason)
+    return record.gateway_url, ca_file or (SecurityFolder.of(home).ca if record.is_secured else None)
 
 
 def _project(scope: Scope) -> Path | None:

@@ -9,6 +9,5 @@ anything went wrong.
 from __future__ import annotations
 
 from helix_gateway.hooks.routes import hook_routes
-from helix_gateway.hooks.settings import HookSettings
 
-__all__ = ["HookSettings", "hook_routes"]
+__all__ = ["hook_routes"]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_gateway.hooks.hosts import Agent
 from helix_gateway.hooks.metrics import HANDED_OVER
 from helix_gateway.hooks.sessions import Transcript
-
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.sources.claude_code import ClaudeCodeReader
 from helix_shared.sources.codex import CodexReader
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from helix_gateway.callers import Caller
     from helix_gateway.hooks.hosts import HookCall
     from helix_gateway.hooks.sessions import Sessions
-
     from helix_memory.client import AsyncHelix, Written
     from helix_memory.events import Event
 
@@ -90,7 +88,7 @@ class HandingOver:
         except (OSError, ValueError) as error:
             raise InvalidInputError("transcript_path", "is no file that can be read") from error
         if not (inside and path.is_file() and path.suffix == TRANSCRIPT_ENDING):
-            reason = f"must be a {TRANSCRIPT_ENDING} file in a folder of HELIX_HOOKS_TRANSCRIPTS"
+            reason = f"must be a {TRANSCRIPT_ENDING} file in a folder of HELIX_GATEWAY_HOOK_TRANSCRIPTS"
             raise InvalidInputError("transcript_path", reason)
         return path
 

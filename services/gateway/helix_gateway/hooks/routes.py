@@ -14,23 +14,24 @@ import time
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
 from helix_gateway.hooks.handing_over import HandingOver
 from helix_gateway.hooks.hosts import Agent, Hook, HookCall, call_of, reply_of
 from helix_gateway.hooks.injecting import Injection, for_prompt, for_start
 from helix_gateway.hooks.metrics import HOOK_SECONDS, HOOKS
 from helix_gateway.hooks.sessions import Sessions
-from starlette.responses import JSONResponse
-from starlette.routing import Route
-
 from helix_shared.errors import DeniedError, HelixError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 from helix_shared.sources.projects import project_of
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from helix_gateway.callers import Caller
-    from helix_gateway.hooks.settings import HookSettings
     from starlette.requests import Request
+
+    from helix_gateway.callers import Caller
+    from helix_gateway.settings import GatewaySettings
 
 DEADLINE_SECONDS: Final = 0.3
 OUTCOME: Final = "Helix-Hook"
@@ -39,10 +40,10 @@ UNKNOWN: Final = "unknown"
 _log = logger(__name__)
 
 
-def hook_routes(settings: HookSettings) -> list[Route]:
+def hook_routes(settings: GatewaySettings) -> list[Route]:
     """The route of every hook."""
-    sessions = Sessions(settings.sessions_dir)
-    hooks = _Hooks(sessions, HandingOver(sessions, settings.transcripts))
+    sessions = Sessions(settings.hook_sessions_dir)
+    hooks = _Hooks(sessions, HandingOver(sessions, settings.hook_transcripts))
     return [Route("/hooks/{agent}", hooks.answer, methods=["POST"])]
 
 

@@ -40,7 +40,7 @@ def test_a_complete_block_after_an_unclosed_one_is_left_out() -> None:
     ],
 )
 def test_private_passages_are_left_out(text: str, kept: str) -> None:
-    """Nested ones whole; one that is not closed reaches to the end, one that was not opened to the beginning."""
+    """Nested ones whole; where a tag is missing, up to the end or from the beginning."""
     assert cleaned(text) == kept
 
 
@@ -49,8 +49,8 @@ def test_private_passages_are_left_out(text: str, kept: str) -> None:
 )
 def test_nothing_between_private_tags_is_kept(parts: list[str]) -> None:
     """Whatever the tags around it are."""
-    secret = "5e5d"
-    assert secret not in without_private("".join([*parts, "<private>", secret, "</private>", *parts]))
+    marked = "5e5d"
+    assert marked not in without_private("".join([*parts, "<private>", marked, "</private>", *parts]))
 
 
 def test_cleaning_a_long_text_of_tags_is_linear() -> None:

@@ -1,0 +1,114 @@
+import http.server
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from helix_cli.agents import helix_hook
+from helix_cli.agents.connection import Connection
+
+PROGRAM = Path(helix_hook.__file__)
+
+
+@dataclass
+class Server:
+    """An HTTP server that answers as it is told, and keeps what it was sent."""
+
+    status: int = 200
+    answer: bytes = b'{"x":1}'
+    bodies: list[bytes] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    port: int = 0
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Serves on loopback until the test ends."""
+    kept = Server()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            kept.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            kept.headers.append({"path": self.path, **dict(self.headers)})
+            self.send_response(kept.status)
+            self.end_headers()
+            self.wfile.write(kept.answer)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        kept.port = listening.server_address[1]
+        threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True).start()
+        yield kept
+        listening.shutdown()
+
+
+def run(connection: Path, body: bytes = b'{"prompt": "x"}') -> bytes:
+    """What the program prints; it always ends with 0 and says nothing on standard error."""
+    command = [sys.executable, "-I", "-S", str(PROGRAM), str(connection)]
+    done = subprocess.run(command, input=body, capture_output=True, check=False, timeout=30)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout
+
+
+def connected(tmp_path: Path, port: int, token: Path | None = None) -> Path:
+    """The file of a connection."""
+    path = tmp_path / "codex.conf"
+    user = "Zo\u00eb $HOME"
+    path.write_text(Connection("codex", f"http://127.0.0.1:{port}", "acme", user, token).text())
+    return path
+
+
+def test_the_answer_of_the_gateway_is_printed(server: Server, tmp_path: Path) -> None:
+    """The body goes as it came, with the headers of the connection and the token as it is now."""
+    token = tmp_path / "token"
+    token.write_text("t1\n")
+    path = connected(tmp_path, server.port, token)
+    assert json.loads(run(path, '{"prompt": "é"}'.encode())) == {"x": 1}
+    sent = server.headers[0]
+    assert server.bodies == ['{"prompt": "é"}'.encode()]
+    assert (sent["path"], sent["Helix-Tenant"], sent["Authorization"]) == (
+        "/hooks/codex",
+        "acme",
+        "Bearer t1",
+    )
+    assert sent["Helix-User"].encode("latin-1").decode() == "Zoë $HOME"
+    assert sent["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"), [(200, b"{}"), (200, b""), (401, b'{"x":1}'), (500, b'{"x":1}')]
+)
+def test_nothing_is_printed_where_there_is_nothing_to_say(
+    server: Server, tmp_path: Path, status: int, answer: bytes
+) -> None:
+    """An error of the gateway must not reach the model."""
+    server.status, server.answer = status, answer
+    assert run(connected(tmp_path, server.port)) == b""
+
+
+def test_without_a_gateway_the_agent_goes_on(tmp_path: Path) -> None:
+    """Nothing listens, or a server that never answers does, or the files are not there or damaged."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        assert run(connected(tmp_path, port)) == b""
+    assert run(connected(tmp_path, port)) == b""
+    assert run(connected(tmp_path, port, tmp_path / "no token")) == b""
+    assert run(tmp_path / "nowhere") == b""
+    (tmp_path / "damaged").write_bytes(b"\xff")
+    assert run(tmp_path / "damaged") == b""
+
+
+def test_the_program_imports_next_to_nothing() -> None:
+    """A prompt waits for every module; these take most of the time of others."""
+    code = f"import sys; sys.argv[0] = {str(PROGRAM)!r}; sys.path.insert(0, {str(PROGRAM.parent)!r}); import helix_hook"
+    names = "print([m for m in ('site', 'socket', 'json', 'typing', 're', 'ssl', 'encodings.idna') if m in sys.modules])"
+    command = [sys.executable, "-I", "-S", "-c", f"{code}; {names}"]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"[]\n"
