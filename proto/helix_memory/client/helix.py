@@ -127,7 +127,7 @@ class Helix(Remembering, Listing, Explaining):
         """A client for another caller over the same connections; closing either closes both.
 
         Raises:
-            InvalidInputError: a value breaks its limit, or the token would go to another machine in the clear.
+            InvalidInputError: a value breaks its limit, or the token would cross the network in the clear.
         """
         other = copy.copy(self)
         other._speak_for(tenant, user, principals, project, time_zone)  # noqa: SLF001  of this class

@@ -109,7 +109,7 @@ def create_app() -> App:
     """Read the settings.
 
     Raises:
-        InvalidInputError: a setting is wrong, or other machines would reach the gateway without authentication.
+        InvalidInputError: a setting is wrong, or other machines would reach it without authentication.
     """
     settings = GatewaySettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)

@@ -35,7 +35,7 @@ HEADERS: Final = {
     USER: "user, in UTF-8; with authentication one that the credential allows",
     PRINCIPALS: "groups and roles, separated by commas; with authentication those of the credential or fewer",
     PROJECT: "project of what is written",
-    TIME_ZONE: "IANA name, of `yesterday` in a text and of the dates in a context; by default that of the gateway",
+    TIME_ZONE: "IANA name, of words like `yesterday` and of dates; by default that of the gateway",
 }
 """Headers that name the caller, and what each is."""
 NO_TENANT: Final = f"the credential is for several tenants: name one in the header {TENANT}"
@@ -125,12 +125,12 @@ class Callers:
 def _bound(credential: Credential, scope: recall_pb2.Scope) -> None:
     try:
         credential.bound(scope)
-        if not scope.tenant_id:
-            raise DeniedError(NO_TENANT)
     except DeniedError:
         CALLS_DENIED.labels("scope").inc()
         _log.warning("scope_denied", credential=credential.id)
         raise
+    if not scope.tenant_id:
+        raise DeniedError(NO_TENANT)
 
 
 def _text(headers: Headers, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The HTTP server: binds one address, with TLS where the settings name a certificate, and drains at its end."""
+"""The HTTP server: binds one address, with TLS where the settings name a certificate, and drains."""
 
 from __future__ import annotations
 
@@ -21,11 +21,20 @@ if TYPE_CHECKING:
     from helix_gateway.settings import GatewaySettings
 
 BACKLOG: Final = 128
-START_POLL_SECONDS: Final = 0.01
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to the process."""
+    """Leaves the signals to the process, and tells when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listens = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As in the base class."""
+        await super().startup(sockets)
+        if self.started:
+            self.listens.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -67,10 +76,11 @@ class WebServer:
         host, _, port = self._listen.rpartition(":")
         listener = _bound(host.strip("[]"), int(port), self._listen)
         self._task = asyncio.create_task(self._server.serve([listener]))
-        while not self._server.started and not self._task.done():
-            await asyncio.sleep(START_POLL_SECONDS)
+        started = asyncio.create_task(self._server.listens.wait())
+        await asyncio.wait({started, self._task}, return_when=asyncio.FIRST_COMPLETED)
         if self._task.done():
             # the lifespan of the application failed
+            started.cancel()
             self._task.result()
             raise TemporaryError(f"the server on {self._listen} ended while it started; its log says why")
         return int(listener.getsockname()[1])
@@ -91,7 +101,7 @@ def _bound(host: str, port: int, listen: str) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         raise TemporaryError(f"cannot listen on {listen}: {error.strerror or error}") from error
-    listener.setblocking(False)
+    listener.setblocking(False)  # noqa: FBT003  its only way
     return listener
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Final
 from urllib.parse import quote, urlsplit
@@ -70,7 +71,8 @@ def mcp_command(
 ) -> None:
     """Serve until the end of standard input."""
     place = gateway_place(url, home)
-    calls = calls_of_environment() or CallCredentials(ca_file=place.ca_file)
+    calls = calls_of_environment() or CallCredentials()
+    calls = replace(calls, ca_file=calls.ca_file or place.ca_file)
     token = dict(calls.metadata()).get("authorization", "")
     _require_safe(place, token)
     named = {"Authorization": token, "Helix-Tenant": tenant, "Helix-User": user, "Helix-Project": project}

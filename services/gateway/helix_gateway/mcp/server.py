@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcp.server.context import ServerRequestContext
+    from starlette.datastructures import State
+    from starlette.requests import Request
 
     from helix_gateway.mcp.tool import Tool
 
@@ -49,8 +51,9 @@ def mcp_server(tools: Iterable[Tool]) -> Server[Any]:
             raise MCPError(
                 types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; tools: {', '.join(by_name)}"
             )
-        context.request.state.operation = f"mcp.{tool.name}"
-        return await _called(tool, context.request.state.caller, params.arguments or {})
+        state = _state(context)
+        state.operation = f"mcp.{tool.name}"
+        return await _called(tool, state.caller, params.arguments or {})
 
     server: Server[Any] = Server(
         "helix",
@@ -67,6 +70,14 @@ def mcp_server(tools: Iterable[Tool]) -> Server[Any]:
     # its spans would hold what callers send; those of Helix are in `helix_shared.tracing`
     server.middleware.clear()
     return server
+
+
+def _state(context: ServerRequestContext[Any]) -> State:
+    """What `door` knows of the HTTP request of a message."""
+    request: Request | None = context.request
+    if request is None:
+        raise MCPError(types.INTERNAL_ERROR, "the message came without an HTTP request")
+    return request.state
 
 
 async def _called(tool: Tool, caller: Any, arguments: dict[str, Any]) -> types.CallToolResult:
@@ -95,9 +106,10 @@ async def _read_resource(
     context: ServerRequestContext[Any], params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
     uri = str(params.uri)
-    context.request.state.operation = "mcp.resource"
+    state = _state(context)
+    state.operation = "mcp.resource"
     try:
-        text = await resources.read(context.request.state.caller, uri)
+        text = await resources.read(state.caller, uri)
     except NotFoundError as error:
         raise MCPError(NOT_FOUND, str(error)) from error
     except HelixError as error:

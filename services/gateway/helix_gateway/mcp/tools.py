@@ -191,37 +191,67 @@ async def why(caller: Caller, sent: Any) -> Why:
 
 TOOLS: Final = (
     Tool(
-        "recall", "Recall",
-        "Search what is remembered of this user: decisions, preferences, facts, earlier conversations and tool "
-        "results. Call it before you answer anything that may depend on them. `abstained` means that nothing "
+        "recall",
+        "Recall",
+        "Search what is remembered of this user: decisions, preferences, facts, conversations, tool results. "
+        "Call it before you answer anything that may depend on them. `abstained` means that nothing "
         "relevant is known.",
-        RecallArguments, Recollection, RECALL, recall, reads=True,
+        RecallArguments,
+        Recollection,
+        RECALL,
+        recall,
+        reads=True,
     ),
     Tool(
-        "remember", "Remember",
-        "Keep one statement for later conversations: a decision, a preference, a fact, a lesson. Give `replaces` "
-        "with the id of a memory that is no longer true.",
-        RememberArguments, Kept, WRITE, remember,
+        "remember",
+        "Remember",
+        "Keep one statement for later conversations: a decision, a preference, a fact, a lesson. `replaces` "
+        "is the id of a memory that is no longer true.",
+        RememberArguments,
+        Kept,
+        WRITE,
+        remember,
     ),
     Tool("get", "Get", "Whole memories by id.", GetArguments, Memories, RECALL, get, reads=True),
     Tool(
-        "timeline", "Timeline",
+        "timeline",
+        "Timeline",
         "What happened in the order in which it did: around a memory, in a session, or in a span of time.",
-        TimelineArguments, MemoryList, RECALL, timeline, reads=True,
+        TimelineArguments,
+        MemoryList,
+        RECALL,
+        timeline,
+        reads=True,
     ),
     Tool(
-        "forget", "Forget",
+        "forget",
+        "Forget",
         "Hide memories that should not be recalled any more. Nothing is lost: `restore` shows them again.",
-        ForgetArguments, Kept, WRITE, forget, hides=True,
+        ForgetArguments,
+        Kept,
+        WRITE,
+        forget,
+        hides=True,
     ),
     Tool(
-        "correct", "Correct",
+        "correct",
+        "Correct",
         "Replace the text of a memory by the right one; the old version stays in its history.",
-        CorrectArguments, Kept, WRITE, correct, hides=True, repeatable=False,
+        CorrectArguments,
+        Kept,
+        WRITE,
+        correct,
+        hides=True,
+        repeatable=False,
     ),
     Tool(
-        "why", "Why",
-        "Why a query returns a memory, or why it does not and which change of the query would. For debugging.",
-        WhyArguments, Why, RECALL, why, reads=True,
+        "why",
+        "Why",
+        "Why a query returns a memory, or why not and which change of the query would. For debugging.",
+        WhyArguments,
+        Why,
+        RECALL,
+        why,
+        reads=True,
     ),
-)  # fmt: skip
+)

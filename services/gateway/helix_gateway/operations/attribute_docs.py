@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import textwrap
+from itertools import pairwise
 
 
 @functools.cache
@@ -15,7 +16,7 @@ def attribute_docs(kind: type) -> dict[str, str]:
     for one in reversed(_sources(kind)):
         body = ast.parse(textwrap.dedent(inspect.getsource(one))).body[0]
         statements = body.body if isinstance(body, ast.ClassDef) else []
-        for statement, after in zip(statements, statements[1:], strict=False):
+        for statement, after in pairwise(statements):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 text = _text_of(after)
                 if text:
@@ -24,7 +25,7 @@ def attribute_docs(kind: type) -> dict[str, str]:
 
 
 def _sources(kind: type) -> list[type]:
-    """The class and those of its bases that are written in Helix; a TypedDict keeps them apart from `__mro__`."""
+    """The class and its bases that are written in Helix; a TypedDict does not have them in `__mro__`."""
     bases = getattr(kind, "__orig_bases__", None) or kind.__bases__
     found = [kind]
     for base in bases:

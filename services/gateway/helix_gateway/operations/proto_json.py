@@ -10,8 +10,12 @@ import math
 from datetime import UTC
 from typing import Any, Final
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
-from google.protobuf.message import Message
+from google.protobuf.descriptor import (  # type: ignore[import-untyped] # stubs are a namespace package
+    Descriptor,
+    EnumDescriptor,
+    FieldDescriptor,
+)
+from google.protobuf.message import Message  # type: ignore[import-untyped] # stubs are a namespace package
 
 TIMESTAMP: Final = "google.protobuf.Timestamp"
 _NUMBERS: Final = {

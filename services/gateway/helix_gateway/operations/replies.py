@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any, Protocol, get_type_hints
 
-from google.protobuf.message import Message
-from pydantic import TypeAdapter, create_model
+from google.protobuf.message import Message  # type: ignore[import-untyped] # stubs are a namespace package
+from pydantic import create_model
 
 from helix_gateway.operations import proto_json
 
@@ -22,35 +22,26 @@ class Reply(Protocol):
 
 
 class ValueReply:
-    """A dataclass of the client, or a model of the gateway; fields that are protobuf messages are left out."""
+    """A dataclass of the client; fields that are protobuf messages are left out."""
 
     def __init__(self, kind: type) -> None:
-        self._kind = kind
-        self._names = [one.name for one in fields(kind)] if is_dataclass(kind) else []
-        hints = get_type_hints(kind) if self._names else {}
-        self._names = [name for name in self._names if not _is_message(hints[name])]
-        is_whole = not hints or len(self._names) == len(hints)
-        self._model: Any = (
-            None
-            if is_whole
-            else create_model(kind.__name__, **{name: (hints[name], ...) for name in self._names})
-        )
-        self._adapter: TypeAdapter[Any] = TypeAdapter(kind if is_whole else self._model)
+        hints = {name: hint for name, hint in get_type_hints(kind).items() if not _is_message(hint)}
+        self._names = [one.name for one in fields(kind) if one.name in hints]
+        shown: dict[str, Any] = {name: (hints[name], ...) for name in self._names}
+        self._model = create_model(kind.__name__, **shown)
 
     def plain(self, value: Any) -> dict[str, Any]:
         """A result of the client as a value of JSON."""
-        if self._model is not None:
-            value = self._model.model_construct(**{name: getattr(value, name) for name in self._names})
-        found: dict[str, Any] = self._adapter.dump_python(value, mode="json")
-        return found
+        found = self._model.model_construct(**{name: getattr(value, name) for name in self._names})
+        plain: dict[str, Any] = found.model_dump(mode="json")
+        return plain
 
     def schema(self, defs: dict[str, Any]) -> dict[str, Any]:
         """Its schema."""
-        own = self._adapter.json_schema(mode="serialization")
+        own = self._model.model_json_schema(mode="serialization")
         defs.update(own.pop("$defs", {}))
-        name = own.get("title", self._kind.__name__)
-        defs[name] = own
-        return {"$ref": f"#/$defs/{name}"}
+        defs[self._model.__name__] = own
+        return {"$ref": f"#/$defs/{self._model.__name__}"}
 
 
 class MessageReply:

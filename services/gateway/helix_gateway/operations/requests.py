@@ -26,7 +26,7 @@ from helix_shared.errors import InvalidInputError
 REQUEST: Final = "request"
 """Field of an error that concerns the whole request."""
 _FROM_CREDENTIAL: Final = frozenset({"user", "deadline_seconds"})
-"""Options of the client that no request has: the caller follows from the credential, time from the gateway."""
+"""Options of the client that no request has: the credential names the user, the gateway has deadlines."""
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -53,7 +53,7 @@ _KINDS: Final[Mapping[str, Any]] = {
 }
 """In JSON a memory is its id and a write its sequence."""
 _DOCS: Final = {
-    "after": "`sequence` of a write: wait for it while the deadline allows; `stale` in the reply: it is not in.",
+    "after": "`sequence` of a write: wait for it until the deadline; `stale` in the reply: it is not in.",
 }
 
 

@@ -117,17 +117,38 @@ WRITING: Final = (
     _post("remember", "/remember", WRITE, "Keep a text as a memory of its own", _REMEMBER, _remember),
     _post("message", "/message", WRITE, "Keep a turn of a conversation: who said what", _MESSAGE, _message),
     _post("tool", "/tool", WRITE, "Keep a tool call and its result", _TOOL, _tool),
-    _post("document", "/document", WRITE, "Keep a document in place of its version before", _DOCUMENT, _document),
+    _post(
+        "document", "/document", WRITE, "Keep a document in place of its version before", _DOCUMENT, _document
+    ),
     _post("correct", "/memories/{id}/correct", WRITE, "Give a memory its next version", _CORRECT, _correct),
-    _post("forget", "/forget", WRITE, "Hide memories from answers; restore undoes it", _SELECT, _selecting("forget")),
-    _post("restore", "/restore", WRITE, "Show memories again that are hidden", _SELECT, _selecting("restore")),
-    _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, _selecting("erase")),
-    Operation(
-        "receipt", "GET", "/erasures/{event_id}", RECALL, "What an erasure removed, place by place",
-        arguments("ReceiptRequest", event_id=Annotated[str, Field(pattern=limits.EVENT_ID_PATTERN)]),
-        reply_of(recall_pb2.GetErasureResponse), _receipt,
+    _post(
+        "forget",
+        "/forget",
+        WRITE,
+        "Hide memories from answers; restore undoes it",
+        _SELECT,
+        _selecting("forget"),
     ),
     _post(
-        "feedback", "/feedback", WRITE, "Say which recalled memories helped and which did not", _FEEDBACK, _feedback
+        "restore", "/restore", WRITE, "Show memories again that are hidden", _SELECT, _selecting("restore")
     ),
-)  # fmt: skip
+    _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, _selecting("erase")),
+    Operation(
+        "receipt",
+        "GET",
+        "/erasures/{event_id}",
+        RECALL,
+        "What an erasure removed, place by place",
+        arguments("ReceiptRequest", event_id=Annotated[str, Field(pattern=limits.EVENT_ID_PATTERN)]),
+        reply_of(recall_pb2.GetErasureResponse),
+        _receipt,
+    ),
+    _post(
+        "feedback",
+        "/feedback",
+        WRITE,
+        "Say which recalled memories helped and which did not",
+        _FEEDBACK,
+        _feedback,
+    ),
+)

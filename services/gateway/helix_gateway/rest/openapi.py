@@ -45,7 +45,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         "info": {
             "title": "Helix",
             "version": version(DISTRIBUTION),
-            "description": "Memory for agents. The names are those of the Python client, helix_memory.client.",
+            "description": "Memory for agents. The names are those of the client, helix_memory.client.",
         },
         "paths": paths,
         "components": {

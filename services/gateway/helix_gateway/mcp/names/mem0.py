@@ -19,7 +19,7 @@ from helix_gateway.mcp.tools import (
     recall,
     remember,
 )
-from helix_gateway.operations.requests import Arguments, MemoryId, given
+from helix_gateway.operations.requests import Arguments, MemoryId, given, parsed
 from helix_memory import limits
 from helix_shared.rpc.access.credential import RECALL, WRITE
 
@@ -60,11 +60,11 @@ class UpdateArguments(OneArguments):
 
 
 async def _add(caller: Caller, sent: Any) -> Kept:
-    return await remember(caller, RememberArguments(text=sent.text))
+    return await remember(caller, parsed(RememberArguments, {"text": sent.text}))
 
 
 async def _search(caller: Caller, sent: Any) -> Recollection:
-    return await recall(caller, RecallArguments(query=sent.query, top_k=sent.limit))
+    return await recall(caller, parsed(RecallArguments, {"query": sent.query, "top_k": sent.limit}))
 
 
 async def _list(caller: Caller, sent: Any) -> MemoryList:
@@ -77,11 +77,11 @@ async def _get(caller: Caller, sent: Any) -> Memories:
 
 
 async def _update(caller: Caller, sent: Any) -> Kept:
-    return await correct(caller, CorrectArguments(id=sent.memory_id, text=sent.text))
+    return await correct(caller, parsed(CorrectArguments, {"id": sent.memory_id, "text": sent.text}))
 
 
 async def _delete(caller: Caller, sent: Any) -> Kept:
-    return await forget(caller, ForgetArguments(ids=[sent.memory_id]))
+    return await forget(caller, parsed(ForgetArguments, {"ids": [sent.memory_id]}))
 
 
 def _adding(name: str) -> Tool:
@@ -105,9 +105,16 @@ MEM0: Final = (
     _listing("get_memories"),
     Tool("get_memory", "Get", "One memory.", OneArguments, Memories, RECALL, _get, reads=True),
     Tool(
-        "update_memory", "Update", "Give a memory a new text.", UpdateArguments, Kept, WRITE, _update,
-        hides=True, repeatable=False,
+        "update_memory",
+        "Update",
+        "Give a memory a new text.",
+        UpdateArguments,
+        Kept,
+        WRITE,
+        _update,
+        hides=True,
+        repeatable=False,
     ),
     Tool("delete_memory", "Delete", "Hide a memory.", OneArguments, Kept, WRITE, _delete, hides=True),
-)  # fmt: skip
+)
 OPENMEMORY: Final = (_adding("add_memories"), _searching("search_memory"), _listing("list_memories"))
