@@ -1,7 +1,9 @@
-"""Importing files of every kind, and what `--wait` says of refused events, with all processes."""
+"""Importing files of every kind, what `--wait` says of refused events, and hooks, with all processes."""
 
 import json
 import os
+import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from helix_cli.stack.stack import Stack
+from helix_memory.transport.polling import poll
 from tests.unit.ingest.documents.conftest import make_pdf
 
 from .running import run
@@ -23,7 +26,9 @@ NOWHERE = "could recall before it"
 def home(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Path]:
     """Home of a running stack."""
     folder = tmp_path_factory.mktemp("doors")
-    with Stack(folder, nats_port=0, query_port=0, models=models_dir) as stack:
+    agents = {"HELIX_GATEWAY_HOOK_TRANSCRIPTS": str(folder / "transcripts")}
+    ports = {"nats_port": 0, "query_port": 0, "gateway_port": 0}
+    with Stack(folder, **ports, models=models_dir, copies={"gateway": 1}, environment=agents) as stack:
         stack.wait_ready()
         yield folder
 
@@ -174,3 +179,57 @@ def test_a_dated_conversation_is_replayed_and_asked_about_in_its_time(home: Path
     assert (memory["source"]["speaker"], memory["occurred_at"]) == ("Luis", "2026-03-09T00:00:00Z")
     code, out, err = run(home, "recall", "where do we live?", "--as-of", "2026-04-01")
     assert (code, "nothing found" in out, "--valid-at 2026-04-01" in err) == (0, True, True), out + err
+
+
+def test_a_coding_agent_is_given_what_it_said_in_another_session(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As installed: a transcript is handed over, and a prompt of another session is given it, once."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    code, out, err = run(home, "agent", "install", "claude-code", "--user", "ada")
+    assert (code, "wrote" in out) == (0, True), out + err
+    hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+
+    def call(event: str, **fields: Any) -> str:
+        """What the model is given by a hook, sent as the agent sends it."""
+        body = {"hook_event_name": event, "session_id": "later", "cwd": str(tmp_path), **fields}
+        [hook] = hooks[event][0]["hooks"]
+        sent = json.dumps(body).encode()
+        if hook["type"] == "command":
+            done = subprocess.run(hook["command"], shell=True, input=sent, capture_output=True, check=True)  # noqa: S602
+            reply = done.stdout
+        else:
+            headers = {"Content-Type": "application/json", **hook["headers"]}
+            request = urllib.request.Request(hook["url"], sent, headers)  # noqa: S310
+            with urllib.request.urlopen(request) as response:  # noqa: S310
+                reply = response.read()
+        return str(json.loads(reply or "{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    transcript = home / "transcripts" / "weather" / "s.jsonl"
+    transcript.parent.mkdir(parents=True)
+    said = "We decided that the rain gauge reports in millimetres.<private>The code is 4711.</private>"
+    line = {
+        "type": "user",
+        "uuid": "w-1",
+        "sessionId": "s",
+        "cwd": "/src/weather",
+        "message": {"content": said},
+    }
+    transcript.write_text(json.dumps(line) + "\n")
+    for _ in range(2):
+        assert call("Stop", session_id="s", transcript_path=str(transcript)) == ""
+    question = "in which unit does the rain gauge report?"
+    for _ in poll(120.0):
+        if "millimetres" in best(home, question, "--user", "ada").get("text", ""):
+            break
+    given = call("UserPromptSubmit", prompt=question)
+    assert ("millimetres" in given, "4711" in given) == (True, False), given
+    assert call("UserPromptSubmit", prompt=question) == ""
+    assert call("UserPromptSubmit", prompt=question, session_id="s") == ""
+    assert "rain gauge" in call("SessionStart", source="startup", session_id="new", cwd="/src/weather")
+    code, out, err = run(home, "agent", "check", "claude-code", "--times", "2")
+    assert (code, "the recall alone" in out) == (0, True), out + err
+    assert "4711" not in run(home, "memory", "ls", "--user", "ada", "--json")[1]
+    assert run(home, "agent", "uninstall", "claude-code")[0] == 0
+    assert not (tmp_path / ".claude" / "settings.json").exists()

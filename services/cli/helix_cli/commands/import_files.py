@@ -44,7 +44,7 @@ PUBLISHED_BEFORE: Final = (
 """The id of a document's event follows from the time of its file, too."""
 KINDS: Final = (
     "Markdown, plain text, HTML, PDF, source code (Python, JavaScript,\n"
-    "TypeScript, Go, Rust, Java) and JSONL transcripts of Claude Code and Codex"
+    "TypeScript, Go, Rust, Java) and JSONL transcripts of Claude Code, Codex, Cursor"
 )
 
 Option = typer.Option
