@@ -79,6 +79,7 @@ class Gateway:
     folder: Path
     client: Client = field(default_factory=Client)
     credential: Credential | None = None
+    user: str = "ana"
     router: Router = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,13 +96,15 @@ class Gateway:
         self.router = Router(hook_routes(settings))
         self.hooks = self.router.routes[0].endpoint.__self__  # type: ignore[attr-defined]
 
-    async def post(self, agent: str, body: object, *, client: str = "127.0.0.1") -> tuple[Any, str]:
+    async def post(
+        self, agent: str, body: object, *, client: str = "127.0.0.1", header: str = ""
+    ) -> tuple[Any, str]:
         """The JSON and the outcome of a hook; its status is always 200."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        caller = Caller(self.client, "acme", "ana", self.credential)  # type: ignore[arg-type]
+        caller = Caller(self.client, "acme", self.user, self.credential)  # type: ignore[arg-type]
         scope = {
-            "type": "http", "method": "POST", "path": f"/hooks/{agent}", "raw_path": b"", "headers": [],
-            "query_string": b"", "client": (client, 1), "state": {"caller": caller},
+            "type": "http", "method": "POST", "path": f"/hooks/{agent}", "raw_path": b"",
+            "headers": [(header.encode(), b"192.0.2.7")] if header else [], "query_string": b"", "client": (client, 1), "state": {"caller": caller},
         }  # fmt: skip
         sent: list[Any] = []
 
@@ -346,6 +349,17 @@ async def test_what_an_outage_cut_off_is_written_later(gateway: Gateway) -> None
     assert [one["event_id"] for one in gateway.client.written] == ["claude:u0"]
 
 
+async def test_a_transcript_is_only_resumed_for_who_handed_it_over(gateway: Gateway) -> None:
+    """Another user's client would write it into the memory of that user."""
+    path = gateway.transcript("one")
+    gateway.client.failure = TemporaryError("NATS is down")
+    await gateway.stop(path)
+    gateway.client.failure, gateway.user = None, "bob"
+    await gateway.post("claude-code", {"hook_event_name": "SessionStart", "session_id": "later"})
+    await gateway.hooks._handing_over.finished()
+    assert gateway.client.written == []
+
+
 async def test_a_line_that_is_refused_for_good_holds_up_no_other(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,6 +388,7 @@ async def test_only_transcripts_are_read_and_only_for_this_machine(gateway: Gate
     for path in (outside, link, text, gateway.transcripts / ".." / "diary.jsonl", gateway.transcripts):
         assert await gateway.stop(path) == "trouble InvalidInputError"
     assert await gateway.stop(inside, client="192.0.2.7") == "trouble DeniedError"
+    assert await gateway.stop(inside, header="x-forwarded-for") == "trouble DeniedError"
     assert gateway.client.written == []
     assert await gateway.stop(inside, client="::1") == "accepted"
 

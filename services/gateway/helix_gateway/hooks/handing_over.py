@@ -39,7 +39,7 @@ AT_ONCE: Final = 2
 """Transcripts read at once; recalls need the other threads of the client."""
 TRANSCRIPT_ENDING: Final = ".jsonl"
 _NAMES: Final = {"session_id": "session", "project_id": "project"}
-_LEFT_OUT: Final = {"kind", "tenant_id", "user_id", "schema_version"}
+_LEFT_OUT: Final = {"kind", "tenant_id", "user_id"}
 """Fields of an event that the client sets."""
 
 _log = logger(__name__)

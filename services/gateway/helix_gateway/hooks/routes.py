@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS: Final = 0.3
 OUTCOME: Final = "Helix-Hook"
 UNKNOWN: Final = "unknown"
+FORWARDED: Final = frozenset({"forwarded", "x-forwarded-for", "x-real-ip", "via"})
+"""Headers of proxies."""
 
 _log = logger(__name__)
 
@@ -114,6 +116,9 @@ class _Hooks:
 
 
 def _is_on_this_machine(request: Request) -> bool:
+    """Whether the caller is; a proxy on this machine speaks for callers elsewhere."""
+    if not FORWARDED.isdisjoint(request.headers):
+        return False
     try:
         return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
     except ValueError:
