@@ -102,9 +102,10 @@ class Gateway:
         """The JSON and the outcome of a hook; its status is always 200."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         caller = Caller(self.client, "acme", self.user, self.credential)  # type: ignore[arg-type]
+        headers = [(header.encode(), b"192.0.2.7")] if header else []
         scope = {
-            "type": "http", "method": "POST", "path": f"/hooks/{agent}", "raw_path": b"",
-            "headers": [(header.encode(), b"192.0.2.7")] if header else [], "query_string": b"", "client": (client, 1), "state": {"caller": caller},
+            "type": "http", "method": "POST", "path": f"/hooks/{agent}", "raw_path": b"", "query_string": b"",
+            "headers": headers, "client": (client, 1), "state": {"caller": caller},
         }  # fmt: skip
         sent: list[Any] = []
 

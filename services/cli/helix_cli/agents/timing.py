@@ -11,6 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -85,19 +86,23 @@ def timed(
     entry = _installed(content, event)
     kind = "http" if "url" in entry else "command"
     send = _over_http(entry) if kind == "http" else _by_command(entry)
-    used = prompts or PROMPTS
+    used, scope = prompts or PROMPTS, _scope(entry)
     hooks, recalls, outcomes = [], [], Counter[str]()
     server = query_server(query, home)
     with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         for number in range(-WARM_UP, times):
             prompt = used[number % len(used)]
-            took, outcome = _timed(lambda prompt=prompt: send(_body(agent, event, prompt)))  # type: ignore[misc]
-            request = recall_pb2.RecallRequest(scope=_scope(entry), query=prompt, token_budget=TOKENS)
-            alone, _ = _timed(lambda request=request: str(client.recall(request).total_milliseconds))  # type: ignore[misc]
+            request = recall_pb2.RecallRequest(scope=scope, query=prompt, token_budget=TOKENS)
+            calls = {
+                "hook": partial(send, _body(agent, event, prompt)),
+                "recall": partial(client.recall, request),
+            }
+            # each goes first every other time, so that neither always finds what the other has read
+            took = {name: _timed(calls[name]) for name in sorted(calls, reverse=bool(number % 2))}
             if number >= 0:
-                hooks.append(took)
-                recalls.append(alone)
-                outcomes[outcome] += 1
+                hooks.append(took["hook"][0])
+                recalls.append(took["recall"][0])
+                outcomes[took["hook"][1]] += 1
     return Timed(kind, hooks, recalls, outcomes)
 
 
@@ -156,7 +161,8 @@ def _by_command(entry: Mapping[str, Any]) -> Hook:
     return send
 
 
-def _timed(call: Callable[[], str]) -> tuple[float, str]:
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Milliseconds of a call, and what it returned."""
     began = time.perf_counter()
     result = call()
     return 1000 * (time.perf_counter() - began), result
