@@ -30,7 +30,7 @@ def asked(url: str, body: Any = None, **headers: str) -> Answer:
         named = {"Content-Type": "application/json", **named}
     request = urllib.request.Request(url, data, named)  # noqa: S310  our own server
     try:
-        with urllib.request.urlopen(request, timeout=90) as reply:  # noqa: S310  likewise
+        with urllib.request.urlopen(request, timeout=200) as reply:  # noqa: S310  likewise
             return Answer(reply.status, json.loads(reply.read()), reply.headers)
     except urllib.error.HTTPError as error:
         with error:

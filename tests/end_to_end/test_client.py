@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[2]
 
 
-GATEWAY = {"HELIX_GATEWAY_REQUEST_SECONDS": "60", "HELIX_GATEWAY_WAIT_SECONDS": "60"}
+GATEWAY = {"HELIX_GATEWAY_REQUEST_SECONDS": "60", "HELIX_GATEWAY_WAIT_SECONDS": "120"}
 
 
 @pytest.fixture(scope="module")

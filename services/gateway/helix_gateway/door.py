@@ -63,7 +63,6 @@ class Door:
         began, sent = time.perf_counter(), _Sent(send)
         state = scope.setdefault("state", {})
         try:
-            self._check_source(Headers(scope=scope))
             await self._served(scope, receive, sent, state)
         except Exception as error:  # noqa: BLE001 - every error becomes a response
             if not sent.status:
@@ -77,6 +76,7 @@ class Door:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        self._check_source(headers)
         state["caller"] = self._callers.of(headers)
         _check_body(scope["method"], headers)
         if self._running >= self._in_flight:

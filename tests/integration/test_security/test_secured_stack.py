@@ -29,6 +29,8 @@ pytestmark = pytest.mark.integration
 ENVIRONMENT = {
     "HELIX_FORWARDER_PUBLISH_INTERVAL_SECONDS": "0.2",
     "HELIX_CONSOLIDATION_ACCESS_INTERVAL_SECONDS": "0.2",
+    "HELIX_GATEWAY_REQUEST_SECONDS": "60",
+    "HELIX_GATEWAY_WAIT_SECONDS": "120",
 }
 TEA = "The kettle in the workshop is descaled with vinegar."
 
@@ -153,7 +155,7 @@ async def test_the_gateway_passes_on_the_credential_of_its_caller(stack: Stack, 
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{stack.gateway_url}{path}", data, named)  # noqa: S310  our own
         try:
-            with urllib.request.urlopen(request, timeout=90, context=context) as reply:  # noqa: S310  likewise
+            with urllib.request.urlopen(request, timeout=200, context=context) as reply:  # noqa: S310  likewise
                 return reply.status, json.loads(reply.read())
         except urllib.error.HTTPError as error:
             with error:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 CALLS: Final = 8
 """Messages at once."""
-SECONDS: Final = 60.0
-"""Longest wait for the gateway, which ends its requests before."""
+SECONDS: Final = 700.0
+"""Longest wait for the gateway, which ends its requests before (HELIX_GATEWAY_WAIT_SECONDS)."""
 FAILED: Final = -32000
 """Code of JSON-RPC for what the gateway refused, or if it does not answer."""
 PARSE_ERROR: Final = -32700
