@@ -52,6 +52,8 @@ class Client:
     async def list(self, **options: Any) -> MemoryPage:
         """One decision."""
         self.asked.append(("list", options))
+        if self.hangs:
+            await asyncio.Event().wait()
         memory = recall_pb2.Memory(memory_id=identity(70), text="We chose\nPostgres.")
         return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=[memory]))
 
@@ -158,8 +160,9 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway(tmp_path: Path) -> Gateway:
-    """Hooks with a client that remembers one thing."""
+def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+    """Hooks with a client that remembers one thing, and time for a slow machine."""
+    monkeypatch.setattr(routes, "DEADLINE_SECONDS", 30.0)
     return Gateway(tmp_path, Client(["We chose Postgres."]))
 
 
@@ -337,15 +340,19 @@ async def test_only_new_lines_of_a_transcript_are_written(gateway: Gateway) -> N
     assert gateway.client.asked[-1][1]["already_served"] == tuple(identity(100 + one) for one in (1, 2, 3))
 
 
-async def test_what_an_outage_cut_off_is_written_later(gateway: Gateway) -> None:
-    """With the next turn, or when any session of the caller begins, also after a restart of the gateway."""
+async def test_what_an_outage_cut_off_is_written_later(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When any session of the caller begins, after a restart of the gateway, and while recalls still fail."""
+    monkeypatch.setattr(routes, "DEADLINE_SECONDS", 0.05)
     path = gateway.transcript("one")
     gateway.client.failure = TemporaryError("NATS is down")
     assert await gateway.stop(path) == "accepted"
     assert gateway.client.written == []
-    gateway.client.failure = None
+    gateway.client.failure, gateway.client.hangs = None, True
     gateway.start()
-    await gateway.post("claude-code", {"hook_event_name": "SessionStart", "session_id": "later"})
+    start = {"hook_event_name": "SessionStart", "session_id": "later", "cwd": "/x/weather"}
+    assert (await gateway.post("claude-code", start))[1] == "trouble TimeoutError"
     await gateway.hooks._handing_over.finished()
     assert [one["event_id"] for one in gateway.client.written] == ["claude:u0"]
 

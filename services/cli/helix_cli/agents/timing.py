@@ -93,7 +93,7 @@ def timed(
         for number in range(-WARM_UP, times):
             prompt = used[number % len(used)]
             request = recall_pb2.RecallRequest(scope=scope, query=prompt, token_budget=TOKENS)
-            calls = {
+            calls: dict[str, Callable[[], Any]] = {
                 "hook": partial(send, _body(agent, event, prompt)),
                 "recall": partial(client.recall, request),
             }

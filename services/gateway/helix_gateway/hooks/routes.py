@@ -81,16 +81,14 @@ class _Hooks:
         if call.hook is Hook.STOP:
             self._hand_over(request, caller, call)
             return Injection(), "accepted"
+        if call.hook is Hook.START:  # first, because the rest may be late
+            self._resume(request, caller)
         caller.require(RECALL)
         key = self._sessions.key(caller, call)
         async with self._prompts.setdefault(key, asyncio.Lock()):
             injection = await self._injection(caller, call, key)
             if injection.text:
                 self._sessions.add_served(key, injected=injection.memory_ids)
-        if call.hook is Hook.START:
-            self._sessions.remove_old()
-            if _is_on_this_machine(request):
-                self._handing_over.resume(caller)
         return injection, "injected" if injection.text else "nothing"
 
     async def _injection(self, caller: Caller, call: HookCall, key: str) -> Injection:
@@ -108,6 +106,13 @@ class _Hooks:
         if not _is_on_this_machine(request):
             raise DeniedError("transcripts are read only for callers on this machine")
         self._handing_over.accept(caller, call)
+
+    def _resume(self, request: Request, caller: Caller) -> None:
+        """Read what an outage left unread."""
+        self._sessions.remove_old()
+        may_write = caller.credential is None or WRITE in caller.credential.roles
+        if may_write and _is_on_this_machine(request):
+            self._handing_over.resume(caller)
 
     def _count(self, call: HookCall | None, outcome: str, seconds: float) -> None:
         agent, hook = (call.agent, call.hook) if call else (UNKNOWN, UNKNOWN)

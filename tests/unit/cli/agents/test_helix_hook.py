@@ -50,12 +50,23 @@ def server() -> Iterator[Server]:
         listening.shutdown()
 
 
-def run(connection: Path, body: bytes = b'{"prompt": "x"}') -> bytes:
+def run(connection: Path, body: bytes = b'{"prompt": "x"}', *, program: Path = PROGRAM) -> bytes:
     """What the program prints; it always ends with 0 and says nothing on standard error."""
-    command = [sys.executable, "-I", "-S", str(PROGRAM), str(connection)]
+    command = [sys.executable, "-I", "-S", str(program), str(connection)]
     done = subprocess.run(command, input=body, capture_output=True, check=False, timeout=30)
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Path:
+    """The program with time for a slow machine."""
+    text, path = PROGRAM.read_text(), tmp_path / "patient.py"
+    for limit in ("CONNECT_SECONDS = 0.2", "ANSWER_SECONDS = 0.5"):
+        assert limit in text
+        text = text.replace(limit, f"{limit.split()[0]} = 20")
+    path.write_text(text)
+    return path
 
 
 def connected(tmp_path: Path, port: int, token: Path | None = None) -> Path:
@@ -66,12 +77,12 @@ def connected(tmp_path: Path, port: int, token: Path | None = None) -> Path:
     return path
 
 
-def test_the_answer_of_the_gateway_is_printed(server: Server, tmp_path: Path) -> None:
+def test_the_answer_of_the_gateway_is_printed(server: Server, tmp_path: Path, patient: Path) -> None:
     """The body goes as it came, with the headers of the connection and the token as it is now."""
     token = tmp_path / "token"
     token.write_text("t1\n")
     path = connected(tmp_path, server.port, token)
-    assert json.loads(run(path, '{"prompt": "é"}'.encode())) == {"x": 1}
+    assert json.loads(run(path, '{"prompt": "é"}'.encode(), program=patient)) == {"x": 1}
     sent = server.headers[0]
     assert server.bodies == ['{"prompt": "é"}'.encode()]
     assert (sent["path"], sent["Helix-Tenant"], sent["Authorization"]) == (
@@ -87,11 +98,12 @@ def test_the_answer_of_the_gateway_is_printed(server: Server, tmp_path: Path) ->
     ("status", "answer"), [(200, b"{}"), (200, b""), (401, b'{"x":1}'), (500, b'{"x":1}')]
 )
 def test_nothing_is_printed_where_there_is_nothing_to_say(
-    server: Server, tmp_path: Path, status: int, answer: bytes
+    server: Server, tmp_path: Path, patient: Path, status: int, answer: bytes
 ) -> None:
     """An error of the gateway must not reach the model."""
     server.status, server.answer = status, answer
-    assert run(connected(tmp_path, server.port)) == b""
+    assert run(connected(tmp_path, server.port), program=patient) == b""
+    assert server.bodies
 
 
 def test_without_a_gateway_the_agent_goes_on(tmp_path: Path) -> None:
