@@ -62,8 +62,8 @@ class GatewaySettings(AccessSettings):
 
     hook_transcripts: Annotated[tuple[Path, ...], NoDecode] = Field(
         default_factory=transcript_folders,
-        description="folders of transcripts that hooks of coding agents may hand over, separated by colons, for "
-        "callers on this machine alone; by default those of Claude Code, Codex and Cursor",
+        description="folders of transcripts that hooks of coding agents may hand over, separated by colons, "
+        "for callers on this machine alone; by default those of Claude Code, Codex and Cursor",
     )
     hook_sessions_dir: Path = Field(
         default_factory=lambda: helix_home() / "agents" / "sessions",
