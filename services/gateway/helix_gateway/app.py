@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,6 +114,9 @@ def create_app() -> App:
     """
     settings = GatewaySettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    for noisy in ("mcp", "uvicorn"):
+        # they log a line for each message or start; what goes wrong stays
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(settings.log_level)))
     configure_tracing(SERVICE)
     require_protection(settings.listen, settings, setting="HELIX_GATEWAY_LISTEN")
     health = Health()
