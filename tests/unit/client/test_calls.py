@@ -13,9 +13,7 @@ from helix_memory.client import (
     AsyncHelix,
     AsyncSession,
     Helix,
-    InvalidInputError,
     OverdueError,
-    PermanentError,
     Session,
     TemporaryError,
     Written,
@@ -39,14 +37,12 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
         self.slow_from = 1000
         self.seconds = 0.0
         self.calls = 0
-        self.seen: list[tuple[str, object]] = []
 
     def Recall(  # noqa: N802  gRPC's name
         self, request: recall_pb2.RecallRequest, context: grpc.ServicerContext
     ) -> recall_pb2.RecallResponse:
         """Refuse or reply."""
         self.calls += 1
-        self.seen.append((request.scope.user_id, dict(context.invocation_metadata()).get("authorization")))
         time.sleep(2.0 if self.calls >= self.slow_from else self.seconds)
         if self.calls <= self.refusals:
             context.set_trailing_metadata((("grpc-retry-pushback-ms", "1"),))
@@ -160,25 +156,3 @@ def test_both_clients_have_the_same_methods(plain: type, awaited: type) -> None:
         assert inspect.iscoroutinefunction(method), name
         assert inspect.signature(method) == inspect.signature(getattr(plain, name))
         assert method.__doc__ == getattr(plain, name).__doc__
-
-
-def test_a_client_acts_for_other_callers_over_one_connection(service: BusyService) -> None:
-    """Each has its own scope and token; the first one keeps its own. Closing one closes all."""
-    with Helix("127.0.0.1", query_port=service.port, user="ana", token="first") as ana:  # noqa: S106  a test
-        bo = ana.acting_as(user="bo", token="second")  # noqa: S106  likewise
-        nobody = ana.acting_as()
-        for helix in (bo, nobody, ana):
-            helix.recall("x")
-        bo.close()
-        for helix in (bo, nobody, ana):
-            with pytest.raises(PermanentError, match="closed"):
-                helix.recall("x")
-    assert service.seen == [("bo", "Bearer second"), ("", None), ("ana", "Bearer first")]
-
-
-def test_the_token_of_another_caller_does_not_cross_the_network_in_the_clear() -> None:
-    """As that of the client itself."""
-    with Helix(query_address="203.0.113.1:7461") as helix:
-        helix.acting_as(user="bo")
-        with pytest.raises(InvalidInputError, match="in the clear"):
-            helix.acting_as(user="bo", token="second")  # noqa: S106  a test

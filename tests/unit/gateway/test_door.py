@@ -101,6 +101,15 @@ async def test_a_request_that_takes_too_long_ends() -> None:
     assert ended.is_set()
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/mem0"])
+async def test_no_stream_is_opened_that_would_hold_a_place(path: str) -> None:
+    """Clients of the older revision ask for one, and go on without it."""
+    async with client_of(StubHelix()) as client:
+        for method in ("GET", "DELETE"):
+            answer = await client.request(method, path, headers={"accept": "text/event-stream"})
+            assert answer.status_code == 405
+
+
 @pytest.mark.parametrize("kind", [one for one, *_ in KINDS])
 async def test_every_error_has_its_status_and_names_its_field(kind: type[Exception]) -> None:
     """As the OpenAPI document says."""

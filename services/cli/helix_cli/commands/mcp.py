@@ -64,7 +64,7 @@ def mcp_command(
             "--url", envvar=MCP_VARIABLE, help="Address of the gateway, e.g. http://127.0.0.1:7464."
         ),
     ] = "",
-    tenant: Annotated[str, typer.Option("--tenant", envvar=options.TENANT_VARIABLE, help="Tenant.")] = "",
+    tenant: options.Tenant = "",
     user: Annotated[str, typer.Option("--user", help="User whose private memories are used.")] = "",
     project: Annotated[str, typer.Option("--project", help="Project of what is written.")] = "",
     names: Annotated[Names, typer.Option("--names", help="Whose names the tools have.")] = Names.HELIX,

@@ -77,7 +77,7 @@ class Kept(BaseModel):
     id: str = Field(description="Id of the memory; empty: the write makes none.")
     sequence: int = Field(description="Give it to recall as `after` to find this for certain.")
     duplicate: bool = Field(description="It was written before; this changed nothing.")
-    visible: bool = Field(description="It can be recalled now; else a second or two later.")
+    visible: bool = Field(description="Recalls see it now; else a second or two later.")
 
     @classmethod
     def of(cls, written: Written, *, visible: bool) -> Self:

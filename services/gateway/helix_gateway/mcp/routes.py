@@ -32,8 +32,10 @@ class McpDoors:
         }
 
     def routes(self) -> list[Route]:
-        """One route for each server."""
-        return [Route(path, StreamableHTTPASGIApp(one)) for path, one in self._managers.items()]
+        """One route for each server; a stream from the server (GET) would hold a place and bring nothing."""
+        return [
+            Route(path, StreamableHTTPASGIApp(one), methods=["POST"]) for path, one in self._managers.items()
+        ]
 
     @contextlib.asynccontextmanager
     async def run(self) -> AsyncIterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -137,7 +138,8 @@ async def keep(caller: Caller, event_id: str, **options: Any) -> Kept:
     """Write a memory under an id that follows from what it says; shows it again where it was forgotten."""
     written = await caller.helix.remember(event_id=event_id, **options)
     if written.duplicate:
-        await caller.helix.restore(written, wait=bool(options.get("wait")))
+        shown = await caller.helix.restore(written, wait=bool(options.get("wait")))
+        written = replace(written, sequence=shown.sequence)
     return Kept.of(written, visible=bool(options.get("wait")))
 
 
