@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from helix_cli.clients.auditing import record_command
+from helix_cli.clients.auditing import REFUSED, CommandRecord, recorded
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import whole_ids
@@ -114,22 +114,10 @@ def erase_command(
     )
     before = stored_rows(home.expanduser(), tenant) if verify else []
     named = list(selected["memory_ids"])
-    became = "INVALID_ARGUMENT"
-    try:
-        _publish(event, service, broker, wait_seconds=wait_seconds if wait else None, as_json=as_json)
-        became = OK
-    finally:
-        record_command(
-            broker.address,
-            "cli.erase",
-            instance=broker.instance,
-            credentials=broker.nats,
-            tenants=[event.event.tenant_id],
-            outcome=became,
-            user_id=of_user or user,
-            memory_ids=named,
-            count=len(named),
-        )
+    wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
+    with recorded(broker, "cli.erase", wanted) as record:
+        seconds = wait_seconds if wait else None
+        _publish(event, service, broker, wait_seconds=seconds, as_json=as_json, record=record)
     if not wait:
         return
     receipt = _receipt(service, scope, event.event.event_id, wait_seconds)
@@ -144,16 +132,24 @@ def erase_command(
 
 
 def _publish(
-    event: SourceEvent, service: Server, broker: Server, *, wait_seconds: float | None, as_json: bool
+    event: SourceEvent,
+    service: Server,
+    broker: Server,
+    *,
+    wait_seconds: float | None,
+    as_json: bool,
+    record: CommandRecord,
 ) -> None:
     tally = publish_items(
         [event], server=broker, in_flight=1, as_json=as_json, total=1, tracked=wait_seconds is not None
     )
+    record.outcome = REFUSED if tally.refusals else OK
     if wait_seconds is not None:
         await_outcome(tally, Waiting(service, broker, wait_seconds))
     elif not as_json:
         typer.echo(outcome(tally))
     if tally.refusals:
+        record.outcome = REFUSED
         raise typer.Exit(FAILED_EXIT)
 
 

@@ -13,7 +13,7 @@ from typing import IO, Annotated, Final
 
 import typer
 
-from helix_cli.clients.auditing import record_command
+from helix_cli.clients.auditing import CommandRecord, recorded
 from helix_cli.clients.broker import connected_client, require_events_stream, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
@@ -85,15 +85,9 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: P
                     advance=lambda done, of: bar.update(task, completed=done, total=of),
                 )
 
-    written = run_async(work())
-    record_command(
-        server.address,
-        "cli.export",
-        instance=server.instance,
-        credentials=server.nats,
-        tenants=written.tenants,
-        count=written.events,
-    )
+    with recorded(server, "cli.export", CommandRecord(tenants)) as record:
+        written = run_async(work())
+        record.tenants, record.count = written.tenants or tenants, written.events
     if written.left_out:
         note(f"left out {written.left_out} events of which a memory was erased")
     if written.tenants_without_answers:
