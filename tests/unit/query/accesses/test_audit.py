@@ -63,6 +63,37 @@ def test_a_record_has_who_ids_and_counts_and_no_text() -> None:
     assert b"tarngloop" not in record.SerializeToString()
 
 
+A, B, C, D = ("abcd"[n] * 32 for n in range(4))
+PROFILE = recall_pb2.Profile(lines=[recall_pb2.ProfileLine(memory_ids=[C, D]), {"memory_ids": [C]}])
+MEMORIES = [recall_pb2.Memory(memory_id=one) for one in (A, B)]
+RECALLED = recall_pb2.RecallResponse(
+    memories=[recall_pb2.RecalledMemory(memory=MEMORIES[0])],
+    context=recall_pb2.PackedContext(memory_ids=[A], surrounding_ids=[B]),
+    profile=PROFILE,
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        (RECALLED, [A, B, C, D]),
+        (recall_pb2.BatchRecallResponse(results=[{"response": RECALLED}, {"response": FOUND}]), [A, B, C, D]),
+        (recall_pb2.PackResponse(memory_ids=[A], context={"surrounding_ids": [B]}), [A, B]),
+        (recall_pb2.GetProfileResponse(profile=PROFILE), [C, D]),
+        (recall_pb2.GetHistoryResponse(memories=MEMORIES), [A, B]),
+        (recall_pb2.ListMemoriesResponse(memories=MEMORIES), [A, B]),
+        (recall_pb2.TimelineResponse(memories=MEMORIES), [A, B]),
+        (recall_pb2.NeighboursResponse(nodes=[{"memory": MEMORIES[0]}, {"entity": "tarngloop"}]), [A]),
+        (recall_pb2.FindIdsResponse(memory_ids=[A, B]), [A, B]),
+        (recall_pb2.ListEntitiesResponse(), []),
+    ],
+)
+def test_a_record_names_every_memory_of_which_the_reply_shows_a_text(reply: Any, shown: list[str]) -> None:
+    """Also those around a memory that was found, and those of a profile."""
+    [record] = recorded(reply, ANN)
+    assert (list(record.memory_ids), record.count) == (shown, len(shown))
+
+
 @pytest.mark.parametrize(
     ("error", "credential", "tenant", "filed"),
     [
