@@ -78,13 +78,13 @@ RPC_SECONDS = Histogram(
 ACCESSES = Counter(
     "helix_accesses_total",
     "Accesses by what became of them: recorded, dropped because the ring was full, forwarded; "
-    "and by the forwarder: published, lost",
+    "and messages with them of the forwarder: published, lost",
     ["outcome"],
 )
 AUDIT_RECORDS = Counter(
     "helix_audit_records_total",
     "Audit records by what became of them: recorded, dropped because there was no room, failed, forwarded; "
-    "and by the forwarder: published, lost",
+    "and messages with them of the forwarder: published, lost",
     ["outcome"],
 )
 CREDENTIALS_REFUSED = Counter(

@@ -28,6 +28,9 @@ class AuditLog:
         self._arrived = arrived
         self._kept: deque[recall_pb2.AuditRecord] = deque()
         self._number = 0
+        for outcome in ("dropped", "failed"):
+            # Prometheus sees no increase in a series that begins with 1
+            AUDIT_RECORDS.labels(outcome)
 
     def __len__(self) -> int:
         return len(self._kept)
