@@ -83,7 +83,8 @@ ACCESSES = Counter(
 )
 AUDIT_RECORDS = Counter(
     "helix_audit_records_total",
-    "Audit records by what became of them: recorded, dropped because there was no room, failed, forwarded; "
+    "Audit records by what became of them: recorded, dropped because there was no room, limited because "
+    "refused callers were too many, failed, forwarded; "
     "and messages with them of the forwarder: published, lost",
     ["outcome"],
 )

@@ -14,6 +14,7 @@ import grpc
 
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.audit import UNPROVEN
 from helix_shared.audit.record import ADDRESS_CHARACTERS, MOST_IDS, OK, short
 from helix_shared.identity import MEMORY_ID_PATTERN
 from helix_shared.metrics import AUDIT_RECORDS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from helix_query.accesses.audit import AuditLog
     from helix_shared.rpc.guard import Call
 
-_UNPROVEN: Final = (grpc.StatusCode.UNAUTHENTICATED.name, grpc.StatusCode.PERMISSION_DENIED.name)
 _log = logger(__name__)
 
 
@@ -66,7 +66,7 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
     own = ""
     if credential is not None and credential.tenants is not None and len(credential.tenants) == 1:
         [own] = credential.tenants
-    proven = own if outcome in _UNPROVEN else asked
+    proven = own if outcome in UNPROVEN else asked
     found = list(_ids(request, reply)) if reply is not None else _named(request)
     return recall_pb2.AuditRecord(
         call=rpc,

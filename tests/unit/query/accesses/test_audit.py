@@ -10,6 +10,7 @@ import pytest
 from helix_cli.security.permissions import SERVICE_USERS, rights_of_service, rights_of_tenant
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.audit import AuditLog
 from helix_query.accesses.audited import audited
 from helix_query.accesses.ring import AccessRing
 from helix_shared.errors import DeniedError, InvalidInputError, UnauthenticatedError
@@ -61,6 +62,24 @@ def test_a_record_has_who_ids_and_counts_and_no_text() -> None:
     assert (list(record.roles), record.address) == (["recall"], "ipv4:192.0.2.1:5")
     assert (list(record.memory_ids), record.count) == (["a" * 32], 1)
     assert b"tarngloop" not in record.SerializeToString()
+
+
+def test_refused_callers_push_out_no_record_of_others() -> None:
+    """A hundred of theirs are kept at once, then ten a second; more are counted."""
+    now = [0.0]
+    log = AuditLog(1_000, lambda: None, clock=lambda: now[0])
+    log.add(recall_pb2.AuditRecord(call="Recall", outcome="OK"))
+    before = AUDIT_RECORDS.labels("limited")._value.get()
+    for _ in range(5_000):
+        log.add(recall_pb2.AuditRecord(call="Recall", outcome="UNAUTHENTICATED"))
+    assert len(log) == 1 + 100
+    assert AUDIT_RECORDS.labels("limited")._value.get() - before == 4_900
+    now[0] = 1.0
+    for _ in range(50):
+        log.add(recall_pb2.AuditRecord(call="Recall", outcome="PERMISSION_DENIED"))
+    log.add(recall_pb2.AuditRecord(call="Recall", outcome="OK"))
+    assert len(log) == 1 + 100 + 10 + 1
+    assert log.take()[0].outcome == "OK"
 
 
 A, B, C, D = ("abcd"[n] * 32 for n in range(4))
