@@ -1,23 +1,26 @@
-"""`helix graph`: shows or exports the graph of one tenant from the newest generation of a home."""
+"""`helix graph`: shows or exports the graph of one tenant from the newest generation of a home.
+
+networkx and numpy are imported when the command runs, since they are slow to import.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import networkx as nx
 import typer
 from rich.table import Table
 
 from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Tenant
 from helix_cli.commands.group import help_text
-from helix_cli.output.graph_export import relations_in, to_networkx
 from helix_cli.output.terminal import plain, stdout
 from helix_cli.stack.home import HomeFolder
 from helix_shared.artifacts.generation.folders import GRAPH, current_number, folder_of
-from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 SHOWN: Final = 15
 """Entities in the table, and relations between entities below it."""
@@ -42,12 +45,17 @@ def graph_command(
     home: Home = DEFAULT_HOME,
 ) -> None:
     """Show or export the graph of one tenant."""
+    from helix_cli.output.graph_export import to_networkx  # noqa: PLC0415  see above
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot  # noqa: PLC0415
+
     data = HomeFolder.at(home).data
     number = current_number(data)
     if number is None:
         raise NotFoundError(f"{data} holds no generation yet; publish something first")
     graph = to_networkx(GraphSnapshot.open(folder_of(data, number) / GRAPH), tenant)
     if out is not None:
+        import networkx as nx  # noqa: PLC0415  see above
+
         nx.write_graphml(graph, out)
     if as_json:
         typer.echo(json.dumps(_as_json(graph, number, out), indent=2))
@@ -64,6 +72,8 @@ def _entities(graph: nx.MultiDiGraph[int]) -> list[int]:
 
 
 def _as_json(graph: nx.MultiDiGraph[int], number: int, out: Path | None) -> dict[str, Any]:
+    from helix_cli.output.graph_export import relations_in  # noqa: PLC0415  see above
+
     stated = {node: graph.nodes[node] for node in _entities(graph)}
     return {
         "generation": number,
@@ -82,6 +92,8 @@ def _as_json(graph: nx.MultiDiGraph[int], number: int, out: Path | None) -> dict
 
 
 def _print(graph: nx.MultiDiGraph[int], number: int) -> None:
+    from helix_cli.output.graph_export import relations_in  # noqa: PLC0415  see above
+
     console, entities = stdout(), _entities(graph)
     table = Table("entity", "kind", "links", box=None, header_style="bold")
     for node in entities[:SHOWN]:

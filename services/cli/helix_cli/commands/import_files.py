@@ -18,10 +18,8 @@ import typer
 from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
 from helix_cli.commands.common.publishing import Waiting, conclude, outcome, publish_items, summary
-from helix_cli.commands.copies.clone import report_taken
-from helix_cli.commands.copies.taking import export_among, take
+from helix_cli.commands.copies.taking import export_among, report_checked, report_taken, take
 from helix_cli.commands.group import help_text
-from helix_cli.exchange.import_export import Checked, check
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, printable
 from helix_cli.sources.discover import Found, Source, discover
@@ -144,7 +142,7 @@ def import_command(
             conclude(taken.tally, waiting, as_json=as_json, report=report)
             return
         if export is not None:
-            _report_checked(check(export, name=str(paths[0])))
+            report_checked(export, name=str(paths[0]))
             return
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; name the tenant of the memories, e.g. --tenant acme")
@@ -166,15 +164,6 @@ def import_command(
             note(PUBLISHED_BEFORE)
     show = partial(_report, tally, counts, documents, files=len(sources), dry_run=dry_run, as_json=as_json)
     conclude(tally, waiting, as_json=as_json, report=show)
-
-
-def _report_checked(checked: Checked) -> None:
-    header = checked.header
-    typer.echo(
-        f"dry run: {header.events} events and {header.answers} answers of "
-        f"{', '.join(sorted(checked.tenants))}, written by helix {header.helix}; "
-        f"every line is good, nothing published"
-    )
 
 
 def _note_left_out(found: Found) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from helix_cli.commands import erase
+from helix_cli.commands.group import load_command
 
 PLACES = {
     "memories": {"count": 3, "generation": 7},
@@ -40,6 +41,12 @@ def test_receipt_says_that_earlier_backups_hold_what_was_erased(capsys: pytest.C
     assert "backups and exports made before" in " ".join(printed.err.split())
     erase._show(report(), as_json=True)
     assert "helix restore" in json.loads(capsys.readouterr().out)["not_covered"]
+
+
+def test_memory_erase_is_the_same_command() -> None:
+    """One function under two names, so both take the same options."""
+    group = load_command("memory")
+    assert group.commands["erase"].callback is load_command("erase").callback
 
 
 def test_residue_is_named_by_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,12 +13,56 @@ from helix_cli.sources.items import Item
 
 from .reading import items
 
-NAMES = (
-    "id uuid memory content fact text summary name type from to relationType entityType observations created_at "
-    "updated_at valid_at invalid_at state history categories category_ids tags entities labels metadata fact_type "
-    "facts results items memories relations messages user user_id run_id role role_type source memory_id event "
-    "new_memory app_id edited_at occurred_start occurred_end original_text chunks"
-).split()
+NAMES = [
+    "id",
+    "uuid",
+    "memory",
+    "content",
+    "fact",
+    "text",
+    "summary",
+    "name",
+    "type",
+    "from",
+    "to",
+    "relationType",
+    "entityType",
+    "observations",
+    "created_at",
+    "updated_at",
+    "valid_at",
+    "invalid_at",
+    "state",
+    "history",
+    "categories",
+    "category_ids",
+    "tags",
+    "entities",
+    "labels",
+    "metadata",
+    "fact_type",
+    "facts",
+    "results",
+    "items",
+    "memories",
+    "relations",
+    "messages",
+    "user",
+    "user_id",
+    "run_id",
+    "role",
+    "role_type",
+    "source",
+    "memory_id",
+    "event",
+    "new_memory",
+    "app_id",
+    "edited_at",
+    "occurred_start",
+    "occurred_end",
+    "original_text",
+    "chunks",
+]
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
