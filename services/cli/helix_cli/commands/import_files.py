@@ -113,7 +113,7 @@ def import_command(
     *,
     tenant: options.Tenant = "",
     user: Annotated[str, Option("--user", help="User whose private memory it becomes.")] = "",
-    project: Annotated[str, Option("--project", help="Project; by default that of the transcript.")] = "",
+    project: Annotated[str, Option("--project", help="Project; by default that of the file.")] = "",
     source_format: Annotated[
         Format | None, Option("--from", "--format", help="Format or memory system of every file.")
     ] = None,

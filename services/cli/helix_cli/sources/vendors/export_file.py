@@ -188,14 +188,18 @@ def _is_object(line: bytes) -> bool:
 
 
 class _Scanner:
-    """Reads one array or object and counts lines."""
+    """Reads arrays and objects, one or several after another, and counts lines."""
 
     def __init__(self, text: str, name: str) -> None:
         self._text, self._name = text, name
         self._at, self._counted, self._line = 0, 0, 1
 
     def parts(self, file: str) -> Iterator[Part | Refusal]:
-        """The elements of an array, or the object; then a refusal where the text is broken."""
+        """The elements of each array, and each object; a refusal where the text is broken ends them."""
+        while self._next():
+            yield from self._part(file)
+
+    def _part(self, file: str) -> Iterator[Part | Refusal]:
         values: dict[str, Any] = {}
         places: dict[str, list[str]] = {}
         where = self._where()
@@ -209,6 +213,7 @@ class _Scanner:
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             broken = Refusal(self._where(), "line", f"no JSON: {reason}; what follows is not read")
+            self._at = len(self._text)
         if values:
             yield Part(where, values, file, places)
         if broken is not None:

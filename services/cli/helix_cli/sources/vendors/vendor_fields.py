@@ -21,8 +21,8 @@ from helix_shared.errors import InvalidInputError
 
 ONE_PIECE_BYTES: Final = 400
 """A text up to here becomes one memory; of a longer one only the last version is taken."""
-MOST_PIECES: Final = 500
-"""Memories that one text of `limits.TEXT_CHARACTERS` may become."""
+PIECE_BYTES: Final = 32
+"""A memory of a longer text has more."""
 
 _ID: Final = re.compile(limits.EVENT_ID_PATTERN)
 _TIME_WORDS: Final = "must be a time like 2026-11-01T09:30:00Z"
@@ -242,6 +242,6 @@ def _memory_ids(item: Item) -> Iterable[str]:
     event = getattr(item, "event", None)
     if event is None:
         return
-    count = 1 if len(event.text.encode()) <= ONE_PIECE_BYTES else MOST_PIECES
-    for piece in range(count):
+    size_bytes = len(event.text.encode())
+    for piece in range(1 if size_bytes <= ONE_PIECE_BYTES else 1 + size_bytes // PIECE_BYTES):
         yield identity.memory_id(event.tenant_id, event.event_id, piece)

@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from helix_cli.sources.discover import discover
 from helix_cli.sources.documents.formats import Format
 from helix_cli.sources.items import Scope
+from helix_cli.sources.vendors import export_file
 from helix_memory.events import CorrectEvent, ForgetEvent, MemoryEvent
 from helix_memory.identity import memory_id
 
@@ -242,6 +245,29 @@ def test_a_file_that_was_cut_gives_what_is_before_the_cut(tmp_path: Path) -> Non
     assert len(found) == 2
     assert refused(found)[0].startswith("a.json:")
     assert refused(found)[0].endswith("what follows is not read")
+
+
+def test_pages_that_were_written_one_after_another_are_all_read(tmp_path: Path) -> None:
+    """`curl >> export.json` for each page; what comes behind them is refused. An empty file has nothing."""
+    pages = [json.dumps({"results": [{**VEGAN, "id": f"m-{n}"}]}, indent=1) for n in range(3)]
+    found = items(write(tmp_path, "a.json", *pages, "curl: (7)"))
+    assert [item.event.event_id for item in found if hasattr(item, "event")] == [
+        "mem0:m-0",
+        "mem0:m-1",
+        "mem0:m-2",
+    ]
+    assert refused(found) == ["a.json:70: line: no JSON: expecting '{'; what follows is not read"]
+    assert items(write(tmp_path, "empty.json", ""), named=Format.MEM0) == []
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few kilobytes may unpack to gigabytes; they are not read."""
+    bomb = tmp_path / "a.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("memories.json", json.dumps({**OPENMEMORY, "pad": " " * 5_000}))
+    assert refused(items(bomb)) == []
+    monkeypatch.setattr(export_file, "EXPORT_BYTES", 4_000)
+    assert refused(items(bomb)) == ["memories.json: file: has more than 4000 bytes; export it in parts"]
 
 
 def test_damaged_archives_are_refused_by_name(tmp_path: Path) -> None:
