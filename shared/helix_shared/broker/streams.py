@@ -16,7 +16,7 @@ from typing import Final
 from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
-from helix_memory import events, limits, subjects
+from helix_memory import limits, subjects
 from helix_shared.broker.stored_at import IMPORTS
 
 MIB: Final = 1024**2
@@ -108,7 +108,7 @@ CONSUMERS: Final = (
     DurableConsumer(
         subjects.EVENTS_STREAM,
         CONSOLIDATION_LIFECYCLE,
-        tuple(map(subjects.events_of_kind, events.LIFECYCLE_KINDS)),
+        tuple(map(subjects.events_of_kind, subjects.LIFECYCLE_KINDS)),
         max_ack_pending=8_192,
     ),
     DurableConsumer(

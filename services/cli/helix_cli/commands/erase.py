@@ -1,6 +1,7 @@
 """`helix erase`: removes memories for good, waits, prints the receipt, and searches for what is left.
 
-`Selected` says what is erased. `residue` searches the files and streams of this machine.
+`Selected` says what is erased. `residue` searches the files and streams of this machine; it is imported for a
+search alone, since the engines are slow to import.
 """
 
 from __future__ import annotations
@@ -21,10 +22,6 @@ from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.publish import one_event
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note, stdout
-from helix_cli.residue.canaries import Canaries
-from helix_cli.residue.files import residue_in_files
-from helix_cli.residue.stored import rows_left, stored_rows
-from helix_cli.residue.streams import residue_in_streams
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
@@ -112,7 +109,7 @@ def erase_command(
         now=local_now(),
         where="erase",
     )
-    before = stored_rows(home.expanduser(), tenant) if verify else []
+    before = _stored(home.expanduser(), tenant) if verify else []
     named = list(selected["memory_ids"])
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
     with recorded(broker, "cli.erase", wanted) as record:
@@ -175,9 +172,21 @@ def _receipt(
     return found
 
 
+def _stored(home: Path, tenant: str) -> list[dict[str, Any]]:
+    """The rows of a tenant."""
+    from helix_cli.residue.stored import stored_rows  # noqa: PLC0415  see above
+
+    return stored_rows(home, tenant)
+
+
 def _verified(before: list[dict[str, Any]], home: Path, tenant: str, broker: Server) -> dict[str, Any]:
     """What was searched for, and how often it was found in which place."""
-    gone, unique = rows_left(before, stored_rows(home, tenant))
+    from helix_cli.residue.canaries import Canaries  # noqa: PLC0415  see above
+    from helix_cli.residue.files import residue_in_files  # noqa: PLC0415
+    from helix_cli.residue.stored import rows_left  # noqa: PLC0415
+    from helix_cli.residue.streams import residue_in_streams  # noqa: PLC0415
+
+    gone, unique = rows_left(before, _stored(home, tenant))
     if len(gone) > len(unique):
         note(f"{len(gone) - len(unique)} texts are too short or said by others too: not searched for")
     canaries = Canaries.of_rows(unique)
