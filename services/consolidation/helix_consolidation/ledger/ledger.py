@@ -268,11 +268,19 @@ class Ledger:
         found = (facts[kind] == code) & (facts["stream"] < before) & facts["is_there"]
         return [int(o) for o in np.flatnonzero(found)]
 
-    def expired(self, now: int) -> list[int]:
-        """Memories past their expiry that are not hidden yet; `now` is in microseconds."""
+    def expiry_changed(self, now: int) -> list[int]:
+        """Memories past their expiry that are not hidden yet, and those that were hidden too early.
+
+        The second happens when the clock was fast. `now` is in microseconds.
+        """
         facts = self.facts
-        due = (facts["expires_at"] != NEVER) & (facts["expires_at"] <= now)
-        return [int(o) for o in np.flatnonzero(due & ~facts["is_hidden"] & facts["is_there"])]
+        expires = (facts["expires_at"] != NEVER) & facts["is_there"]
+        is_over = facts["expires_at"] <= now
+        is_otherwise_hidden = (
+            ~facts["is_latest"] | (facts["deleted_at"] != NEVER) | (facts["decayed_at"] != NEVER)
+        )
+        is_wrong = np.where(is_over, ~facts["is_hidden"], facts["is_hidden"] & ~is_otherwise_hidden)
+        return [int(o) for o in np.flatnonzero(expires & is_wrong)]
 
     def fill(
         self,
