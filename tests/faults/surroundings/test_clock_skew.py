@@ -38,7 +38,7 @@ RETENTION: Final = {
     "HELIX_CONSOLIDATION_KEEP_GENERATIONS": "2",
 }
 MOST_GENERATIONS: Final = 6
-LIBRARIES: Final = "/usr/lib/*/faketime/libfaketime.so.1"
+LIBRARIES: Final = "/usr/lib/*/faketime/libfaketimeMT.so.1"
 EXPIRES: Final = timedelta(hours=12)
 PUBLISHER = """
 import sys

@@ -36,14 +36,20 @@ from .full_disk import full
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7_200)]
 
 ROUNDS, EVENTS = 20, 6
-SIZES: Final = {"stores": 1 << 30, "nats": 4 << 30, "archive": 1 << 30, "scratch": 1 << 30}
-"""Disks; of `nats`: the streams with a limit reserve 1.4 GB."""
-PLACES: Final = ("nats", "archive", "scratch", "stores", "everything")
+SIZES: Final = {"stores": 1 << 30, "nats": 4 << 30, "archive": 1 << 30, "links": 1 << 30, "temporary": 1 << 30}
+"""Disks: for NATS, whose streams reserve 1.4 GB; for temporary files of the query service, and of the others."""
+PLACES: Final = ("nats", "archive", "links", "temporary", "stores", "everything")
 MOST_ROOM: Final = 1 << 20
 COPIES: Final = {"forwarder": 0}
-SECONDS: Final = 300.0
+SECONDS: Final = 600.0
+OWN_FOLDER = """
+import os, sys
+
+if "helix_query" in getattr(sys, "orig_argv", []):
+    os.environ["TMPDIR"] = os.environ["LINKS"]
+"""
 ACK_FIRST = """
-import asyncio, sys
+import asyncio
 
 if "helix_consolidation" in getattr(sys, "orig_argv", []):
     from helix_consolidation.delivery.inbox import Inbox
@@ -93,10 +99,10 @@ class Machine:
         signs: dict[str, Callable[[], int]] = {
             "nats": lambda: self.ledger.repeats,
             "archive": lambda: self.log("consolidation-1").count("No space left"),
-            "scratch": lambda: self.log("query-1").count("generation_refused"),
+            "links": lambda: self.log("query-1").count("generation_refused"),
             "stores": lambda: sum(line.startswith("consolidation-1 ended") for line in self.said),
         }
-        sign = signs["nats" if place == "everything" else place]
+        sign = signs[{"everything": "nats", "temporary": "stores"}.get(place, place)]
         before = sign()
         return lambda: sign() > before
 
@@ -128,16 +134,17 @@ class Machine:
 
 
 @contextmanager
-def machine(folder: Path, models: Path, environment: Mapping[str, str]) -> Iterator[Machine]:
+def machine(folder: Path, models: Path, *, added: str = "") -> Iterator[Machine]:
     """A started stack on disks of its own; skips the test where no file system can be mounted."""
     home, said = folder / "home", list[str]()
     at = {"stores": home, "nats": home / "data/nats", "archive": home / "data/archive"}
-    at["scratch"] = folder / "scratch"
+    at |= {"links": folder / "links", "temporary": folder / "temporary"}
     with ExitStack() as opened:
         for name, size in SIZES.items():
             opened.enter_context(mounted(new_image(folder, name=name, size=size), at[name]))
             (at[name] / "lost+found").rmdir()
-        own = {"TMPDIR": str(at["scratch"])} | environment
+        (folder / "sitecustomize.py").write_text(OWN_FOLDER + added)
+        own = {"PYTHONPATH": str(folder), "TMPDIR": str(at["temporary"]), "LINKS": str(at["links"])}
         stack = opened.enter_context(
             stack_of(home, models, copies=COPIES, environment=own, say=said.append)
         )
@@ -150,8 +157,7 @@ def machine(folder: Path, models: Path, environment: Mapping[str, str]) -> Itera
 
 def refuses_after_an_early_ack(folder: Path, models: Path) -> bool:
     """Whether a writer that acknowledges before it has published misses what it held when the disk was full."""
-    (folder / "sitecustomize.py").write_text(ACK_FIRST)
-    with machine(folder, models, {"PYTHONPATH": str(folder)}) as made:
+    with machine(folder, models, added=ACK_FIRST) as made:
         made.round("stores", 0)
         for _ in poll(SECONDS):
             if "were acknowledged, this data folder holds" in made.log("consolidation-1"):
@@ -168,7 +174,7 @@ def test_a_full_disk_loses_nothing_and_the_last_generation_serves(
     dice = random.Random(report.seed)
     rounds = [(place, 0) for place in PLACES]
     rounds += [("stores", dice.randrange(MOST_ROOM)) for _ in range(report.scaled(ROUNDS))]
-    with folder_in_memory(tmp_path) as folder, machine(folder, models_dir, {}) as made:
+    with folder_in_memory(tmp_path) as folder, machine(folder, models_dir) as made:
         for place, room in rounds:
             made.round(place, room)
             until_recallable(made.stack)

@@ -1,8 +1,7 @@
 """Restarts children that end or do not answer any more, after a delay that grows while they keep ending.
 
 One thread watches all of them; `liveness` tells which does not answer. A child that refuses its settings
-(exit code 78) is not restarted, because it
-would refuse them again.
+(exit code 78) is not restarted, because it would refuse them again.
 """
 
 from __future__ import annotations
