@@ -36,8 +36,14 @@ from .full_disk import full
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7_200)]
 
 ROUNDS, EVENTS = 20, 6
-SIZES: Final = {"stores": 1 << 30, "nats": 4 << 30, "archive": 1 << 30, "links": 1 << 30, "temporary": 1 << 30}
-"""Disks: for NATS, whose streams reserve 1.4 GB; for temporary files of the query service, and of the others."""
+SIZES: Final = {
+    "stores": 1 << 30,
+    "nats": 4 << 30,
+    "archive": 1 << 30,
+    "links": 1 << 30,
+    "temporary": 1 << 30,
+}
+"""Disks; `links` and `temporary` are the temporary files of query and of the others; NATS reserves 1.4 GB."""
 PLACES: Final = ("nats", "archive", "links", "temporary", "stores", "everything")
 MOST_ROOM: Final = 1 << 20
 COPIES: Final = {"forwarder": 0}
@@ -145,9 +151,7 @@ def machine(folder: Path, models: Path, *, added: str = "") -> Iterator[Machine]
             (at[name] / "lost+found").rmdir()
         (folder / "sitecustomize.py").write_text(OWN_FOLDER + added)
         own = {"PYTHONPATH": str(folder), "TMPDIR": str(at["temporary"]), "LINKS": str(at["links"])}
-        stack = opened.enter_context(
-            stack_of(home, models, copies=COPIES, environment=own, say=said.append)
-        )
+        stack = opened.enter_context(stack_of(home, models, copies=COPIES, environment=own, say=said.append))
         start(stack)
         ready = Machine(stack, at, said)
         ready.publish().join()
@@ -156,7 +160,7 @@ def machine(folder: Path, models: Path, *, added: str = "") -> Iterator[Machine]
 
 
 def refuses_after_an_early_ack(folder: Path, models: Path) -> bool:
-    """Whether a writer that acknowledges before it has published misses what it held when the disk was full."""
+    """Whether a writer that acknowledges before it has published misses what a full disk refused."""
     with machine(folder, models, added=ACK_FIRST) as made:
         made.round("stores", 0)
         for _ in poll(SECONDS):

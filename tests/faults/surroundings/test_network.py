@@ -1,4 +1,4 @@
-"""A network that swallows, delays and cuts: everything goes on, nothing is lost, and nothing is there twice."""
+"""A network that swallows, delays and cuts: everything goes on, nothing is lost, nothing is there twice."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ def disturb(proxy: Proxy, fault: str, ledger: Ledger) -> None:
             proxy.chunk, proxy.delay_seconds = CHUNK, 0.0
 
 
-def publish_through_faults(
-    proxy: Proxy, events: int, faults: list[str], dice: random.Random
-) -> Ledger:
+def publish_through_faults(proxy: Proxy, events: int, faults: list[str], dice: random.Random) -> Ledger:
     """Publish through the proxy, with one fault in each part of the events."""
     ledger = Ledger()
     for numbers, fault in zip(chunks(events, len(faults)), faults, strict=True):
@@ -118,7 +116,9 @@ def calls_in_a_black_hole(stack: Stack) -> int:
     with (
         Proxy(nats) as log,
         Proxy(query) as reads,
-        Helix(tenant="acme", nats_port=log.port, query_port=reads.port, deadline_seconds=DEADLINE_SECONDS) as one,
+        Helix(
+            tenant="acme", nats_port=log.port, query_port=reads.port, deadline_seconds=DEADLINE_SECONDS
+        ) as one,
     ):
         one.recall("which rack?", after=one.remember("The spare rack is number 7."))
         log.is_black_hole = reads.is_black_hole = True

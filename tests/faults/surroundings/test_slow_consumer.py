@@ -79,9 +79,7 @@ def slow_stack(folder: Path, models: Path) -> Iterator[tuple[Stack, Proxy]]:
     with Proxy(port) as proxy:
         own = {f"HELIX_{role}_NATS_URL": proxy.url for role in ("INGEST", "CONSOLIDATION")}
         own["PYTHONPATH"] = str(folder)
-        with stack_of(
-            folder / "home", models, copies=COPIES, nats_port=port, environment=own
-        ) as stack:
+        with stack_of(folder / "home", models, copies=COPIES, nats_port=port, environment=own) as stack:
             start(stack)
             yield stack, proxy
 

@@ -1,4 +1,4 @@
-"""An hour of 25 events and 5 recalls a second: memory, file handles and disk grow with what is stored alone."""
+"""An hour of 25 events and 5 recalls a second: memory, file handles and disk grow with what is stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ DISK_AN_EVENT: Final = 65_536
 """Log, archive, stores, and the versions of them that maintenance has not removed yet."""
 NOISE: Final = {"memory": 64 * MIB, "disk": 128 * MIB, "handles": 64}
 """Allocators, generations that are being swapped, and segments that are being merged."""
-SETTINGS: Final = {"HELIX_CONSOLIDATION_KEEP_SECONDS": "5", "HELIX_CONSOLIDATION_ACCESS_INTERVAL_SECONDS": "5"}
+SETTINGS: Final = {
+    "HELIX_CONSOLIDATION_KEEP_SECONDS": "5",
+    "HELIX_CONSOLIDATION_ACCESS_INTERVAL_SECONDS": "5",
+}
 LEAK = """
 import sys
 
@@ -153,7 +156,5 @@ def test_an_hour_of_load_leaves_memory_handles_and_disk_flat(
     report.figure = "; ".join(wrong) or "memory, handles and disk grow with what is stored alone"
     assert wrong == []
     (tmp_path / "sitecustomize.py").write_text(LEAK)
-    leaking, _ = soak(
-        tmp_path / "control", models_dir, LEAST_SECONDS, {"PYTHONPATH": str(tmp_path)}
-    )
+    leaking, _ = soak(tmp_path / "control", models_dir, LEAST_SECONDS, {"PYTHONPATH": str(tmp_path)})
     report.control(bool(too_much("query-1", leaking["query-1"])), "a leak of every recall is noticed")

@@ -43,7 +43,7 @@ def _private_bytes(pid: int) -> int:
 
 def _handles(pid: int) -> int:
     with suppress(OSError):
-        return len(os.listdir(f"/proc/{pid}/fd"))
+        return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
     return 0
 
 

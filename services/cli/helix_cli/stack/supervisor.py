@@ -112,7 +112,7 @@ class Supervisor:
             self._look_once()
 
     def _look_once(self) -> None:
-        """Call `look`, and `changed` if it is due; an error is said once, and does not end the supervision."""
+        """Call `look`, and `changed` if it is due; an error is said once, and ends no supervision."""
         try:
             if not self._is_recorded:
                 self._changed()
