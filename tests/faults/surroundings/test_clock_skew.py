@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from helix_cli.stack.stack import Stack
-from helix_memory import Helix
+from helix_memory.client import Helix
 from helix_memory.errors import NotFoundError
 from helix_memory.transport.polling import poll
 from helix_shared.artifacts.generation.folders import published_numbers
@@ -41,7 +41,7 @@ LIBRARIES: Final = Path("/usr/lib")
 EXPIRES: Final = timedelta(hours=12)
 PUBLISHER = """
 import sys
-from helix_memory import Helix
+from helix_memory.client import Helix
 
 with Helix(tenant="skewed", nats_port=int(sys.argv[1])) as helix:
     print(helix.remember(sys.argv[2], session="clocks").memory_id)

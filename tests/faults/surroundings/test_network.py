@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from helix_cli.stack.stack import Stack
-from helix_memory import Helix
+from helix_memory.client import Helix
 from helix_memory.errors import TemporaryError
 from helix_memory.transport.polling import poll
 from helix_shared.broker.server import free_port
