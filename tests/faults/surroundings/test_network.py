@@ -6,7 +6,7 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -57,35 +57,42 @@ def wait_until(is_so: Callable[[], bool], what: str, seconds: float = SECONDS) -
     raise AssertionError(what)
 
 
-def disturb(proxy: Proxy, fault: str, ledger: Ledger) -> None:
-    """Let a fault begin, last until it was met, and end."""
+def disturb(proxy: Proxy, fault: str, ledger: Ledger, goes_on: threading.Event) -> None:
+    """Let a fault begin, last until it was met, and end; the publisher goes on when it has begun."""
+    repeats, cuts, acknowledged = ledger.repeats, proxy.cuts, len(ledger.acknowledged)
     match fault:
         case "black hole":
-            repeats, proxy.is_black_hole = ledger.repeats, True
-            wait_until(lambda: ledger.repeats > repeats, "no publisher got an error")
-            proxy.is_black_hole = False
+            proxy.is_black_hole = True
         case "cut":
-            cuts = proxy.cuts
             proxy.cut()
-            wait_until(lambda: proxy.cuts > cuts, "no connection was cut")
         case "slow":
-            acknowledged = len(ledger.acknowledged)
             proxy.chunk, proxy.delay_seconds = 512, 0.02
-            wait_until(
-                lambda: len(ledger.acknowledged) > acknowledged or ledger.is_over, "nothing passes slowly"
-            )
-            proxy.chunk, proxy.delay_seconds = CHUNK, 0.0
+    goes_on.set()
+    met = {
+        "black hole": lambda: ledger.repeats > repeats,
+        "cut": lambda: proxy.cuts > cuts,
+        "slow": lambda: len(ledger.acknowledged) > acknowledged,
+    }
+    wait_until(met[fault], f"nobody met the {fault}")
+    proxy.is_black_hole, proxy.chunk, proxy.delay_seconds = False, CHUNK, 0.0
 
 
 def publish_through_faults(proxy: Proxy, events: int, faults: list[str], dice: random.Random) -> Ledger:
     """Publish through the proxy, with one fault in each part of the events."""
     ledger = Ledger()
-    for numbers, fault in zip(chunks(events, len(faults)), faults, strict=True):
-        thread = threading.Thread(target=asyncio.run, args=(ledger.publish(proxy.url, numbers),))
+    for part, fault in zip(chunks(events, len(faults)), faults, strict=True):
+        at, goes_on = dice.randrange(part.start, part.stop), threading.Event()
+
+        def numbers(part: range = part, at: int = at, goes_on: threading.Event = goes_on) -> Iterator[int]:
+            for number in part:
+                if number == at:
+                    goes_on.wait()
+                yield number
+
+        thread = threading.Thread(target=asyncio.run, args=(ledger.publish(proxy.url, numbers()),))
         thread.start()
-        threshold = dice.randrange(numbers.start, numbers.stop - 1)
-        wait_until(lambda least=threshold: len(ledger.acknowledged) >= least, f"stuck before {fault}")
-        disturb(proxy, fault, ledger)
+        wait_until(lambda least=at: len(ledger.acknowledged) >= least, f"publishing is stuck before {fault}")
+        disturb(proxy, fault, ledger, goes_on)
         thread.join(SECONDS)
         assert not thread.is_alive(), f"publishing does not go on after {fault}"
     return ledger
