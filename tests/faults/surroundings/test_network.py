@@ -127,7 +127,8 @@ def calls_in_a_black_hole(stack: Stack) -> int:
             tenant="acme", nats_port=log.port, query_port=reads.port, deadline_seconds=DEADLINE_SECONDS
         ) as one,
     ):
-        one.recall("which rack?", after=one.remember("The spare rack is number 7."))
+        wait_until(lambda: answers(lambda: one.remember("The spare rack is number 7.")), "no write")
+        wait_until(lambda: answers(lambda: one.recall("which rack?")), "no read")
         log.is_black_hole = reads.is_black_hole = True
         writes = failed_in_time(lambda: one.remember("Rack 8 is empty."))
         found = failed_in_time(lambda: one.recall("which rack?"))
