@@ -269,18 +269,11 @@ class Ledger:
         return [int(o) for o in np.flatnonzero(found)]
 
     def expiry_changed(self, now: int) -> list[int]:
-        """Memories past their expiry that are not hidden yet, and those that were hidden too early.
-
-        The second happens when the clock was fast. `now` is in microseconds.
-        """
+        """Memories that expired and are not hidden, or did not and are: a clock was fast. In microseconds."""
         facts = self.facts
-        expires = (facts["expires_at"] != NEVER) & facts["is_there"]
-        is_over = facts["expires_at"] <= now
-        is_otherwise_hidden = (
-            ~facts["is_latest"] | (facts["deleted_at"] != NEVER) | (facts["decayed_at"] != NEVER)
-        )
-        is_wrong = np.where(is_over, ~facts["is_hidden"], facts["is_hidden"] & ~is_otherwise_hidden)
-        return [int(o) for o in np.flatnonzero(expires & is_wrong)]
+        shown = facts["is_latest"] & (facts["deleted_at"] == NEVER) & (facts["decayed_at"] == NEVER)
+        is_wrong = np.where(facts["expires_at"] <= now, ~facts["is_hidden"], facts["is_hidden"] & shown)
+        return [int(o) for o in np.flatnonzero(is_wrong & (facts["expires_at"] != NEVER) & facts["is_there"])]
 
     def fill(
         self,
