@@ -17,6 +17,7 @@ from helix_cli.stack.stack import Stack
 from helix_memory.client import Helix
 from helix_memory.errors import NotFoundError
 from helix_memory.transport.polling import poll
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import published_numbers
 from tests.faults.conftest import Report
 from tests.faults.crashes.comparing import Left, left_of, opened, stack_of, start, until_recallable
@@ -134,7 +135,7 @@ def expiry_holds(stack: Stack, clock: Clock, *, within: float = SECONDS) -> bool
         expires = datetime.now(UTC) + EXPIRES
         note = helix.remember("The badge of the visitor is number 17.", expires_at=expires, wait=True)
         clock.set(SKEWS[0])
-        until(lambda: hidden(stack) > 0, "the writer does not know that it is tomorrow")
+        until(lambda: hides(stack), "the writer does not know that it is tomorrow")
         clock.set("+0")
         return any(is_there(helix, note.memory_id) for _ in poll(within))
 
@@ -144,13 +145,13 @@ def kept(stack: Stack) -> int:
     return len(published_numbers(stack.home.data))
 
 
-def hidden(stack: Stack) -> int:
-    """Hidden memories of the current generation."""
+def hides(stack: Stack) -> bool:
+    """Whether the query service serves a generation in which a memory is hidden."""
     generation = opened(stack.home.root)
-    try:
-        return generation.manifest.counts.hidden
-    finally:
-        generation.close()
+    generation.close()
+    with RecallClient(stack.query_address) as reader:
+        is_served = reader.status().generation >= generation.manifest.generation
+    return is_served and generation.manifest.counts.hidden > 0
 
 
 def recallable_from_skewed_publishers(stack: Stack, folder: Path) -> int:
