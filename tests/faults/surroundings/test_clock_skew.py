@@ -134,8 +134,9 @@ def expiry_holds(stack: Stack, clock: Clock, *, within: float = SECONDS) -> bool
     with client(stack) as helix:
         expires = datetime.now(UTC) + EXPIRES
         note = helix.remember("The badge of the visitor is number 17.", expires_at=expires, wait=True)
+        before = hidden(stack)
         clock.set(SKEWS[0])
-        until(lambda: hides(stack), "the writer does not know that it is tomorrow")
+        until(lambda: hidden(stack) > before, "the writer does not know that it is tomorrow")
         clock.set("+0")
         return any(is_there(helix, note.memory_id) for _ in poll(within))
 
@@ -145,13 +146,13 @@ def kept(stack: Stack) -> int:
     return len(published_numbers(stack.home.data))
 
 
-def hides(stack: Stack) -> bool:
-    """Whether the query service serves a generation in which a memory is hidden."""
+def hidden(stack: Stack) -> int:
+    """Hidden memories of the current generation; 0 until the query service serves it."""
     generation = opened(stack.home.root)
     generation.close()
     with RecallClient(stack.query_address) as reader:
         is_served = reader.status().generation >= generation.manifest.generation
-    return is_served and generation.manifest.counts.hidden > 0
+    return generation.manifest.counts.hidden * is_served
 
 
 def recallable_from_skewed_publishers(stack: Stack, folder: Path) -> int:
