@@ -147,12 +147,14 @@ def kept(stack: Stack) -> int:
 
 
 def hidden(stack: Stack) -> int:
-    """Hidden memories of the current generation; 0 until the query service serves it."""
-    generation = opened(stack.home.root)
-    generation.close()
-    with RecallClient(stack.query_address) as reader:
-        is_served = reader.status().generation >= generation.manifest.generation
-    return generation.manifest.counts.hidden * is_served
+    """Hidden memories of the current generation, once the query service serves it."""
+    for _ in poll(SECONDS):
+        generation = opened(stack.home.root)
+        generation.close()
+        with RecallClient(stack.query_address) as reader:
+            if reader.status().generation >= generation.manifest.generation:
+                return generation.manifest.counts.hidden
+    raise AssertionError("the current generation is not served")
 
 
 def recallable_from_skewed_publishers(stack: Stack, folder: Path) -> int:
