@@ -28,7 +28,7 @@ STOP_SECONDS: Final = 10.0
 MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
 NAME_SECONDS: Final = 5.0
 INFO_BYTES: Final = 64 * 1024
-WRITE_ERRORS: Final = (b"JetStream failed to store a msg", b"will be DISABLED")
+WRITE_ERRORS: Final = (b"[ERR] JetStream failed to store a msg", b"will be DISABLED")
 """What the server logs whenever a message comes for a stream that could not write once."""
 ROOM_BYTES: Final = 32 * 1024 * 1024
 """Free bytes with which a restart helps."""
