@@ -27,6 +27,13 @@ TENANT_USER: Final = "tenant-"
 """Prefix of the user that publishes for a tenant."""
 INBOX: Final = "_INBOX_"
 """Prefix of the inbox of a NATS user, followed by its name without its number."""
+KEEPALIVE: Final = (
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+"""A connection that has disappeared is noticed and made anew; else every later call would wait in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +73,8 @@ class CallCredentials:
 
         self.require_safe(address)
         if self.is_tls:
-            return grpc.secure_channel(address, self._channel_credentials(), options=options)
-        return grpc.insecure_channel(address, options=options)
+            return grpc.secure_channel(address, self._channel_credentials(), options=(*KEEPALIVE, *options))
+        return grpc.insecure_channel(address, options=(*KEEPALIVE, *options))
 
     def aio_channel(self, address: str, options: Sequence[tuple[str, Any]] = ()) -> grpc.aio.Channel:
         """As `channel`, for asyncio."""
@@ -75,8 +82,10 @@ class CallCredentials:
 
         self.require_safe(address)
         if self.is_tls:
-            return grpc.aio.secure_channel(address, self._channel_credentials(), options=options)
-        return grpc.aio.insecure_channel(address, options=options)
+            return grpc.aio.secure_channel(
+                address, self._channel_credentials(), options=(*KEEPALIVE, *options)
+            )
+        return grpc.aio.insecure_channel(address, options=(*KEEPALIVE, *options))
 
     def require_safe(self, address: str) -> None:
         """Refuse to send a token to another machine in the clear.

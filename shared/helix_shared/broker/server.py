@@ -22,12 +22,17 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.whole_file import SECRET, write_whole
 
 READY_SECONDS: Final = 15.0
 STOP_SECONDS: Final = 10.0
 MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
 NAME_SECONDS: Final = 5.0
 INFO_BYTES: Final = 64 * 1024
+WRITE_ERRORS: Final = (b"[ERR] JetStream failed to store a msg", b"will be DISABLED")
+"""What the server logs whenever a message comes for a stream that could not write once."""
+ROOM_BYTES: Final = 32 * 1024 * 1024
+"""Free bytes with which a restart helps."""
 
 
 def server_binary() -> Path:
@@ -113,11 +118,18 @@ class NatsServer:
         self._access = access
         self.port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_read = 0
+        self._is_frozen = False
 
     @property
     def url(self) -> str:
         """Address for clients."""
         return f"nats://{self.host}:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """The file with its output."""
+        return self.folder / "nats.log"
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
@@ -133,7 +145,8 @@ class NatsServer:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self._write_config()
-        log = self.folder / "nats.log"
+        log = self.log
+        self._log_read, self._is_frozen = log.stat().st_size if log.exists() else 0, False
         self._process = subprocess.Popen(  # noqa: S603  our own binary and our own arguments
             [server_binary(), "-c", config, "-l", log],
             stdin=subprocess.DEVNULL,
@@ -159,19 +172,29 @@ class NatsServer:
         if self._process is not None:
             self._process.send_signal(signal.SIGHUP)
 
+    def is_frozen(self) -> bool:
+        """Whether a stream refuses messages until the server is started again, and that would help now.
+
+        A stream that could not write once, for a full disk, answers no publisher any more, also with room
+        again; all else goes on. The log tells, at each message that comes for it.
+        """
+        with contextlib.suppress(OSError), self.log.open("rb") as log:
+            log.seek(self._log_read)
+            said = log.read()
+            self._log_read += said.rfind(b"\n") + 1
+            self._is_frozen = self._is_frozen or any(error in said for error in WRITE_ERRORS)
+        return self._is_frozen and shutil.disk_usage(self.folder).free >= ROOM_BYTES
+
     def _write_config(self) -> Path:
-        path, draft = self.folder / "nats.conf", self.folder / "nats.conf.new"
-        draft.touch(mode=0o600)
-        draft.write_text(
-            server_config(
-                host=self.host,
-                port=self.port,
-                store=self.folder / "store",
-                name=self.name,
-                access=self._access(),
-            )
+        path = self.folder / "nats.conf"
+        config = server_config(
+            host=self.host,
+            port=self.port,
+            store=self.folder / "store",
+            name=self.name,
+            access=self._access(),
         )
-        draft.replace(path)
+        write_whole(path, config.encode(), mode=SECRET)
         return path
 
     def stop(self) -> None:

@@ -16,8 +16,9 @@ import json
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
+from io import FileIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from helix_shared.artifacts.files.durability import sha256_of, sync, write_synced
 from helix_shared.errors import CorruptArtifactError, PermanentError
@@ -69,6 +70,7 @@ class Archive:
 
         Raises:
             PermanentError: a record does not follow.
+            OSError: the disk is full, or fails; nothing of them is left, and they may be written again.
         """
         entries: list[Entry] = []
         last = self.last_sequence
@@ -84,12 +86,22 @@ class Archive:
             last = until
         if not entries:
             return
-        self._open.write(b"".join(map(encoded, entries)))
-        self._open.flush()
-        os.fsync(self._open.fileno())
+        self._write(b"".join(map(encoded, entries)))
         self.last_sequence = last
         if self._open.tell() >= self._segment_bytes:
             self.seal()
+
+    def _write(self, data: bytes) -> None:
+        """Write all of it, or nothing: half a record would be in front of the next attempt."""
+        end, left = self._open.tell(), memoryview(data)
+        try:
+            while left:
+                left = left[self._open.write(left) :]
+            os.fsync(self._open.fileno())
+        except OSError:
+            self._open.truncate(end)
+            self._open.seek(end)
+            raise
 
     def seal(self) -> None:
         """Seal the open segment, if it holds anything, and begin another."""
@@ -159,7 +171,7 @@ class Archive:
         digest = sha256_of(target)
         return replace(segment, file=target.name, size=target.stat().st_size, sha256=digest), found
 
-    def _open_segment(self) -> IO[bytes]:
+    def _open_segment(self) -> FileIO:
         """The open segment, whole to its last record."""
         path = self._folder / segment_name(self.last_sequence + 1)
         if not path.exists():
@@ -171,14 +183,13 @@ class Archive:
                 if first_of(entry) != self.last_sequence + 1:
                     raise CorruptArtifactError(f"{path} has {first_of(entry)} after {self.last_sequence}")
                 self.last_sequence, end = last_of(entry), offset
-        handle = path.open("r+b")
+        # unbuffered: after an error nothing may be left that a later write sends
+        handle = path.open("r+b", buffering=0)
         if path.stat().st_size != end:
             handle.truncate(end)
-            handle.write(b"")
         handle.seek(0)
         handle.write(MAGIC)
         handle.seek(end)
-        handle.flush()
         os.fsync(handle.fileno())
         return handle
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 REQUEST_BYTES: Final = 256 * 1024
 METADATA_BYTES: Final = 8 * 1024
 IDLE_MS: Final = 30 * 60 * 1000
+PING_MS: Final = 5_000
+"""A client that pings more often is told to calm down; ours ping every 10 s (`transport.credentials`)."""
 
 OPTIONS: Final = (
     ("grpc.max_receive_message_length", REQUEST_BYTES),
@@ -31,6 +33,8 @@ OPTIONS: Final = (
     ("grpc.max_metadata_size", METADATA_BYTES),
     ("grpc.absolute_max_metadata_size", METADATA_BYTES),
     ("grpc.max_connection_idle_ms", IDLE_MS),
+    ("grpc.http2.min_ping_interval_without_data_ms", PING_MS),
+    ("grpc.keepalive_permit_without_calls", 1),
     # Two servers on one port would silently share the calls.
     ("grpc.so_reuseport", 0),
 )

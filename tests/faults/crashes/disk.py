@@ -46,11 +46,11 @@ def mounted(image: Path, at: Path) -> Iterator[Path]:
         at.rmdir()
 
 
-def new_image(folder: Path) -> Path:
+def new_image(folder: Path, *, name: str = "disk", size: int = IMAGE_BYTES) -> Path:
     """An empty file system; skips the test where none can be mounted."""
-    image = folder / "disk.img"
+    image = folder / f"{name}.img"
     with image.open("wb") as file:
-        file.truncate(IMAGE_BYTES)
+        file.truncate(size)
     try:
         _run("mkfs.ext4", "-q", image)
         with mounted(image, folder / "trial"):

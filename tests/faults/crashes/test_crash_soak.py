@@ -9,34 +9,33 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import grpc
 import pytest
 
 from helix_cli.clients.broker import connected
 from helix_cli.rebuilding.parity import columns
-from helix_cli.rebuilding.parity.compare import compare
-from helix_cli.rebuilding.parity.result import Parity
 from helix_cli.stack import supervisor
 from helix_cli.stack.stack import Stack
-from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory import subjects
-from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.polling import poll
-from helix_shared.artifacts.generation.folders import current_number
-from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
 from tests.faults.conftest import Report
 
-from .workload import TENANTS, Ledger, chunks, lost_and_twice, memory_of
+from .comparing import (
+    AT_ANOTHER_TIME,
+    different,
+    not_recallable,
+    opened,
+    stack_of,
+    start,
+    until_recallable,
+)
+from .workload import Ledger, chunks, lost_and_twice
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(10_800)]
 
 EVENTS = 20_000
 KILLS = {"ingest": 12, "doc2query": 9, "kg": 9, "consolidation": 10, "nats": 10, "query": 5}
-COPIES = {"ingest": 2, "doc2query": 2, "kg": 2, "forwarder": 0}
-ACK_WAIT_SECONDS = 15
-PATIENCE_SECONDS = 3_600
 READ_BY = (
     (subjects.EVENTS_STREAM, streams.INGEST),
     (subjects.DERIVED_STREAM, streams.DOC2QUERY),
@@ -65,20 +64,6 @@ if "helix_ingest" in getattr(sys, "orig_argv", []):
 """
 
 
-async def set_ack_wait(url: str) -> None:
-    """What a killed worker held comes again soon; the workers keep alive what they hold accordingly."""
-    async with connected(url) as jetstream:
-        await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
-
-
-def stack_of(home: Path, models: Path, *, environment: dict[str, str] | None = None) -> Stack:
-    """A stack whose processes know of the short ack wait."""
-    roles = ("ingest", "doc2query", "kg", "consolidation")
-    waits = {f"HELIX_{role.upper()}_ACK_WAIT_SECONDS": str(ACK_WAIT_SECONDS) for role in roles}
-    given = waits | (environment or {})
-    return Stack(home, nats_port=0, query_port=0, models=models, copies=COPIES, environment=given)
-
-
 def kill(stack: Stack, role: str, dice: random.Random) -> None:
     """SIGKILL a process of a role that runs."""
     children = [child for child in stack.processes if child.name.partition("-")[0] == role]
@@ -101,42 +86,6 @@ def run_with_kills(stack: Stack, events: int, kills: Sequence[str], dice: random
         kill(stack, role, dice)
         thread.join()
     return ledger
-
-
-def not_recallable(stack: Stack, ledger: Ledger) -> int:
-    """Acknowledged events whose memory its tenant does not get by id."""
-    missing = 0
-    with grpc.insecure_channel(stack.query_address) as channel:
-        stub = recall_pb2_grpc.RecallServiceStub(channel)
-        for number in ledger.acknowledged:
-            scope = recall_pb2.Scope(tenant_id=TENANTS[number % 3])
-            try:
-                stub.GetMemory(recall_pb2.GetMemoryRequest(scope=scope, memory_id=memory_of(number)))
-            except grpc.RpcError as error:
-                if error.code() != grpc.StatusCode.NOT_FOUND:
-                    raise
-                missing += 1
-    return missing
-
-
-def opened(home: Path) -> Generation:
-    """The current generation of a home."""
-    number = current_number(home / "data")
-    assert number is not None
-    return Generation.open(home / "data", number)
-
-
-def different(left: Path, right: Path, events: int) -> dict[str, int]:
-    """Memories that differ between two homes, by kind of content."""
-    before, after = opened(left), opened(right)
-    try:
-        parity = Parity(before.manifest.generation, up_to=events)
-        compare(before, after, parity)
-    finally:
-        before.close()
-        after.close()
-    assert all(section.compared for section in parity.sections)
-    return {section.name: section.different for section in parity.sections if section.different}
 
 
 def lost_with_ack_first(folder: Path, models: Path) -> int:
@@ -177,8 +126,7 @@ def test_55_kills_lose_and_double_nothing_and_change_nothing(
 ) -> None:
     """Every acknowledged event is one memory, and everything is as in a run without a kill."""
     monkeypatch.setattr(supervisor, "restart_delay", lambda _: supervisor.FIRST_DELAY_SECONDS)
-    # when NATS stored an event is another moment in the other log
-    monkeypatch.setattr(columns, "OF_ITS_OWN", columns.OF_ITS_OWN | {"created_at"})
+    monkeypatch.setattr(columns, "OF_ITS_OWN", AT_ANOTHER_TIME)
     events, dice = report.scaled(EVENTS, least=240), random.Random(report.seed)
     kills = [role for role, count in KILLS.items() for _ in range(report.scaled(count))]
     dice.shuffle(kills)
@@ -186,15 +134,14 @@ def test_55_kills_lose_and_double_nothing_and_change_nothing(
     for name, wanted in (("undisturbed", ()), ("killed", kills)):
         began = time.monotonic()
         with stack_of(tmp_path / name, models_dir) as stack:
-            stack.wait_ready()
-            asyncio.run(set_ack_wait(stack.nats_url))
+            start(stack)
             if wanted:
                 ledger = run_with_kills(stack, events, wanted, dice)
             else:
                 asyncio.run(Ledger().publish(stack.nats_url, range(events)))
-            asyncio.run(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=PATIENCE_SECONDS))
+            until_recallable(stack)
             if wanted:
-                missing = not_recallable(stack, ledger)
+                missing = not_recallable(stack.query_address, ledger.acknowledged)
         seconds[name] = time.monotonic() - began
     generation = opened(tmp_path / "killed")
     lost, twice = lost_and_twice(generation, ledger.acknowledged)

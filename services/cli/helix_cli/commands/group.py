@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "gateway": Entry("operating.gateway", "Serve REST and MCP over HTTP; `helix up` does so already."),
     "publish": Entry("publish", "Publish events: one from options, or many as JSON lines."),
     "import": Entry(
-        "import_files", "Import documents (Markdown, HTML, PDF, code, ...), transcripts of agents, exports."
+        "import_files", "Import documents, transcripts of agents, and exports of other memory systems."
     ),
     "export": Entry("copies.export", "Export the events of tenants as JSON lines."),
     "clone": Entry("copies.clone", "Copy the memories of a tenant to another tenant."),
@@ -43,7 +43,8 @@ COMMANDS: Final = {
     "mcp": Entry("mcp", "Serve the memories of one user to an agent: MCP over standard input and output."),
     "profile": Entry("profile", "Show what a user's own statements say about them."),
     "memory": Entry(
-        "memory.app", "List and show memories and their history; correct, forget, restore or pin them."
+        "memory.app",
+        "List and show memories and their history; correct, forget, restore, erase or pin them.",
     ),
     "erase": Entry("erase", "Erase memories for good, with a receipt; search for what is left of them."),
     "agent": Entry("agent", "Install the hooks of Claude Code, Codex and Cursor; measure what they cost."),

@@ -131,10 +131,14 @@ class NatsChild:
         """Let the running server read its users again."""
         self._server.reload()
 
+    def is_frozen(self) -> bool:
+        """Whether a stream refuses messages until the server is started again."""
+        return self._server.is_frozen()
+
     @property
     def log(self) -> Path:
         """The log of the server."""
-        return self._server.folder / "nats.log"
+        return self._server.log
 
     @property
     def pid(self) -> int:

@@ -2,7 +2,7 @@
 
 A thread asks one process after the other. A process that is stopped, or whose interpreter hangs, accepts the
 connection but does not answer; one whose event loop hangs answers 503. `supervisor` kills it after
-`SILENT_SECONDS` and starts it again.
+`SILENT_SECONDS` and starts it again. NATS is not asked: its log tells whether it is frozen.
 """
 
 from __future__ import annotations
@@ -36,6 +36,14 @@ class Answering(Protocol):
     @property
     def pid(self) -> int:
         """Process id; 0 before the first start."""
+
+
+@runtime_checkable
+class Freezing(Protocol):
+    """A child that may answer and yet not work until it is started again."""
+
+    def is_frozen(self) -> bool:
+        """Whether it must be started again."""
 
 
 @dataclass(slots=True)
@@ -73,6 +81,8 @@ class Liveness:
 
     def silence(self, child: Child) -> str:
         """Why a running child must be killed; empty while it is alive."""
+        if isinstance(child, Freezing) and child.is_frozen():
+            return "refuses messages since its disk was full"
         seen = self._seen.get(child.name)
         if seen is None or seen.pid != child.pid:
             return ""

@@ -1,8 +1,7 @@
 """Restarts children that end or do not answer any more, after a delay that grows while they keep ending.
 
 One thread watches all of them; `liveness` tells which does not answer. A child that refuses its settings
-(exit code 78) is not restarted, because it
-would refuse them again.
+(exit code 78) is not restarted, because it would refuse them again.
 """
 
 from __future__ import annotations
@@ -56,9 +55,10 @@ class Supervisor:
     ) -> None:
         """A running child that is silent, says `liveness`, is killed and started again.
 
-        `look` is called at every check, in the supervisor's thread; `hurry` ends the waits of `hold`.
+        `changed` is called after a child was started again, `look` at every check, both in the supervisor's
+        thread; `hurry` ends the waits of `hold`.
 
-        After a HelixError or an OSError of `look` it is called again at the next check.
+        After a HelixError or an OSError of one of them both are called again at the next check.
         """
         self.refusal = ""
         self._liveness = liveness or Liveness()
@@ -67,6 +67,7 @@ class Supervisor:
         self._trouble = ""
         self._say = say
         self._changed = changed
+        self._is_recorded = True
         self._watched: list[_Watched] = []
         self._released = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="supervisor")
@@ -111,8 +112,11 @@ class Supervisor:
             self._look_once()
 
     def _look_once(self) -> None:
-        """Call `look`; an error is said once, and does not end the supervision."""
+        """Call `look`, and `changed` if it is due; an error is said once, and ends no supervision."""
         try:
+            if not self._is_recorded:
+                self._changed()
+                self._is_recorded = True
             self._look()
         except (HelixError, OSError) as error:
             if str(error) != self._trouble:
@@ -153,7 +157,8 @@ class Supervisor:
         except (HelixError, OSError) as error:
             self._schedule(watched, f"{watched.child.name} cannot start: {error}", run_seconds=0)
             return
-        self._changed()
+        # a full disk must not end the supervision: it is recorded with the next look
+        self._is_recorded = False
         self._say(f"{watched.child.name} started again")
 
 

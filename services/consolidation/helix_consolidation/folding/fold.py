@@ -72,4 +72,4 @@ def finish(context: FoldContext) -> None:
 def sweep(context: FoldContext) -> None:
     """Hide what expired, and carry out what a skipped gap made due."""
     finish(context)
-    update_status(context, context.state.ledger.expired(context.now))
+    update_status(context, context.state.ledger.expiry_changed(context.now))

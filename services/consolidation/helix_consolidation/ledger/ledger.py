@@ -232,11 +232,8 @@ class Ledger:
     def record_status(self, ordinal: int, status: MemoryStatus) -> None:
         """Record the status of a memory."""
         fact = self._facts[ordinal : ordinal + 1]
-        fact["is_latest"] = status.is_latest
-        fact["deleted_at"] = status.deleted_at
-        fact["deleted_by"] = status.deleted_by
-        fact["erasing"] = status.erasing
-        fact["is_hidden"] = status.is_hidden
+        for name in ("is_latest", "deleted_at", "deleted_by", "erasing", "is_hidden"):
+            fact[name] = getattr(status, name)
         self._superseded_by.pop(ordinal, None)
         if status.superseded_by:
             self._superseded_by[ordinal] = status.superseded_by
@@ -268,11 +265,12 @@ class Ledger:
         found = (facts[kind] == code) & (facts["stream"] < before) & facts["is_there"]
         return [int(o) for o in np.flatnonzero(found)]
 
-    def expired(self, now: int) -> list[int]:
-        """Memories past their expiry that are not hidden yet; `now` is in microseconds."""
+    def expiry_changed(self, now: int) -> list[int]:
+        """Memories that expired and are not hidden, or did not and are: a clock was fast. In microseconds."""
         facts = self.facts
-        due = (facts["expires_at"] != NEVER) & (facts["expires_at"] <= now)
-        return [int(o) for o in np.flatnonzero(due & ~facts["is_hidden"] & facts["is_there"])]
+        shown = facts["is_latest"] & (facts["deleted_at"] == NEVER) & (facts["decayed_at"] == NEVER)
+        is_wrong = np.where(facts["expires_at"] <= now, ~facts["is_hidden"], facts["is_hidden"] & shown)
+        return [int(o) for o in np.flatnonzero(is_wrong & (facts["expires_at"] != NEVER) & facts["is_there"])]
 
     def fill(
         self,

@@ -15,9 +15,10 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ _log = logger(__name__)
 
 class CrashedError(CorruptArtifactError):
     """A generation ended the prober, or hung it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Why a generation cannot be opened; empty: it can. `is_temporary`: it is not the generation's fault."""
+
+    problem: str = ""
+    is_temporary: bool = False
 
 
 class Prober:
@@ -65,15 +74,16 @@ class Prober:
         Raises:
             CrashedError: it ends the process by a signal, or is not done in time; twice.
             CorruptArtifactError: a store cannot be read.
+            TemporaryError: the machine is short of disk, memory or file handles.
         """
         began = time.monotonic()
         for tried in range(1, TRIES + 1):
             if not self.start():
                 return 0.0
-            problem, end = self._asked(root, number)
+            answer, end = self._asked(root, number)
             if not end:
-                if problem:
-                    raise CorruptArtifactError(problem)
+                if answer.problem:
+                    raise (TemporaryError if answer.is_temporary else CorruptArtifactError)(answer.problem)
                 return time.monotonic() - began
             _log.error("prober_ended", generation=number, how=end, tries=tried)
         raise CrashedError(f"generation {number} {end} the process that opens it first")
@@ -99,21 +109,22 @@ class Prober:
             _log.error("generations_are_not_probed", reason=str(error))
             return None
 
-    def _asked(self, root: Path, number: int) -> tuple[str, str]:
-        """The prober's problem with a generation; and how it ended, empty while it runs."""
+    def _asked(self, root: Path, number: int) -> tuple[Answer, str]:
+        """What the prober says of a generation; and how it ended, empty while it runs."""
         process = self._process
         if process is None or process.stdin is None:
-            return "", "did not start"
+            return Answer(), "did not start"
         request = json.dumps({"root": str(root), "number": number})
         try:
             process.stdin.write(request.encode() + b"\n")
             process.stdin.flush()
         except OSError:
-            return "", self._how_ended(process)
+            return Answer(), self._how_ended(process)
         line = self._read_line(process)
         if not line:
-            return "", self._how_ended(process)
-        return str(json.loads(line)["problem"]), ""
+            return Answer(), self._how_ended(process)
+        said = json.loads(line)
+        return Answer(str(said["problem"]), is_temporary=bool(said["is_temporary"])), ""
 
     def _read_line(self, process: subprocess.Popen[bytes]) -> bytes:
         """The next line of the process; empty when it ends, or `_seconds` are over."""

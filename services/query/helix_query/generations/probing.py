@@ -7,6 +7,7 @@ service does. `prober` starts and asks it, one JSON line for each generation; it
 
 from __future__ import annotations
 
+import errno
 import faulthandler
 import json
 import os
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 NICENESS: Final = 5
 LIMIT: Final = 10
+_SHORT: Final = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 WORDS: Final = "what was decided about the release"
 
 
@@ -41,7 +43,7 @@ def main() -> None:
             try:
                 generation = probe(Path(request["root"]), request["number"], previous, scratch=scratch)
             except BaseException as error:  # noqa: BLE001  a panic of a Rust engine is a BaseException
-                _answer(f"{type(error).__name__}: {error}")
+                _answer(f"{type(error).__name__}: {error}", is_temporary=is_of_the_machine(error))
                 continue
             if previous is not None:
                 previous.close()
@@ -84,8 +86,15 @@ def probe(root: Path, number: int, previous: Generation | None, *, scratch: Path
     return opened
 
 
-def _answer(problem: str) -> None:
-    sys.stdout.write(json.dumps({"problem": problem}) + "\n")
+def is_of_the_machine(error: BaseException) -> bool:
+    """Whether memory, disk or file handles were short, which says nothing about the generation."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORT):
+        return True
+    return error.__cause__ is not None and is_of_the_machine(error.__cause__)
+
+
+def _answer(problem: str, *, is_temporary: bool = False) -> None:
+    sys.stdout.write(json.dumps({"problem": problem, "is_temporary": is_temporary}) + "\n")
     sys.stdout.flush()
 
 

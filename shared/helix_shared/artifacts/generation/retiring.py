@@ -16,7 +16,8 @@ def retire(root: Path, *, now: datetime, keep: int, min_age_seconds: float) -> l
     """Remove generations that are neither among the last `keep` nor younger than `min_age_seconds`.
 
     Both numbers are settings of consolidation. The current generation always stays, and so does any above it,
-    which may be in publication. Returns the numbers of the removed generations.
+    which may be in publication. One from the future counts as old: the clock was wrong, and its age is not
+    known. Returns the numbers of the removed generations.
     """
     newest = current_number(root)
     if newest is None:
@@ -24,7 +25,7 @@ def retire(root: Path, *, now: datetime, keep: int, min_age_seconds: float) -> l
     old = [
         number
         for number in published_numbers(root, up_to=newest)[max(1, keep) :]
-        if now.timestamp() - folder_of(root, number).stat().st_mtime >= min_age_seconds
+        if abs(now.timestamp() - folder_of(root, number).stat().st_mtime) >= min_age_seconds
     ]
     for number in old:
         # Renamed before it is deleted, so that no reader sees half a generation.

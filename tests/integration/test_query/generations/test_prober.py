@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import threading
 import time
@@ -13,7 +14,7 @@ import pytest
 
 from helix_query.generations.prober import CrashedError, Prober
 from helix_shared.broker.server import free_port
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import CorruptArtifactError, TemporaryError
 
 from .test_generations import marker, serves
 
@@ -55,6 +56,24 @@ def test_a_sound_generation_passes_and_a_damaged_one_is_refused_with_its_reason(
             prober.check(corpus.root, 3)
         assert prober.check(corpus.root, 2) > 0
         assert prober.pid == first
+    finally:
+        prober.close()
+
+
+def test_a_probe_that_is_short_of_file_handles_says_nothing_about_the_generation(corpus: Any) -> None:
+    """As with a full disk: it is no damage, so the generation is tried again later."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    prober = Prober()
+    try:
+        prober.start()
+        limits = resource.prlimit(prober.pid, resource.RLIMIT_NOFILE)
+        assert prober.check(corpus.root, 1) > 0
+        before = resource.prlimit(prober.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+        with pytest.raises(TemporaryError, match="no readable manifest"):
+            prober.check(corpus.root, 1)
+        resource.prlimit(prober.pid, resource.RLIMIT_NOFILE, before)
+        assert prober.check(corpus.root, 1) > 0
     finally:
         prober.close()
 

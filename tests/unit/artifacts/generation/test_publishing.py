@@ -174,6 +174,18 @@ def test_old_generations_are_retired(
     assert not list((root / "staging").iterdir())
 
 
+def test_generations_from_the_future_are_retired(
+    root: Path, live: Live, records: Records, fill: Fill, manifest_of: ManifestOf
+) -> None:
+    """The clock was a day ahead and is right again: they must not stay for a day; young ones do."""
+    fill(live, records([{}]))
+    for number in range(1, 6):
+        publish(root, live, manifest_of(live, number))
+    now = datetime.now(UTC)
+    assert retire(root, now=now - timedelta(seconds=30), keep=3, min_age_seconds=60) == []
+    assert retire(root, now=now - timedelta(days=1), keep=3, min_age_seconds=60) == [2, 1]
+
+
 def test_a_folder_without_generations_has_no_current_one(root: Path) -> None:
     """Without generations there is no number; CURRENT without a number is an error."""
     assert (

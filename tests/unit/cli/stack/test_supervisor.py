@@ -1,5 +1,6 @@
 """Supervision of real processes that run modules written by the tests."""
 
+import errno
 import json
 import os
 import threading
@@ -108,6 +109,32 @@ def test_after_release_nothing_is_started_any_more(make: Make) -> None:
     child.kill()
     time.sleep(0.8)
     assert child.pid == pid
+
+
+def test_a_record_that_cannot_be_written_does_not_end_the_supervision(make: Make) -> None:
+    """A full disk: what ends is started again all the same, and the record is written once there is room."""
+    said: list[str] = []
+    is_full, written = threading.Event(), threading.Event()
+    is_full.set()
+
+    def changed() -> None:
+        if is_full.is_set():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.set()
+
+    child = make(SLEEPS)
+    supervisor = Supervisor(say=said.append, changed=changed)
+    child.start()
+    supervisor.watch([child])
+    for _ in range(2):
+        first = child.pid
+        child.kill()
+        until(lambda first=first: child.pid != first and child.ended() is None)
+    assert not written.is_set()
+    is_full.clear()
+    until(written.is_set)
+    supervisor.release()
+    assert len([line for line in said if "No space left" in line]) == 1
 
 
 def test_an_error_of_a_look_does_not_end_the_supervision(make: Make) -> None:

@@ -74,10 +74,21 @@ def test_expired_memories_are_reported_once() -> None:
     """Not before their expiry, and not when they are hidden already."""
     ledger = Ledger()
     ledger.add(entry(1, expires_at=100))
-    assert ledger.expired(99) == []
-    assert ledger.expired(100) == [0]
+    assert ledger.expiry_changed(99) == []
+    assert ledger.expiry_changed(100) == [0]
     ledger.record_status(0, MemoryStatus(is_hidden=True))
-    assert ledger.expired(100) == []
+    assert ledger.expiry_changed(100) == []
+
+
+def test_memories_that_a_fast_clock_hid_are_reported_again() -> None:
+    """Hidden before their expiry and by nothing else; what was forgotten or replaced stays hidden."""
+    ledger = Ledger()
+    for number in (1, 2, 3):
+        ledger.add(entry(number, expires_at=100))
+    ledger.record_status(0, MemoryStatus(is_hidden=True))
+    ledger.record_status(1, MemoryStatus(is_hidden=True, deleted_at=5))
+    ledger.record_status(2, MemoryStatus(is_hidden=True, is_latest=False))
+    assert ledger.expiry_changed(99) == [0]
 
 
 def test_corrections_are_those_of_the_same_tenant() -> None:

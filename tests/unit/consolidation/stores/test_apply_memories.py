@@ -108,3 +108,14 @@ def test_the_sweep_hides_what_expired(bench: Bench, stream: Stream) -> None:
     assert not bench.shard.sweep(now=NOW + 9_999_999)
     assert bench.shard.sweep(now=NOW + 10_000_000)
     assert bench.rows()[FIRST]["hidden"]
+
+
+def test_the_sweep_shows_again_what_a_fast_clock_hid(bench: Bench, stream: Stream) -> None:
+    """The clock of the writer was a day ahead, and is right again."""
+    expiry = NOON + timedelta(hours=12)
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "brief", expires_at=expiry)]))
+    bench.shard.sweep(now=NOW + 86_400_000_000)
+    assert bench.rows()[FIRST]["hidden"]
+    assert bench.shard.sweep(now=NOW)
+    assert not bench.rows()[FIRST]["hidden"]
+    assert not bench.shard.sweep(now=NOW)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.credentials import KEEPALIVE
 from helix_query.settings import QuerySettings
 from helix_shared.errors import DeniedError, InvalidInputError, UnauthenticatedError
 from helix_shared.rpc.access.admission import Admission
@@ -13,6 +14,7 @@ from helix_shared.rpc.access.authenticator import REFUSED, Authenticator
 from helix_shared.rpc.access.claims import credential_of
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.access.static_tokens import matching, parse_tokens, token_digest
+from helix_shared.rpc.server import OPTIONS
 
 from .keys import write_secret
 
@@ -230,3 +232,11 @@ def test_a_request_without_a_scope_cannot_be_served_by_accident() -> None:
     admission = Admission(QuerySettings())
     with pytest.raises(TypeError, match="has no scope"):
         admission.checked(None, recall_pb2.Memory, "recall")  # type: ignore[arg-type]  # never called
+
+
+def test_the_server_takes_pings_as_often_as_clients_send_them() -> None:
+    """Without pings a client never learns that its connection has gone; with too many it is sent away."""
+    sent, taken = dict(KEEPALIVE), dict(OPTIONS)
+    assert 0 < taken["grpc.http2.min_ping_interval_without_data_ms"] < sent["grpc.keepalive_time_ms"]
+    for side in (sent, taken):
+        assert side["grpc.keepalive_permit_without_calls"] == 1

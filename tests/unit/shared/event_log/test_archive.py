@@ -1,6 +1,8 @@
 """The archive: rotation, checksums, a record that a kill cut off, gaps and erasures."""
 
-from collections.abc import Sequence
+import contextlib
+import resource
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from helix_shared.event_log.archive import Archive
 from helix_shared.event_log.archive_files import entries_of, read_segments, verify
 from helix_shared.event_log.read import records_of
 from helix_shared.event_log.record import EventRecord
-from helix_shared.event_log.segment import MAGIC, Gap
+from helix_shared.event_log.segment import MAGIC, Gap, encoded
 
 LOG = "2026-11-24T06:00:00+00:00"
 START = datetime(2026, 11, 24, 6, tzinfo=UTC)
@@ -50,6 +52,32 @@ def test_archive_gives_back_what_was_written(tmp_path: Path) -> None:
     report = verify(tmp_path)
     assert (report.records, report.gaps, report.last_sequence) == (21, 0, 21)
     assert report.segments > 2
+
+
+@contextlib.contextmanager
+def full_at(size: int) -> Iterator[None]:
+    """Inside, no file of this process becomes longer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_records_that_a_full_disk_refused_are_written_again_once(tmp_path: Path) -> None:
+    """Wherever the disk becomes full, nothing of the refused records is in front of the next attempt."""
+    whole = len(b"".join(map(encoded, records(2, 3))))
+    for number, room in enumerate((0, 1, whole // 2, whole - 1)):
+        with Archive(tmp_path / str(number), log=LOG) as archive:
+            archive.append(records(1))
+            size = (tmp_path / str(number) / "000000000001.log").stat().st_size
+            for _ in range(2):
+                with full_at(size + room), pytest.raises(OSError, match="too large"):
+                    archive.append(records(2, 3))
+            archive.append(records(2, 3))
+        written(tmp_path / str(number), records(4))
+        assert list(records_of(tmp_path / str(number))) == records(1, 2, 3, 4)
 
 
 def test_torn_record_is_truncated_and_written_again(tmp_path: Path) -> None:
