@@ -20,7 +20,8 @@ NEW: Final = re.compile(
 )
 ENDED: Final = re.compile(
     rf"\b(?:i|we) {_NOT} (?:really )?(?:live|work) (?:in|at|for|near|outside|with|as)\b"
-    r"|\b(?:i'm|im|i am|we're|we are) (?:no longer|not) (?:living|working|employed|based) (?:in|at|for|by|near)\b"
+    r"|\b(?:i'm|im|i am|we're|we are) (?:no longer|not) (?:living|working|employed|based)"
+    r" (?:in|at|for|by|near)\b"
     rf"|\b(?:i|we){_HAVE}{_JUST} moved (?:out of|away from)\b"
     rf"|\bi{_HAVE}{_JUST} (?:resigned from|quit (?!it\b|this\b|that\b|the\b|a\b|an\b|my\b)\w)"
     rf"|\bi{_HAVE}{_JUST} (?:got|was|been) (?:laid off|fired|sacked|let go|made redundant)\b"

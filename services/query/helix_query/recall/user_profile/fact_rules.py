@@ -59,7 +59,10 @@ def _rule(
 
 
 RULES: Final = (
-    _rule("home", rf"{_I} (?:been )?(?:live|living|based|settled)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) "),
+    _rule(
+        "home",
+        rf"{_I} (?:been )?(?:live|living|based|settled)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) ",
+    ),
     _rule(
         "home",
         rf"{_MOVED}(?: with [\w' ]{{1,30}}?)? (?:in)?to ",
@@ -70,7 +73,9 @@ RULES: Final = (
     _rule("home", rf"{_MOVED} in with [\w' ]{{1,30}}? in ", is_change=True, is_act=True),
     _rule("home", rf"{_MY}(?:home|flat|house|apartment|place) is (?:in|near|outside) "),
     _rule(
-        "home", r"\b(?P<value>[\w'-]{1,30}(?: [\w'-]{1,30}){0,2}) is (?:my |our )?(?:new )?home now\b", is_change=True
+        "home",
+        r"\b(?P<value>[\w'-]{1,30}(?: [\w'-]{1,30}){0,2}) is (?:my |our )?(?:new )?home now\b",
+        is_change=True,
     ),
     _rule(
         "home",
@@ -125,13 +130,6 @@ RULES: Final = (
         is_change=True,
         is_act=True,
     ),
-    _rule(
-        "work",
-        rf"{_SELF} an?(?! (?:\w+ )?{_NO_STAFF})(?: [\w&'-]+){{1,3}}? at (?P<value>[\w&'-]{1,30}(?: [\w&'-]{1,30})?) now\b",
-        is_change=True,
-    ),
-    # as open words: "I'm a beginner at Spanish" replaces no employer, but a later employer replaces this one
-    _rule("work", rf"{_SELF} an?(?! (?:\w+ )?{_NO_STAFF})(?: [\w&'-]+){{1,3}}? at ", is_open=True),
     _rule("work", rf"{_I} (?:quit|lost|left) my (?:\w+ )?job(?: (?:at|with))? ?", is_act=True, is_end=True),
     _rule("work", rf"{_I} (?:quit|resigned from) ", "name_or_thing", is_act=True, is_end=True),
     _rule(
