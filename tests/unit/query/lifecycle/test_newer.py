@@ -10,9 +10,8 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
-from helix_query.recall.candidates import AskedPerson, CandidateSignals, Route
+from helix_query.recall.candidates import CandidateSignals, Route
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
-from helix_shared.about import AUTHOR, BY_NAME
 
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
 
@@ -88,9 +87,8 @@ def test_nothing_found_is_no_error() -> None:
     [
         (Route(intents=(Intent.CURRENT_VALUE,)), 1.0),
         (Route(intents=()), 0.25),
-        (Route(intents=(), asked=AskedPerson(AUTHOR)), 0.25),
-        (Route(intents=(), asked=AskedPerson(BY_NAME, 7)), 0.0),
-        (Route(intents=(Intent.CURRENT_VALUE,), asked=AskedPerson(BY_NAME, 7)), 1.0),
+        (Route(intents=(), names_something=True), 0.0),
+        (Route(intents=(Intent.CURRENT_VALUE,), names_something=True), 1.0),
         (Route(intents=(Intent.CURRENT_VALUE,), past=Past.TENSE), 0.0),
         (Route(intents=(), past=Past.TENSE), 0.0),
         (Route(intents=(Intent.CURRENT_VALUE,), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), 0.0),
@@ -100,6 +98,6 @@ def test_nothing_found_is_no_error() -> None:
 def test_which_questions_ask_for_the_newest(route: Route, expected: float) -> None:
     """All in the present tense, by a gain of their own where no value is asked for.
 
-    What is told of a person by name adds up, so the latest of it is no better.
+    What is told of a name adds up, so the latest of it is no better.
     """
     assert newest_gain(route, Newer(gain=1.0, elsewhere=0.25)) == expected
