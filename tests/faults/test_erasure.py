@@ -22,7 +22,7 @@ def test_erased_canaries_are_nowhere_while_ingest_goes_on(tmp_path: Path, models
         run.helix.remember("The last one.", wait=True)
         before = run.canaries_to_find()
         assert set(run.recalled()) >= {c.word for c in run.canaries if c.kind != "refused"}
-        found = run.residue(before)
+        found = run.residue(before).counts
         assert found["HELIX_DLQ"]
         assert any(place.startswith("data/archive/") for place in found), "the search reads the archive"
         with ingest_going_on(run, every_seconds=0.5):
@@ -58,7 +58,7 @@ def test_a_thousand_canaries_stay_gone_after_a_restart(
                 run.write(number, f"s{number // 20}")
         run.helix.wait(run.helix.remember("The last one."))
         before, canaries = run.canaries_to_find(), run.canaries
-        found = run.residue(before)
+        found = run.residue(before).counts
     report.counts = {"canaries": len(canaries), "places before": len(found), "found before": found.total()}
     report.control(found.total() > 0, "the search finds the canaries before they are erased")
     with running(home, models_dir) as run:

@@ -70,12 +70,14 @@ class KeyStore:
         """
         if not create and not (folder / _CARD).is_file():
             raise NotFoundError(f"{folder} holds no keys: {_CARD} is missing")
-        (folder / _USERS).mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
+        _make(folder)
         with (folder / _LOCK).open("w") as handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise TemporaryError(f"a backup or an erasure has the keys in {folder}; again later") from error
+                raise TemporaryError(
+                    f"a backup or an erasure has the keys in {folder}; again later"
+                ) from error
             if not (folder / _CARD).exists():
                 _begin(folder)
             yield cls(folder, *_read_card(folder))
@@ -95,7 +97,7 @@ class KeyStore:
         return hashlib.sha256(b"name" + self.state_key).hexdigest()
 
     def replace_state_key(self) -> None:
-        """Destroy the state key: generations and copies of streams in all backups until now are unreadable."""
+        """Destroy the state key: generations and copies of streams in all backups become unreadable."""
         _replace(self._folder / _STATE, secrets.token_bytes(STATE_KEY_BYTES))
 
     def key_for(self, owner: str, sequence: int) -> tuple[str, bytes] | None:
@@ -120,13 +122,13 @@ class KeyStore:
         return None if tree is None else tree.key_of(sequence)
 
     def destroy(self, erased: Mapping[str, Iterable[Range]]) -> None:
-        """Destroy the keys of events by owner; afterwards no backup shows them, and no later one takes them."""
+        """Destroy the keys of events by owner: no backup shows them, and no later one takes them."""
         for owner, ranges in erased.items():
             names = {f"{self.epoch}-{owner}", *self._names(owner)}
             for name in names:
                 tree = self._tree(name) or KeyTree.fresh()
-                # every range, whatever the one before changed
-                if any([tree.forget(first, last) for first, last in ranges]):
+                changed = [tree.forget(first, last) for first, last in ranges]
+                if any(changed):
                     self._trees[name] = tree
                     self._save(name)
 
@@ -148,7 +150,7 @@ class KeyStore:
         """
         if (folder / _CARD).exists() and _read_card(folder)[0] != self.name:
             raise PermanentError(f"{folder} holds the keys of another instance; name another folder")
-        (folder / _USERS).mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
+        _make(folder)
         names = [_STATE, *(f"{_USERS}/{path.name}" for path in self._files())]
         for name in names:
             _replace(folder / name, _read(self._folder / name))
@@ -186,6 +188,11 @@ class KeyStore:
         return self._folder / _USERS / f"{name}.key"
 
 
+def _make(folder: Path) -> None:
+    for path in (folder, folder / _USERS):
+        path.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
+
+
 def _begin(folder: Path) -> None:
     """A new store; the card is written last."""
     _replace(folder / _STATE, secrets.token_bytes(STATE_KEY_BYTES))
@@ -200,7 +207,9 @@ def _read_card(folder: Path) -> tuple[str, int]:
             raise PermanentError(f"{folder / _CARD} is of another format; this release reads up to {VERSION}")
         return str(fields["name"]), int(fields["epoch"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CorruptArtifactError(f"{folder / _CARD} cannot be read: restore the copy of the keys") from error
+        raise CorruptArtifactError(
+            f"{folder / _CARD} cannot be read: restore the copy of the keys"
+        ) from error
 
 
 def _write_card(folder: Path, name: str, epoch: int) -> None:

@@ -78,9 +78,7 @@ class KeyTree:
         if len(content) % _NODE_BYTES:
             raise CorruptArtifactError("the nodes of a key are damaged")
         parts = [content[at : at + _NODE_BYTES] for at in range(0, len(content), _NODE_BYTES)]
-        return cls(
-            {(one[0], int.from_bytes(one[1:_HEAD_BYTES], "big")): one[_HEAD_BYTES:] for one in parts}
-        )
+        return cls({(one[0], int.from_bytes(one[1:_HEAD_BYTES], "big")): one[_HEAD_BYTES:] for one in parts})
 
 
 def _half(key: bytes, bit: int) -> bytes:

@@ -28,7 +28,7 @@ class Keyed(NamedTuple):
 class BackupKeys:
     """The keys in a data folder; none is held between two calls.
 
-    Every method raises TemporaryError while a backup runs, and CorruptArtifactError where the store is damaged.
+    Every method raises TemporaryError while a backup runs, CorruptArtifactError where the store is damaged.
     """
 
     def __init__(self, data: Path) -> None:
