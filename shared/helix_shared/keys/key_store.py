@@ -18,7 +18,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, Self
 
@@ -121,7 +121,7 @@ class KeyStore:
         tree = self._tree(name)
         return None if tree is None else tree.key_of(sequence)
 
-    def destroy(self, erased: Mapping[str, Iterable[Range]]) -> None:
+    def destroy(self, erased: Mapping[str, Sequence[Range]]) -> None:
         """Destroy the keys of events by owner: no backup shows them, and no later one takes them."""
         for owner, ranges in erased.items():
             names = {f"{self.epoch}-{owner}", *self._names(owner)}

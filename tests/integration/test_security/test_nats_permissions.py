@@ -251,11 +251,12 @@ async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, 
         "consolidation": {
             "dlq.consolidation.acme",
             "pairs.acme.1",
+            "audit.acme",
             "derived.memories.acme",
             "derived.expansions.acme",
             "derived.links.acme",
         },
-        "forwarder": {"access.acme"},
+        "forwarder": {"access.acme", "audit.acme"},
     }
     everything = set().union(*own.values()) | {"events.acme.s1.message", "events.acme.s1.erase"}
     stored = await stored_of(service, [f"helix.v1.{one}" for one in everything])

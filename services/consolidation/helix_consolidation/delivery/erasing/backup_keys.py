@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from helix_shared.keys.key_store import KEYS, KeyStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from helix_shared.keys.key_store import Range
@@ -50,7 +50,7 @@ class BackupKeys:
         """Destroy the key of generations and copies of streams in backups."""
         await asyncio.to_thread(self._replace_state_key)
 
-    def _destroy(self, erased: Mapping[str, Iterable[Range]]) -> None:
+    def _destroy(self, erased: Mapping[str, Sequence[Range]]) -> None:
         with KeyStore.held(self._folder) as keys:
             keys.destroy(erased)
 
