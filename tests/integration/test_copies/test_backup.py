@@ -276,7 +276,9 @@ def test_an_erased_user_is_left_out_of_an_older_backup(made: Made, tmp_path: Pat
     before = read_contents(made.users, 1).events
     assert before is not None
     with KeyStore.held(made.keys) as keys:
-        wanted = {e.sequence: e for e in entries_of(before, Objects(made.users), keys) if not isinstance(e, Gap)}
+        wanted = {
+            e.sequence: e for e in entries_of(before, Objects(made.users), keys) if not isinstance(e, Gap)
+        }
     keys_now = str(made.home / "data" / KEYS)
     said = helix(tmp_path, "restore", str(made.users), "--number", "1", "--keys", keys_now)
     assert "left out: 3 events" in " ".join(said.split())

@@ -317,7 +317,9 @@ async def test_a_new_secret_of_a_publisher_leaves_the_one_before_valid(
 async def test_nobody_takes_the_id_of_another_tenants_event(clients: Any, folder: SecurityFolder) -> None:
     """The stream de-duplicates across tenants; the id of acme's event is one that beta cannot make."""
     acme, beta, operator = [await clients(user) for user in ("tenant-acme", "tenant-beta", "operator")]
-    event = parse_event(b'{"kind": "message", "event_id": "x1", "tenant_id": "acme", "role": "user", "text": "Hi"}')
+    event = parse_event(
+        b'{"kind": "message", "event_id": "x1", "tenant_id": "acme", "role": "user", "text": "Hi"}'
+    )
     plain, secret = subjects.message_id("acme", "x1"), folder.nats_credentials("tenant-beta").id_secret
     for guessed in (plain, subjects.bound_message_id(plain, secret)):
         await beta.jetstream().publish(BETA, b"{}", headers={subjects.MSG_ID_HEADER: guessed})

@@ -60,7 +60,9 @@ class FileCopy(_Frozen):
     path: Annotated[str, AfterValidator(_inside)]
     size: int = Field(ge=0)
     sha256: Sha256
-    pieces: tuple[Sha256, ...] = Field((), description="under the state key; else the file is one piece")
+    pieces: tuple[Sha256, ...] = Field(
+        default=(), description="under the state key; else the file is one piece"
+    )
 
 
 class EventPiece(_Frozen):
@@ -107,8 +109,8 @@ class Contents(_Frozen):
     models: dict[str, str] = Field(description="checksum by name, of the models that were installed")
     model_files: tuple[FileCopy, ...] = ()
     settings: dict[str, str] = Field(description="variables with which memories are made")
-    keys: Keys | None = Field(None, description="None: the backup is in the clear")
-    events: EventsCopy | None = Field(None, description="None: `streams` has a snapshot of the log")
+    keys: Keys | None = Field(default=None, description="None: the backup is in the clear")
+    events: EventsCopy | None = Field(default=None, description="None: `streams` has a snapshot of the log")
 
     def names(self) -> Iterator[str]:
         """The pieces that the backup consists of; some may repeat."""
