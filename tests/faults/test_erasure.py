@@ -87,7 +87,7 @@ def test_a_thousand_canaries_stay_gone_after_a_restart(
 def test_a_restored_older_backup_has_nothing_of_what_was_erased(
     tmp_path: Path, models_dir: Path, report: Report
 ) -> None:
-    """A backup that has every canary is restored after their erasure: residue 0 before and while it serves."""
+    """A backup with every canary is restored after their erasure: residue 0 before and while it serves."""
     home, other, backups = tmp_path / "home", tmp_path / "restored", tmp_path / "backups"
     with running(home, models_dir) as run:
         for number in range(report.scaled(60, least=12)):

@@ -133,7 +133,7 @@ class KeyStore:
                     self._save(name)
 
     def rotate(self, *, drops_old: bool) -> None:
-        """New keys for everything that is backed up from now on; `drops_old`: older backups become unreadable."""
+        """New keys for what is backed up from now on; `drops_old`: older backups become unreadable."""
         older = self._files()
         self.epoch += 1
         _write_card(self._folder, self.name, self.epoch)

@@ -1,4 +1,4 @@
-"""Backups made while events are published, and before a user is erased; what of them a restore brings back."""
+"""Backups made while events are published, and before a user is erased: what a restore brings back."""
 
 import asyncio
 import json
@@ -148,7 +148,7 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Made]:
-    """Backs up twice while a thread publishes, lets the source finish, and erases a user of another tenant."""
+    """Backs up twice while a thread publishes, then lets the source finish; at last erases a user."""
     home, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("backups")
     with Stack(home, nats_port=0, query_port=0, models=models_dir, copies={"forwarder": 0}) as source:
         source.wait_ready()

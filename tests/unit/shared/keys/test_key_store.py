@@ -27,6 +27,13 @@ def held(folder: Path) -> Iterator[KeyStore]:
         yield keys
 
 
+def read_all(folder: Path) -> None:
+    """Read every key of a store."""
+    with KeyStore.held(folder) as keys:
+        assert keys.find(f"1-{ANA}", 1)
+        assert keys.state_key
+
+
 def every_byte(folder: Path) -> bytes:
     """What the files hold."""
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
@@ -86,12 +93,8 @@ def test_a_damaged_key_is_no_destroyed_one(folder: Path, name: str) -> None:
     """It is named: an operator restores the copy; nothing is silently left out of a restore."""
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with (
-        pytest.raises(CorruptArtifactError, match="restore the copy of the keys"),
-        KeyStore.held(folder) as keys,
-    ):
-        assert keys.find(f"1-{ANA}", 1)
-        assert keys.state_key
+    with pytest.raises(CorruptArtifactError, match="restore the copy of the keys"):
+        read_all(folder)
 
 
 def test_a_name_from_a_backup_names_no_other_file(held: KeyStore) -> None:

@@ -83,9 +83,7 @@ def _tell(restored: Restored) -> None:
         )
         return
     if events.left_out:
-        note(
-            f"left out: {events.left_out} events whose keys are destroyed, of {events.events + events.left_out}"
-        )
+        note(f"left out: {events.left_out} events, their keys are destroyed; {events.events} are restored")
     if not restored.has_state:
         note(
             "an erasure came after this backup: the log is restored without a generation, "
