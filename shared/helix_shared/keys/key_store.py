@@ -18,6 +18,7 @@ import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, Self
@@ -29,6 +30,8 @@ from helix_shared.keys.key_tree import KeyTree
 KEYS: Final = "keys"
 """Name of the folder in a data folder."""
 STATE_KEY_BYTES: Final = 64
+WAIT_SECONDS: Final = 10.0
+"""An erasure has the keys for milliseconds, a backup until it is whole."""
 FORMAT: Final = "helix-keys"
 VERSION: Final = 1
 _CARD: Final = "store.json"
@@ -40,6 +43,7 @@ _MAGIC: Final = b"HELIXKEY 1\n"
 _BODY: Final = len(_MAGIC) + 32
 """Where the content begins, after its SHA-256."""
 _NAME: Final = re.compile(r"^[1-9][0-9]{0,8}-[0-9a-f]{16}\Z")
+_POLL_SECONDS: Final = 0.05
 _MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
 
@@ -60,11 +64,13 @@ class KeyStore:
 
     @classmethod
     @contextlib.contextmanager
-    def held(cls, folder: Path, *, create: bool = True) -> Iterator[Self]:
+    def held(
+        cls, folder: Path, *, create: bool = True, wait_seconds: float = WAIT_SECONDS
+    ) -> Iterator[Self]:
         """The store in a folder, which no other process has meanwhile.
 
         Raises:
-            TemporaryError: another process has it: a backup, or an erasure.
+            TemporaryError: another process still has it after `wait_seconds`: a backup, or an erasure.
             NotFoundError: there is none, and `create` is off.
             CorruptArtifactError: it is damaged.
         """
@@ -72,12 +78,7 @@ class KeyStore:
             raise NotFoundError(f"{folder} holds no keys: {_CARD} is missing")
         _make(folder)
         with (folder / _LOCK).open("w") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise TemporaryError(
-                    f"a backup or an erasure has the keys in {folder}; again later"
-                ) from error
+            _take(handle, folder, wait_seconds)
             if not (folder / _CARD).exists():
                 _begin(folder)
             yield cls(folder, *_read_card(folder))
@@ -186,6 +187,20 @@ class KeyStore:
         if not _NAME.match(name):
             raise CorruptArtifactError(f"no name of a key: {name[:80]!r}")
         return self._folder / _USERS / f"{name}.key"
+
+
+def _take(handle: IO[str], folder: Path, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= until:
+                reason = f"a backup or an erasure has the keys in {folder}; again later"
+                raise TemporaryError(reason) from error
+            time.sleep(_POLL_SECONDS)
+        else:
+            return
 
 
 def _make(folder: Path) -> None:

@@ -103,7 +103,7 @@ def _restore_into(
     draft: HomeFolder, root: Path, contents: Contents, home: HomeFolder, store: KeyStore | None
 ) -> Restored:
     """Everything below `draft`, with the models and the users of `home`."""
-    objects, model, published = Objects(root), None, None
+    objects = Objects(root)
     pieces: Pieces = objects if store is None else SealedObjects(objects, store.state_key)
     has_state = store is None or (contents.keys is not None and store.state_name == contents.keys.state)
     if not has_state:

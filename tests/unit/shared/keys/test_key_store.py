@@ -84,7 +84,7 @@ def test_the_bytes_of_a_destroyed_key_are_in_no_file(folder: Path) -> None:
 def test_a_second_process_waits_for_its_turn(folder: Path, held: KeyStore) -> None:
     """An erasure during a backup is told to come again: the backup uses the keys until it is whole."""
     assert held.users == 2
-    with pytest.raises(TemporaryError, match="again later"), KeyStore.held(folder):
+    with pytest.raises(TemporaryError, match="again later"), KeyStore.held(folder, wait_seconds=0):
         pass
 
 

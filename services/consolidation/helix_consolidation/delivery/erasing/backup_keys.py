@@ -51,9 +51,9 @@ class BackupKeys:
         await asyncio.to_thread(self._replace_state_key)
 
     def _destroy(self, erased: Mapping[str, Sequence[Range]]) -> None:
-        with KeyStore.held(self._folder) as keys:
+        with KeyStore.held(self._folder, wait_seconds=0) as keys:
             keys.destroy(erased)
 
     def _replace_state_key(self) -> None:
-        with KeyStore.held(self._folder) as keys:
+        with KeyStore.held(self._folder, wait_seconds=0) as keys:
             keys.replace_state_key()
