@@ -1,6 +1,7 @@
 """Fixtures of several rooms: a real NATS server with its streams, a real model."""
 
 import json
+import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,17 @@ from helix_shared.settings import helix_home
 # How fast examples are drawn tells how busy the machine is, not whether a property holds.
 settings.register_profile("helix", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("helix")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_priority() -> Iterator[None]:
+    """Commands that give way to others run in the process of the tests, which would never get it back.
+
+    All its later tests, and the servers that they start, would wait for those of the other processes.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "nice", lambda _: 0)
+        yield
 
 
 @pytest.fixture(scope="session")

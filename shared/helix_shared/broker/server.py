@@ -22,6 +22,7 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.whole_file import SECRET, write_whole
 
 READY_SECONDS: Final = 15.0
 STOP_SECONDS: Final = 10.0
@@ -160,18 +161,15 @@ class NatsServer:
             self._process.send_signal(signal.SIGHUP)
 
     def _write_config(self) -> Path:
-        path, draft = self.folder / "nats.conf", self.folder / "nats.conf.new"
-        draft.touch(mode=0o600)
-        draft.write_text(
-            server_config(
-                host=self.host,
-                port=self.port,
-                store=self.folder / "store",
-                name=self.name,
-                access=self._access(),
-            )
+        path = self.folder / "nats.conf"
+        config = server_config(
+            host=self.host,
+            port=self.port,
+            store=self.folder / "store",
+            name=self.name,
+            access=self._access(),
         )
-        draft.replace(path)
+        write_whole(path, config.encode(), mode=SECRET)
         return path
 
     def stop(self) -> None:

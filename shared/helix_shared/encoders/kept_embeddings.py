@@ -5,12 +5,13 @@ A file that is missing, damaged or cannot be written only costs time.
 
 from __future__ import annotations
 
-import os
+import io
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from helix_shared.telemetry import logger
+from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,11 +66,9 @@ def _read(path: Path, dimensions: int) -> dict[str, NDArray[np.float32]]:
 
 
 def _write(path: Path, vectors: dict[str, NDArray[np.float32]]) -> None:
-    unfinished = path.with_suffix(f".{os.getpid()}")
+    content = io.BytesIO()
+    np.savez(content, texts=np.array(list(vectors)), vectors=np.stack(list(vectors.values())))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.open("wb") as file:
-            np.savez(file, texts=np.array(list(vectors)), vectors=np.stack(list(vectors.values())))
-        unfinished.replace(path)
+        write_whole(path, content.getvalue())
     except OSError as error:
         _log.warning("kept_embeddings_not_written", path=str(path), error=str(error))

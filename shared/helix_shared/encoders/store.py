@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from helix_shared.encoders.model import CARD_FILE, NAME_PATTERN, RERANKER_FILE, ModelCard, read_card
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
+from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,9 +116,7 @@ def choose_model(root: Path, name: str) -> None:
 
     Raises: as `model_folder`.
     """
-    draft = model_folder(root, name).parent / f"{CHOICE_FILE}.new"
-    draft.write_text(f"{name}\n", encoding="utf-8")
-    draft.replace(root / CHOICE_FILE)
+    write_whole(model_folder(root, name).parent / CHOICE_FILE, f"{name}\n".encode())
 
 
 def folder_with_checksum(root: Path, checksum: str) -> Path | None:

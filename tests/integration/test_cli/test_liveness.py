@@ -86,6 +86,7 @@ def test_a_stopped_process_is_killed_and_started_again(stack: Stack, said: list[
     until(lambda: asked(child(stack, "kg-1").health_url.replace("healthz", "readyz")) == 200)
 
 
+@pytest.mark.long
 def test_sigterm_during_load_drains_in_time_and_nothing_is_lost_or_doubled(
     stack: Stack, said: list[str], tmp_path: Path
 ) -> None:

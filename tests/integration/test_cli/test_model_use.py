@@ -29,7 +29,7 @@ from helix_shared.encoders.store import default_model
 
 from .running import run
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 SAID = (
     "We picked Postgres for the ledger, Priya has run it for years.",
@@ -151,7 +151,6 @@ class Asking(threading.Thread):
         self.join()
 
 
-@pytest.mark.long
 def test_the_model_changes_beside_what_is_served(stack: Stack) -> None:
     """Killed midway it continues; nothing is lost or shown again, and every recall is answered."""
     home = stack.home.root

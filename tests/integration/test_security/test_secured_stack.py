@@ -173,6 +173,7 @@ def letters(stack: Stack) -> list[int]:
     return [letter["sequence"] for letter in json.loads(helix(stack, "dlq", "ls", "--json"))]
 
 
+@pytest.mark.long
 def test_every_command_of_an_operator_works_with_its_user(stack: Stack, tmp_path: Path) -> None:
     """Erasures, dead letters, copies, a rebuild and the doctor: no request is refused."""
     with client(stack, token(stack, "--tenant", "acme"), user="ana") as program:

@@ -21,13 +21,14 @@ from helix_lab.sets.ask import request_of
 from helix_lab.sets.build import code_digest
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
-from helix_lab.sets.kept_files import kept_file, write_whole
+from helix_lab.sets.kept_files import kept_file
 from helix_query.api.requests import query_of
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall.context import RecallContext
 from helix_query.recall.recall import recall
 from helix_query.recall.stages.abstain import JUDGED
+from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

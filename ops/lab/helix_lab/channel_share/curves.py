@@ -20,8 +20,9 @@ import helix_query
 from helix_lab.channel_share.kinds import metric_of
 from helix_lab.measures.metrics import METRICS, score
 from helix_lab.sets.build import code_digest
-from helix_lab.sets.kept_files import kept_file, write_whole
+from helix_lab.sets.kept_files import kept_file
 from helix_query.profile.overrides import with_constants
+from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from helix_lab.sets.cached_corpus import CachedCorpus

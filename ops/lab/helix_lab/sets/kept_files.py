@@ -19,11 +19,3 @@ def digest_of(inputs: Iterable[str]) -> str:
     for text in inputs:
         digest.update(f"{text}\x1e".encode())
     return digest.hexdigest()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file and the folders above it; a killed process leaves the file as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_bytes(content)
-    beside.replace(path)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Final
 
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 from helix_shared.settings import helix_home
+from helix_shared.whole_file import write_whole
 
 OPERATOR: Final = "operator"
 FORWARDER: Final = "forwarder"
@@ -97,11 +97,5 @@ class SecurityFolder:
 def write_secret(path: Path, content: str | bytes) -> None:
     """Replace a file that nobody else may read, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f".{path.name}.new")
-    draft.unlink(missing_ok=True)
     body = content if isinstance(content, bytes) else content.encode()
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, SECRET_MODE), "wb") as handle:
-        handle.write(body)
-        handle.flush()
-        os.fsync(handle.fileno())
-    draft.replace(path)
+    write_whole(path, body, mode=SECRET_MODE, synced=True)

@@ -19,6 +19,7 @@ from helix_cli.stack.services import CONSOLIDATION, EXTRACT, INGEST
 from helix_cli.stack.supervisor import Say, Supervisor
 from helix_memory.transport.polling import poll
 from helix_shared.errors import HelixError, TemporaryError
+from helix_shared.whole_file import write_whole
 
 HELD_SERVICES: Final = (INGEST, EXTRACT, CONSOLIDATION)
 """They make vectors, or write stores."""
@@ -35,9 +36,7 @@ def held(home: HomeFolder) -> Iterator[None]:
         TemporaryError: no `helix up` runs on the home, or it does not stop them.
     """
     path = home.run / _REQUEST
-    draft = path.with_suffix(".new")
-    draft.write_text(json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid())}))
-    draft.replace(path)
+    write_whole(path, json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid())}).encode())
     try:
         for _ in poll(HELD_SECONDS):
             record = running_record(home)

@@ -26,6 +26,7 @@ from typing import IO, Final
 from helix_memory.transport.polling import poll
 from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
+from helix_shared.whole_file import write_whole
 
 UP_RECORD: Final = "up.json"
 METRICS_RECORD: Final = "metrics.json"
@@ -113,9 +114,7 @@ def write_record(home: HomeFolder, record: RunRecord, *, name: str = UP_RECORD) 
 
 def _replace(path: Path, content: object) -> None:
     """Write a file of JSON in one step."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.write_text(json.dumps(content, indent=2) + "\n")
-    draft.replace(path)
+    write_whole(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:

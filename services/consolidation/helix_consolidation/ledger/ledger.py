@@ -232,11 +232,8 @@ class Ledger:
     def record_status(self, ordinal: int, status: MemoryStatus) -> None:
         """Record the status of a memory."""
         fact = self._facts[ordinal : ordinal + 1]
-        fact["is_latest"] = status.is_latest
-        fact["deleted_at"] = status.deleted_at
-        fact["deleted_by"] = status.deleted_by
-        fact["erasing"] = status.erasing
-        fact["is_hidden"] = status.is_hidden
+        for name in ("is_latest", "deleted_at", "deleted_by", "erasing", "is_hidden"):
+            fact[name] = getattr(status, name)
         self._superseded_by.pop(ordinal, None)
         if status.superseded_by:
             self._superseded_by[ordinal] = status.superseded_by

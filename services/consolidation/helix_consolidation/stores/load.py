@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.folding.incoming.rows import content_code, group_code
+from helix_consolidation.folding.incoming.codes import content_code, group_code
 from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
 from helix_consolidation.ledger.event_reach import NEVER, Visibility, value_code, visibility_of
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE

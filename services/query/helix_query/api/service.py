@@ -8,11 +8,8 @@ errors into statuses.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +26,7 @@ from helix_query.api.listing_calls import LISTINGS
 from helix_query.api.memory_replies import history_reply, ids_reply, memory_reply
 from helix_query.api.pack_call import pack_reply
 from helix_query.api.profile_call import profile_reply
+from helix_query.api.recall_call import recall_reply
 from helix_query.api.requests import (
     packed_ids_of,
     profile_query_of,
@@ -36,28 +34,16 @@ from helix_query.api.requests import (
     query_of,
     scope_of,
 )
-from helix_query.api.responses import (
-    batch_response,
-    describe_cross_encoders,
-    describe_learned_adapters,
-    recall_response,
-    status_response,
-    without_other_tenants,
-)
+from helix_query.api.responses import batch_response, without_other_tenants
 from helix_query.api.search_span import in_span
+from helix_query.api.status_call import status_reply
 from helix_query.api.why_not_call import WhyNotSearch
-from helix_query.diagnostics.explain import explained
-from helix_query.metrics import RECALL_SECONDS
-from helix_query.profile.cross_encoders import profiles_by_cross_encoder
 from helix_query.profile.profile import DEFAULT_PROFILE
 from helix_query.recall.channels import LANES
-from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
-from helix_query.recall.recall import recall
 from helix_query.scheduling.deadline import deadline_of
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_query.scheduling.tenant_limits import TenantLimits
-from helix_shared.errors import TemporaryError
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import Call, guarded, tolerant
@@ -65,13 +51,11 @@ from helix_shared.rpc.statuses import refused_of
 from helix_shared.rpc.traced import traced
 
 if TYPE_CHECKING:
-    from helix_query.generations.snapshot import Snapshot, SnapshotSource
+    from helix_query.generations.snapshot import SnapshotSource
     from helix_query.profile.profile import RankingProfile
     from helix_query.settings import QuerySettings
 
 SERVICE_NAME: Final = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
-WAIT: Final = "wait"
-"""Name of the stage in which a recall waits for its event."""
 SEARCHING: Final = 0.6
 """Share of the deadline of a WhyNot in which changes are tried."""
 
@@ -262,16 +246,12 @@ class RecallHandlers:
         self, _request: recall_pb2.GetStatusRequest, _context: Any
     ) -> recall_pb2.GetStatusResponse:
         """The loaded generation; answers also while there is none."""
-        uptime = time.monotonic() - self._started
-        try:
-            with self._current.lease() as snapshot:
-                reply = status_response(snapshot, uptime_seconds=uptime, instance=self._settings.instance)
-                # it reads the folder of the adapters
-                await asyncio.to_thread(describe_learned_adapters, reply, snapshot)
-        except TemporaryError:
-            reply = status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
-        used = profiles_by_cross_encoder(self._profiles)
-        describe_cross_encoders(reply, self._current.cross_encoders, used)
+        reply = await status_reply(
+            self._current,
+            profiles=self._profiles,
+            instance=self._settings.instance,
+            uptime_seconds=time.monotonic() - self._started,
+        )
         self._accesses.describe(reply)
         return reply if self._admission.sees_all_tenants() else without_other_tenants(reply)
 
@@ -292,34 +272,18 @@ class RecallHandlers:
         """
 
         def works(waited_seconds: float) -> list[Callable[..., recall_pb2.RecallResponse]]:
-            search = partial(self._recall, until=until, waited_seconds=waited_seconds)
+            search = partial(
+                recall_reply,
+                profiles=self._profiles,
+                channel_deadline_seconds=self._settings.channel_deadline_seconds,
+                until=until,
+                waited_seconds=waited_seconds,
+            )
             return [in_span(partial(search, one), tenant) for one in queries]
 
         wanted = max((one.min_sequence for one in queries), default=0)
         tenant = queries[0].selection.tenant_id if queries else ""
         return await self._calls.several(rpc, tenant, works, until, count=len(queries), wanted=wanted)
-
-    def _recall(
-        self,
-        query: Query,
-        snapshot: Snapshot,
-        channels: Mapping[str, Executor],
-        *,
-        until: float,
-        waited_seconds: float,
-    ) -> recall_pb2.RecallResponse:
-        started = time.perf_counter()
-        context = RecallContext.of(query, snapshot, self._profiles[query.profile], deadline=until)
-        result = recall(
-            context, lanes=channels, channel_deadline_seconds=self._settings.channel_deadline_seconds
-        )
-        result, explanation = explained(result, context)
-        elapsed = time.perf_counter() - started
-        RECALL_SECONDS.observe(elapsed)
-        if waited_seconds:
-            result = replace(result, seconds=((WAIT, waited_seconds), *result.seconds))
-        total_seconds = waited_seconds + elapsed
-        return recall_response(result, query, snapshot, total_seconds=total_seconds, explanation=explanation)
 
     def _until(self, context: Any) -> float:
         """The earlier of the caller's deadline and ours, a moment of the monotonic clock."""

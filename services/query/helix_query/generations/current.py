@@ -8,7 +8,6 @@ the start older ones are tried. Neither number nor epoch ever decreases.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,16 +20,17 @@ from typing import TYPE_CHECKING, Final
 
 from helix_query.generations.installed_model import installed_encoder
 from helix_query.generations.learned_adapters import LearnedAdapters
-from helix_query.generations.prober import CrashedError, Prober
+from helix_query.generations.prober import Prober
+from helix_query.generations.refusals import Refusals
 from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
-from helix_query.metrics import GENERATIONS_REJECTED, PROBE_SECONDS, SERVING_DELAY_SECONDS, SWAP_SECONDS
+from helix_query.metrics import PROBE_SECONDS, SERVING_DELAY_SECONDS, SWAP_SECONDS
 from helix_query.recall.routing.centroids import centroids_of
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError, naming_rebuild
+from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.metrics import report_generation
 from helix_shared.telemetry import logger
 
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from helix_shared.encoders.encoder import Encoder
 
 SERVICE: Final = "query"
-RETRY_SECONDS: Final = 30.0
-"""Wait before a generation that failed for lack of memory, disk or time is tried again."""
 
 _log = logger(__name__)
 
@@ -99,8 +97,7 @@ class CurrentGeneration:
         self._verified_path = verified_files
         self._verified = set() if verified_files is None else read_verified_files(verified_files)
         self._cache = cache
-        self._refused: dict[int, float] = {}
-        self._waiting: tuple[int, str] | None = None
+        self._refusals = Refusals(root)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="generation-poll", daemon=True)
 
@@ -129,7 +126,7 @@ class CurrentGeneration:
         with self._lock:
             leased = self._leased
             if leased is None:
-                raise TemporaryError(self._why_none())
+                raise TemporaryError(self._refusals.reason())
             leased.leases += 1
         try:
             yield leased.snapshot
@@ -139,12 +136,6 @@ class CurrentGeneration:
                 last = leased.retired and leased.leases == 0
             if last:
                 leased.snapshot.generation.close()
-
-    def _why_none(self) -> str:
-        if self._waiting is None:
-            return "no generation yet; publish events and try again"
-        number, reason = self._waiting
-        return f"generation {number} is not served: {reason}"
 
     def refresh(self) -> bool:
         """Read CURRENT once; return whether another generation was swapped in."""
@@ -168,21 +159,13 @@ class CurrentGeneration:
             self._stop.wait(self._poll_seconds)
 
     def _adopt(self, number: int) -> bool:
-        if time.monotonic() < self._refused.get(number, 0.0):
+        if self._refusals.holds(number):
             return False
         began = time.monotonic()
         try:
             snapshot = self._load(number)
-        except NotFoundError as error:
-            # The model may be installed later: logged once, tried at every poll.
-            self._refuse_once(number, str(error), "model")
-        except (TemporaryError, OSError, MemoryError) as error:
-            # The machine may recover; loading is too expensive to repeat at every poll.
-            self._refuse_for(number, error, "machine", seconds=RETRY_SECONDS)
-        except CrashedError as error:
-            self._refuse_for(number, error, "crash", seconds=math.inf)
         except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
-            self._refuse_for(number, error, "damaged", seconds=math.inf)
+            self._refusals.refuse(number, error)
         else:
             self._swap(snapshot)
             SWAP_SECONDS.observe(time.monotonic() - began)
@@ -277,7 +260,7 @@ class CurrentGeneration:
         if old is not None and idle:
             old.snapshot.generation.close()
         if snapshot is not None:
-            self._refused.clear()
+            self._refusals.clear()
             manifest = snapshot.generation.manifest
             recallable = manifest.counts.recallable
             report_generation(SERVICE, manifest, memories=recallable)
@@ -288,16 +271,3 @@ class CurrentGeneration:
             self.progress.advance(manifest.applied_sequence)
             if old is None:
                 self._on_first()
-
-    def _refuse_once(self, number: int, reason: str, kind: str) -> None:
-        if self._waiting != (number, reason):
-            self._waiting = (number, reason)
-            GENERATIONS_REJECTED.labels(kind).inc()
-            _log.error("generation_refused", generation=number, reason=reason)
-
-    def _refuse_for(self, number: int, error: BaseException, kind: str, *, seconds: float) -> None:
-        # The folder may have been retired meanwhile, which is not a failure.
-        if folder_of(self._root, number).is_dir():
-            self._refused[number] = time.monotonic() + seconds
-            reason = naming_rebuild(error) if isinstance(error, CorruptArtifactError) else str(error)
-            self._refuse_once(number, f"{type(error).__name__}: {reason}", kind)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from helix_shared.telemetry import logger
+from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,11 +54,8 @@ def read_verified_files(path: Path) -> set[tuple[str, str]]:
 def write_verified_files(path: Path, verified: set[tuple[str, str]]) -> bool:
     """Replace the list atomically; return whether it could be written."""
     body = _VerifiedFiles(format_version=1, verified=dict(verified)).model_dump_json().encode()
-    unfinished = path.with_suffix(f".{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(body)
-        unfinished.replace(path)
+        write_whole(path, body)
     except OSError as error:
         _log.warning("verified_files_not_written", path=str(path), error=str(error))
         return False

@@ -261,8 +261,7 @@ class VectorReader:
         """Load what the first search needs; `with_index`: the vector index too, which takes .3 s at 10^6."""
         if with_index and self._index is not None:
             self._table.prewarm_index(self._index.name)
-        probe = np.ones(self.dimensions, dtype=np.float32)
-        self.search(probe, Selection(tenant_id="warm"), limit=1)
+        self.search(np.ones(self.dimensions, np.float32), Selection(tenant_id="warm"), limit=1)
 
     def close(self) -> None:
         """Release the files; the reader cannot be used afterwards."""
@@ -278,10 +277,10 @@ class VectorReader:
         with self._lock:
             if self._row_map is None:
                 earlier, self._earlier_map = self._earlier_map, None
-                extends = earlier is not None and earlier.fits(self._table)
-                self._row_map = (
-                    earlier.extended(self._table) if earlier and extends else RowMap.of(self._table)
-                )
+                if earlier is not None and earlier.fits(self._table):
+                    self._row_map = earlier.extended(self._table)
+                else:
+                    self._row_map = RowMap.of(self._table)
             return self._row_map
 
 

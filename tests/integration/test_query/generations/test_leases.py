@@ -139,6 +139,7 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
         current.close()
 
 
+@pytest.mark.long
 def test_a_read_only_mount_serves_what_the_writer_removed(corpus: Any, start: Any, tmp_path: Path) -> None:
     """The data folder is a read-only mount, as in another container."""
     mount = tmp_path / "mounted"
@@ -197,6 +198,7 @@ def fails_when_asked(folder: Path) -> None:
     vouch(folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("broken", [fails_verification, fails_to_open, fails_when_asked])
 def test_a_refused_generation_does_not_touch_the_one_that_is_served(
     corpus: Any, start: Any, tmp_path: Path, broken: Callable[[Path], None]

@@ -6,7 +6,6 @@ is checked here once, for all stores.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from helix_consolidation.folding.incoming.codes import content_code, group_code
 from helix_consolidation.ledger.consolidation_state import Model
 from helix_consolidation.ledger.event_reach import (
     NEVER,
@@ -41,7 +41,7 @@ from helix_shared.edges import (
     statements_schema,
 )
 from helix_shared.errors import PermanentError
-from helix_shared.identity import MEMORY_ID_PATTERN, MOST_STATEMENTS, joined, statement_id
+from helix_shared.identity import MEMORY_ID_PATTERN, MOST_STATEMENTS, statement_id
 from helix_shared.pairs import verdicts
 
 if TYPE_CHECKING:
@@ -238,23 +238,6 @@ def plain_rows(rows: pa.RecordBatch, names: Sequence[str]) -> list[dict[str, Any
     columns = [rows[name].view(pa.int64()) if name in _TIMES else rows[name] for name in names]
     values = zip(*(column.to_pylist() for column in columns), strict=True)
     return [dict(zip(names, row, strict=True)) for row in values]
-
-
-def group_code(
-    tenant_id: str, owner: str, memory_type: str, audience: Sequence[str], *, derived_from: str = ""
-) -> int:
-    """63-bit code of a group; only rows of one group are compared as near-duplicates.
-
-    Derived statements are compared with each other alone: each repeats the memory it came from.
-    """
-    kind = f"derived {memory_type}" if derived_from else memory_type
-    text = joined(tenant_id, owner, kind, *sorted(set(audience)))
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
-
-
-def content_code(content_hash: str) -> int:
-    """The first 63 bits of a content hash."""
-    return int(content_hash[:16], 16) >> 1
 
 
 def _dimensions_of(rows: pa.RecordBatch) -> int:

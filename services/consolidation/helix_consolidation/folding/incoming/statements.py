@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_consolidation.folding.incoming.rows import content_code, plain_rows
+from helix_consolidation.folding.incoming.codes import content_code
+from helix_consolidation.folding.incoming.rows import plain_rows
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.statements.statement_row import StatementRow, statement_row
 from helix_memory.source_classes import CONVERSATION

@@ -1,0 +1,70 @@
+"""Generations that are not served: why, and when they are tried again."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Final
+
+from helix_query.generations.prober import CrashedError
+from helix_query.metrics import GENERATIONS_REJECTED
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError, naming_rebuild
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RETRY_SECONDS: Final = 30.0
+"""Wait before a generation that failed for lack of memory, disk or time is tried again."""
+
+_log = logger(__name__)
+
+
+class Refusals:
+    """The refused generations of a data folder; one thread changes it, any thread asks `reason`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._until: dict[int, float] = {}
+        self._newest: tuple[int, str] | None = None
+
+    def reason(self) -> str:
+        """Why nothing is served."""
+        if self._newest is None:
+            return "no generation yet; publish events and try again"
+        number, reason = self._newest
+        return f"generation {number} is not served: {reason}"
+
+    def holds(self, number: int) -> bool:
+        """Whether a generation is not to be tried now."""
+        return time.monotonic() < self._until.get(number, 0.0)
+
+    def clear(self) -> None:
+        """Forget them: a generation is served."""
+        self._until.clear()
+
+    def refuse(self, number: int, error: BaseException) -> None:
+        """Log and count the failure of a generation, and say when it is tried again."""
+        if isinstance(error, NotFoundError):
+            # The model may be installed later: logged once, tried at every poll.
+            self._tell(number, str(error), "model")
+        elif isinstance(error, TemporaryError | OSError | MemoryError):
+            # The machine may recover; loading is too expensive to repeat at every poll.
+            self._hold(number, error, "machine", seconds=RETRY_SECONDS)
+        else:
+            kind = "crash" if isinstance(error, CrashedError) else "damaged"
+            self._hold(number, error, kind, seconds=math.inf)
+
+    def _hold(self, number: int, error: BaseException, kind: str, *, seconds: float) -> None:
+        # The folder may have been retired meanwhile, which is not a failure.
+        if folder_of(self._root, number).is_dir():
+            self._until[number] = time.monotonic() + seconds
+            reason = naming_rebuild(error) if isinstance(error, CorruptArtifactError) else str(error)
+            self._tell(number, f"{type(error).__name__}: {reason}", kind)
+
+    def _tell(self, number: int, reason: str, kind: str) -> None:
+        if self._newest != (number, reason):
+            self._newest = (number, reason)
+            GENERATIONS_REJECTED.labels(kind).inc()
+            _log.error("generation_refused", generation=number, reason=reason)
