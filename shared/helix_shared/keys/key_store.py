@@ -26,6 +26,7 @@ from typing import IO, Final, Self
 from helix_shared.artifacts.files.durability import sync
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
 from helix_shared.keys.key_tree import KeyTree
+from helix_shared.whole_file import SECRET, write_whole
 
 KEYS: Final = "keys"
 """Name of the folder in a data folder."""
@@ -38,13 +39,11 @@ _CARD: Final = "store.json"
 _STATE: Final = "state.key"
 _USERS: Final = "users"
 _LOCK: Final = "lock"
-_DRAFT: Final = ".new"
 _MAGIC: Final = b"HELIXKEY 1\n"
 _BODY: Final = len(_MAGIC) + 32
 """Where the content begins, after its SHA-256."""
 _NAME: Final = re.compile(r"^[1-9][0-9]{0,8}-[0-9a-f]{16}\Z")
 _POLL_SECONDS: Final = 0.05
-_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
 
 Range = tuple[int, int]
@@ -64,9 +63,7 @@ class KeyStore:
 
     @classmethod
     @contextlib.contextmanager
-    def held(
-        cls, folder: Path, *, create: bool = True, wait_seconds: float = WAIT_SECONDS
-    ) -> Iterator[Self]:
+    def held(cls, folder: Path, *, create: bool = True, wait_seconds: float = WAIT_SECONDS) -> Iterator[Self]:
         """The store in a folder, which no other process has meanwhile.
 
         Raises:
@@ -79,6 +76,7 @@ class KeyStore:
         _make(folder)
         with (folder / _LOCK).open("w") as handle:
             _take(handle, folder, wait_seconds)
+            _wipe_drafts(folder)
             if not (folder / _CARD).exists():
                 _begin(folder)
             yield cls(folder, *_read_card(folder))
@@ -251,15 +249,9 @@ def _replace(path: Path, body: bytes) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    draft = path.with_name(path.name + _DRAFT)
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as target:
-        target.write(content)
-        target.flush()
-        os.fsync(target.fileno())
     with contextlib.ExitStack() as opened:
         old = opened.enter_context(path.open("r+b")) if path.exists() else None
-        draft.replace(path)
+        write_whole(path, content, mode=SECRET, synced=True)
         sync(path.parent)
         if old is not None:
             _overwrite(old)
@@ -270,6 +262,12 @@ def _wipe(path: Path) -> None:
         path.unlink()
         sync(path.parent)
         _overwrite(file)
+
+
+def _wipe_drafts(folder: Path) -> None:
+    """Destroy what a process that was killed left: its keys may be destroyed ones by now."""
+    for path in (*folder.glob(".*"), *(folder / _USERS).glob(".*")):
+        _wipe(path)
 
 
 def _overwrite(file: IO[bytes]) -> None:

@@ -88,6 +88,16 @@ def test_a_second_process_waits_for_its_turn(folder: Path, held: KeyStore) -> No
         pass
 
 
+def test_what_a_killed_process_left_is_destroyed(folder: Path) -> None:
+    """A draft may hold a key that is destroyed later."""
+    drafts = [folder / "users" / f".1-{ANA}.key.77", folder / ".state.key.77"]
+    for draft in drafts:
+        draft.write_bytes((folder / f"users/1-{ANA}.key").read_bytes())
+    with KeyStore.held(folder) as keys:
+        assert keys.users == 2
+    assert not any(draft.exists() for draft in drafts)
+
+
 @pytest.mark.parametrize("name", ["state.key", f"users/1-{ANA}.key", "store.json"])
 def test_a_damaged_key_is_no_destroyed_one(folder: Path, name: str) -> None:
     """It is named: an operator restores the copy; nothing is silently left out of a restore."""
