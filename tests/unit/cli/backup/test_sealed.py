@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from helix_cli.backup import event_copy
-from helix_cli.backup.contents import EventsCopy
+from helix_cli.backup.backup import _last_events
+from helix_cli.backup.contents import Contents, Derived, EventsCopy, Keys, write_contents
 from helix_cli.backup.event_copy import _Pieces, entries_of
 from helix_cli.backup.objects import Objects
 from helix_cli.backup.sealed import SealedObjects, open_event, seal_event
@@ -170,3 +171,30 @@ def test_an_empty_file_has_no_piece(objects: Objects, tmp_path: Path) -> None:
     assert sealed.put_file(tmp_path / "empty", digest) == ()
     sealed.copy_to((), digest, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == b""
+
+
+@pytest.mark.parametrize(("store", "epoch", "takes"), [("a", 1, True), ("b", 1, False), ("a", 2, False)])
+def test_events_under_other_keys_are_written_again(
+    tmp_path: Path, store: str, epoch: int, *, takes: bool
+) -> None:
+    """After a rotation, and where a folder has the backups of another instance."""
+    events = EventsCopy(log="log", config={}, last=0, pieces=())
+    contents = Contents(
+        number=1,
+        made_at=AT,
+        helix="0.1.0",
+        last_sequence=0,
+        generation=0,
+        applied_sequence=0,
+        epoch=0,
+        floors={},
+        streams={},
+        derived=Derived(messages=0, pieces=()),
+        files=(),
+        models={},
+        settings={},
+        keys=Keys(store="a", epoch=1, state="s"),
+        events=events,
+    )
+    write_contents(tmp_path, contents)
+    assert _last_events(tmp_path, Keys(store=store, epoch=epoch, state="t")) == (events if takes else None)
