@@ -211,6 +211,8 @@ def test_a_restored_home_is_secured_while_it_is_restored_and_rebuilt(
     stack: Stack, models_dir: Path, tmp_path: Path
 ) -> None:
     """The servers of both commands have the users of that home, whose secrets are not those of the source."""
+    # the generation of the backup has what was published before
+    helix(stack, "publish", "--session", "s8", "--text", "The last one.", "--wait")
     helix(stack, "backup", str(tmp_path / "backups"))
     home = tmp_path / "restored"
     keys = str(stack.home.data / KEYS)
