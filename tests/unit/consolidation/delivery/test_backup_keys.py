@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from helix_consolidation.delivery.erasing.backup_keys import BackupKeys, Keyed
-from helix_shared.errors import TemporaryError
+from helix_shared.errors import NotFoundError, TemporaryError
 from helix_shared.keys.key_store import KEYS, KeyStore
 from helix_shared.keys.owner import owner_code
 
@@ -49,4 +49,5 @@ async def test_a_user_of_whom_nothing_is_left_has_no_key_before_the_erasure(tmp_
 async def test_an_erasure_without_events_makes_no_keys(tmp_path: Path) -> None:
     """A data folder that was never backed up stays as it is."""
     await BackupKeys(tmp_path).destroy({})
-    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(NotFoundError), KeyStore.held(tmp_path / KEYS, create=False):
+        pass
