@@ -79,13 +79,18 @@ class Compose:
         return cls(taken, scratch, own)
 
     def ordered(self) -> Iterator[str]:
-        """Names, each after those that it waits for."""
-        started: set[str] = set()
-        while len(started) < len(self.services):
-            for name, service in self.services.items():
-                if name not in started and started >= set(service.get("depends_on", {})):
-                    started.add(name)
-                    yield name
+        """Names, each after those that it waits for.
+
+        Raises:
+            Failed: services wait for each other, or for one of another profile.
+        """
+        waiting = {name: set(service.get("depends_on", {})) for name, service in self.services.items()}
+        while waiting:
+            free = [name for name, wanted in waiting.items() if wanted.isdisjoint(waiting)]
+            if not free or not waiting[free[0]] <= self.services.keys():
+                raise Failed(f"{', '.join(waiting)} cannot be started: {waiting}")
+            yield free[0]
+            del waiting[free[0]]
 
     def local(self, name: str, text: str) -> str:
         """`text` of a service as the network of the host needs it."""

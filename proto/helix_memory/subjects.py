@@ -38,6 +38,8 @@ ADVISORY_STREAM: Final = "HELIX_ADVISORIES"
 ROOT: Final = "helix.v1"
 NO_SESSION: Final = "-"
 UNKNOWN_TENANT: Final = "-"
+LIFECYCLE_KINDS: Final = ("forget", "erase", "undo", "feedback")
+"""Kinds that consolidation reads; ingest reads all others. Not in `events`, which is slow to import."""
 
 MSG_ID_HEADER: Final = "Nats-Msg-Id"
 EVENT_SEQUENCE_HEADER: Final = "Helix-Event-Sequence"

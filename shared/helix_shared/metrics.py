@@ -78,13 +78,14 @@ RPC_SECONDS = Histogram(
 ACCESSES = Counter(
     "helix_accesses_total",
     "Accesses by what became of them: recorded, dropped because the ring was full, forwarded; "
-    "and by the forwarder: published, lost",
+    "and messages with them of the forwarder: published, lost",
     ["outcome"],
 )
 AUDIT_RECORDS = Counter(
     "helix_audit_records_total",
-    "Audit records by what became of them: recorded, dropped because there was no room, failed, forwarded; "
-    "and by the forwarder: published, lost",
+    "Audit records by what became of them: recorded, dropped because there was no room, limited because "
+    "refused callers were too many, failed, forwarded; "
+    "and messages with them of the forwarder: published, lost",
     ["outcome"],
 )
 CREDENTIALS_REFUSED = Counter(

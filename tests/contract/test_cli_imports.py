@@ -34,6 +34,12 @@ def test_recall_and_publish_import_no_engine(modules: tuple[str, ...]) -> None:
     assert imported(f"import helix_cli.__main__, {', '.join(modules)}") & ENGINES == set()
 
 
+def test_no_command_imports_an_engine_before_it_runs() -> None:
+    """So `--help`, a completion and a wrong option answer at once, whatever the command does."""
+    modules = ", ".join(f"helix_cli.commands.{entry.module}" for entry in COMMANDS.values())
+    assert imported(f"import helix_cli.__main__, {modules}") & ENGINES == set()
+
+
 def test_recall_imports_no_nats_client() -> None:
     """It asks NATS only while the query service has no generation."""
     assert imported(f"import helix_cli.__main__, {', '.join(RECALL)}") & {"nats", "structlog"} == set()

@@ -440,6 +440,16 @@ def test_the_check_of_the_containers_reads_the_services_from_compose(tmp_path: P
     assert len(set(compose.ports.values())) == len(order)
 
 
+@pytest.mark.parametrize("wanted", ["query", "elsewhere"])
+def test_services_that_wait_for_each_other_or_for_one_that_is_not_there_end_the_check(
+    wanted: str, tmp_path: Path
+) -> None:
+    """It does not wait for ever."""
+    services = {"nats": {}, "query": {"depends_on": {wanted: {}}}}
+    with pytest.raises(containers_run.Failed, match="cannot be started"):
+        list(containers_run.Compose(services, tmp_path).ordered())
+
+
 def _bare(config: str) -> set[str]:
     """Settings of a NATS configuration without comments, blank lines and indentation."""
     lines = (line.strip() for line in config.splitlines())

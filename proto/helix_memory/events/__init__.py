@@ -10,7 +10,6 @@ from __future__ import annotations
 from helix_memory.events.codec import (
     EVENT_ADAPTER,
     EVENT_MODELS,
-    LIFECYCLE_KINDS,
     Event,
     encode_event,
     explain,
@@ -27,6 +26,7 @@ from helix_memory.events.content import (
     ToolEvent,
 )
 from helix_memory.events.lifecycle import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
+from helix_memory.subjects import LIFECYCLE_KINDS
 
 __all__ = [
     "EVENT_ADAPTER",

@@ -49,8 +49,6 @@ EVENT_MODELS: Final[Mapping[str, type[EventBase]]] = {
     "feedback": FeedbackEvent,
     "session": SessionEvent,
 }
-LIFECYCLE_KINDS: Final = ("forget", "erase", "undo", "feedback")
-"""Kinds that consolidation reads; ingest reads all others."""
 
 
 def parse_event(body: bytes) -> Event:

@@ -22,6 +22,9 @@ LAST_SECONDS: Final = 0.5
 
 _UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
+_LATER: Final = (*_UNREACHABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+"""A call that ends so would be answered at another time."""
+
 T = TypeVar("T")
 
 
@@ -103,7 +106,7 @@ class QueryConnection:
             try:
                 reply = method(request, timeout=left, metadata=self._credentials.metadata())
             except grpc.RpcError as error:
-                if stale is not None and error.code() in _UNREACHABLE:
+                if stale is not None and error.code() in _LATER:
                     return stale
                 if not waits or error.code() is not grpc.StatusCode.UNAVAILABLE or _is_near(until):
                     raise

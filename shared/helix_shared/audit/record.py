@@ -1,7 +1,7 @@
 """Records of the audit stream, and the body of a message of HELIX_AUDIT.
 
-A record never holds a text, a question, a metadata value or a session. What names a person is the user id
-alone, and the ids of memories name nothing once they are erased.
+A record never holds a text, a question, a metadata value or a session. User id, credential and address may
+name a person; the ids of memories name nothing once they are erased.
 """
 
 from __future__ import annotations

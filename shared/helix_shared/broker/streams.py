@@ -16,7 +16,7 @@ from typing import Final
 from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
-from helix_memory import events, limits, subjects
+from helix_memory import limits, subjects
 from helix_shared.broker.stored_at import IMPORTS
 
 MIB: Final = 1024**2
@@ -80,7 +80,8 @@ STREAMS: Final = (
         description="who recalled, listed, erased and exported: ids and counts; nobody can remove a record",
         subjects=[f"{subjects.ROOT}.audit.>"],
         max_msg_size=MIB,
-        max_bytes=1_024 * MIB,
+        # the server sets the whole limit aside when the stream is made, of three quarters of what is free
+        max_bytes=256 * MIB,
         max_age=90 * DAY_SECONDS,
         deny_delete=True,
         deny_purge=True,
@@ -107,7 +108,7 @@ CONSUMERS: Final = (
     DurableConsumer(
         subjects.EVENTS_STREAM,
         CONSOLIDATION_LIFECYCLE,
-        tuple(map(subjects.events_of_kind, events.LIFECYCLE_KINDS)),
+        tuple(map(subjects.events_of_kind, subjects.LIFECYCLE_KINDS)),
         max_ack_pending=8_192,
     ),
     DurableConsumer(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_memory import subjects, trace_context
 from helix_memory.trace_context import TRACEPARENT
+from helix_shared.broker.worker.rederive import header_sequence
 from helix_shared.tracing import attributes, spans
 
 if TYPE_CHECKING:
@@ -93,18 +94,21 @@ def traceparent_of(message: Msg) -> str:
 
 def _described(message: Msg) -> dict[str, Value]:
     position = message.metadata
-    headers = message.headers or {}
     is_event = position.stream == subjects.EVENTS_STREAM
-    event = str(position.sequence.stream) if is_event else headers.get(subjects.EVENT_SEQUENCE_HEADER, "")
-    tokens = message.subject.split(".")
-    tenant = tokens[_TENANT_TOKEN.get(position.stream, 0)] if position.stream in _TENANT_TOKEN else ""
+    event = position.sequence.stream if is_event else header_sequence(message)
     return {
         **_operation("process", position.stream),
-        attributes.MESSAGING_ID: headers.get(subjects.MSG_ID_HEADER, ""),
-        attributes.STORE: tenant,
+        attributes.MESSAGING_ID: (message.headers or {}).get(subjects.MSG_ID_HEADER, ""),
+        attributes.STORE: _tenant(message.subject, position.stream),
         attributes.STREAM_SEQUENCE: position.sequence.stream,
         attributes.DELIVERIES: position.num_delivered,
-    } | ({attributes.SEQUENCE: int(event)} if event.isdecimal() else {})
+    } | ({attributes.SEQUENCE: event} if event else {})
+
+
+def _tenant(subject: str, stream: str) -> str:
+    """The tenant that a subject names; empty: none, or the subject is malformed."""
+    place, tokens = _TENANT_TOKEN.get(stream, 0), subject.split(".")
+    return tokens[place] if place and place < len(tokens) else ""
 
 
 def _operation(name: str, stream: str) -> dict[str, Value]:

@@ -39,9 +39,9 @@ class KeptEmbeddings:
         """Itself."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Write the file, if it lacks a text or has one that nobody asked for."""
-        if self._used.keys() != self._kept.keys():
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Write the file, if it lacks a text or has one that nobody asked for; not after an error."""
+        if error is None and self._used.keys() != self._kept.keys():
             _write(self._path, self._used)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:

@@ -85,6 +85,91 @@ def test_a_folder_of_files_is_recalled_replaced_and_deleted(home: Path, tmp_path
     assert "640 euros" in best(home, "what does the oak table cost?")["text"]
 
 
+MOVED: dict[str, Any] = {
+    "mem0.json": {
+        "results": [
+            {
+                "id": "m-1",
+                "memory": "Ines plays the oboe in an orchestra",
+                "user_id": "ines",
+                "created_at": "2025-05-01T08:00:00Z",
+            }
+        ]
+    },
+    "openmemory.json": {
+        "user": {"id": "u", "user_id": "ines"},
+        "memories": [
+            {
+                "id": "m-2",
+                "content": "Ines keeps a tortoise called Emil",
+                "state": "archived",
+                "created_at": "2025-05-01T08:00:00Z",
+                "category_ids": [],
+            }
+        ],
+    },
+    "zep.json": [
+        {
+            "uuid": f"e-{town}",
+            "source_node_uuid": "n-1",
+            "target_node_uuid": "n-2",
+            "name": "RENTS_IN",
+            "fact": f"Bernadette rents a studio in {town}",
+            "created_at": "2025-03-02T09:00:00Z",
+            "valid_at": "2024-06-01T00:00:00Z",
+            "invalid_at": ended,
+        }
+        for town, ended in (("Zagreb", "2025-01-01T00:00:00Z"), ("Trieste", None))
+    ],
+    "hindsight.json": {
+        "items": [
+            {
+                "id": "h-1",
+                "text": "Oluwaseun measures glaciers near Bergen.",
+                "fact_type": "world",
+                "mentioned_at": "2025-04-10T12:00:00Z",
+                "state": "valid",
+            }
+        ],
+        "total": 1,
+    },
+    "memory.jsonl": {
+        "type": "entity",
+        "name": "Kazimir",
+        "entityType": "person",
+        "observations": ["repairs harpsichords"],
+    },
+    "note.md": "---\ntitle: Kiln\ntype: note\npermalink: kiln\n---\n- [fact] it is fired at 1240 degrees\n",
+}
+
+
+def test_a_fact_of_each_memory_system_is_recalled(home: Path, tmp_path: Path) -> None:
+    """What was archived or has ended is not recalled, and importing again adds nothing."""
+    for name, told in MOVED.items():
+        (tmp_path / name).write_text(told if isinstance(told, str) else json.dumps(told), encoding="utf-8")
+    paths = [str(tmp_path / name) for name in MOVED]
+    code, out, err = run(home, "import", *paths, "--tenant", "movers", "--wait", "--json")
+    assert code == 0, out + err
+    counts = json.loads(out)["counts"]
+    assert counts == {"memory events": 7, "correct events": 1, "forget events": 1} | {
+        "left out: notes without text beside their observations and relations": 1
+    }
+    asked = {
+        "what does Ines play?": "oboe",
+        "where does Bernadette rent a studio?": "Trieste",
+        "what does Oluwaseun measure?": "glaciers",
+        "what does Kazimir repair?": "Kazimir: repairs harpsichords",
+        "at how many degrees is the kiln fired?": "Kiln: it is fired at 1240 degrees",
+    }
+    scope = ("--tenant", "movers", "--user", "ines")
+    for question, answer in asked.items():
+        assert answer in best(home, question, *scope)["text"], question
+    listed = run(home, "memory", "ls", *scope, "--json")[1]
+    assert ("tortoise" in listed, "Zagreb" in listed, "harpsichords" in listed) == (False, False, True)
+    again = json.loads(run(home, "import", *paths, "--tenant", "movers", "--json")[1])
+    assert (again["published"], again["duplicates"]) == (0, 9)
+
+
 def test_waiting_tells_what_became_of_an_event(home: Path) -> None:
     """Refused by consolidation in two ways, or carried out; a program gets the reason as JSON."""
     said = ("publish", "--session", "s", "--text", "The harp is in room 12.", "--user", "ana", "--wait")

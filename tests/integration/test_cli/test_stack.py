@@ -50,6 +50,9 @@ def test_the_graph_is_printed_and_exported(stack: Stack, tmp_path: Path) -> None
     assert "written" in printed
     names = [data["name"] for _, data in nx.read_graphml(out).nodes(data=True)]
     assert "tomasz wieczorek" in names
+    told = json.loads(run(home, "graph", "--json")[1])
+    (entity,) = [one for one in told["entities"] if one["name"] == "tomasz wieczorek"]
+    assert (entity["links"] > 0, told["nodes"], told["written"]) == (True, len(names), None)
 
 
 def test_what_is_published_is_recalled(stack: Stack) -> None:

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import grpc
 import pytest
@@ -34,7 +35,8 @@ CANARIES: Final = ("zanzipurple", "quexlibrium", "vorpalgnome", "mizzenquark", "
 
 
 def _event(**fields: Any) -> bytes:
-    return json.dumps({"event_id": str(fields), "tenant_id": "acme", **fields}).encode()
+    """Valid but for its fields, so that each of them is what is refused."""
+    return json.dumps({"event_id": uuid4().hex, "tenant_id": "acme", **fields}).encode()
 
 
 BROKEN: Final = (
@@ -110,20 +112,20 @@ def test_no_text_question_or_value_is_in_a_span_or_a_log(helix: Stacked, client:
     """Refused and broken events and requests included; names of tenants and users are ids."""
     client.remember("A tarngloop is a zanzipurple.", tags=["quexlibrium"], title="glimsnoffle", wait=True)
     client.recall("what is a vorpalgnome?", types=["semantic"])
-    for broken in BROKEN:
-        _publish(helix.stack.nats_url, broken)
+    refused = {_publish(helix.stack.nats_url, broken) for broken in BROKEN}
     with RecallClient(helix.stack.query_address) as raw:
         for request in REFUSED:
             with pytest.raises(HelixError):
                 raw.recall(request)
     with grpc.insecure_channel(helix.stack.query_address) as channel:
-        call = channel.unary_unary("/helix.memory.recall.v1.RecallService/Recall")
-        with pytest.raises(grpc.RpcError):
+        call = channel.unary_unary("/helix.recall.v1.RecallService/Recall")
+        with pytest.raises(grpc.RpcError, match="INVALID_ARGUMENT"):
             call(b"\x12\x0bmizzenquark\xff")
     client.remember("The last one.", wait=True)
     letters = helix.stack.home.logs
     assert _mentions(b"dead letter", letters.glob("*")), "control: the refusals are in the logs"
     helix.receiver.wait(lambda: any("INVALID_ARGUMENT" in str(s.attributes) for s in helix.receiver.seen))
+    helix.receiver.wait(lambda: refused <= _failed(helix.receiver.seen))
     exported = b"".join(helix.receiver.raw)
     assert b"HELIX_DERIVED" in exported, "control: names that spans have are found"
     leaks = [word for word in CANARIES if word.encode() in exported]
@@ -173,18 +175,25 @@ def test_the_audit_stream_tells_who_did_what_and_holds_no_text(helix: Stacked, c
     assert [word for word in CANARIES if word in json.dumps(every)] == []
 
 
+def _failed(seen: Sequence[SpanSeen]) -> set[int]:
+    """Sequences of the events that ingest refused, as its spans say."""
+    failed = [s for s in seen if s.service == "helix-ingest" and "error.type" in s.attributes]
+    return {int(s.attributes["helix.event.sequence"]) for s in failed}
+
+
 def _mentions(word: bytes, files: Iterable[Path]) -> list[str]:
     return [file.name for file in files if word in file.read_bytes()]
 
 
-def _publish(nats_url: str, body: bytes) -> None:
-    async def send() -> None:
+def _publish(nats_url: str, body: bytes) -> int:
+    async def send() -> int:
         client = await connect(nats_url, name="test")
         try:
             kind = "memory" if b"memory" in body else "message"
             subject = subjects.event_subject("acme", "", kind)
-            await Publisher(client.jetstream()).publish(subject, body, message_id=f"acme:{hash(body)}")
+            publisher = Publisher(client.jetstream())
+            return (await publisher.publish(subject, body, message_id=f"acme:{hash(body)}")).sequence
         finally:
             await client.close()
 
-    asyncio.run(send())
+    return asyncio.run(send())

@@ -26,7 +26,7 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
     """Refuses the first `refusals` recalls; each takes `seconds`.
 
     The first `missing` recalls find no generation; with a `min_seq`, the `behind` after them are stale. From
-    recall `slow_from` on each takes 2 s.
+    recall `slow_from` on each takes 3 s, and from recall `full_from` on there is no place.
     """
 
     def __init__(self) -> None:
@@ -35,6 +35,7 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
         self.missing = 0
         self.behind = 0
         self.slow_from = 1000
+        self.full_from = 1000
         self.seconds = 0.0
         self.calls = 0
 
@@ -43,8 +44,8 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
     ) -> recall_pb2.RecallResponse:
         """Refuse or reply."""
         self.calls += 1
-        time.sleep(2.0 if self.calls >= self.slow_from else self.seconds)
-        if self.calls <= self.refusals:
+        time.sleep(3.0 if self.calls >= self.slow_from else self.seconds)
+        if self.calls <= self.refusals or self.calls >= self.full_from:
             context.set_trailing_metadata((("grpc-retry-pushback-ms", "1"),))
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "no place")
         if self.calls <= self.missing:
@@ -111,11 +112,14 @@ def test_a_recall_without_a_write_does_not_wait(service: BusyService) -> None:
 def test_a_write_that_does_not_come_ends_at_the_deadline(service: BusyService) -> None:
     """With the last answer, which is marked; also if the service stops answering meanwhile."""
     service.seconds, service.behind = 0.1, 1000
-    with Helix(query_port=service.port, deadline_seconds=1.0) as helix:
+    with Helix(query_port=service.port, deadline_seconds=2.0) as helix:
         assert helix.recall("which?", after=WRITTEN).stale
-        assert 3 <= service.calls <= 10
+        # each takes at least .1 s, on a slow machine much longer
+        assert 2 <= service.calls <= 20
         service.calls, service.slow_from = 0, 2
         assert helix.recall("which?", after=WRITTEN).stale
+        service.calls, service.slow_from, service.full_from = 0, 1000, 2
+        assert helix.recall("which?", after=WRITTEN).stale, "the service has no more places"
 
 
 def test_an_address_where_nothing_listens_is_an_error() -> None:

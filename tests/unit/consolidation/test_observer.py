@@ -1,11 +1,14 @@
 import asyncio
 import contextlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from nats.js.errors import NotFoundError
 from prometheus_client import REGISTRY
 
-from helix_consolidation.observing.observer import Observer, report_dead_letters, report_disk
+from helix_consolidation.observing.observer import Observer, report_dead_letters, report_disk, report_streams
+from helix_memory.subjects import AUDIT_STREAM
 
 
 def value(name: str, **labels: str) -> float | None:
@@ -34,6 +37,22 @@ def test_the_archive_and_its_disk_are_measured(tmp_path: Path) -> None:
     report_disk(tmp_path)
     assert value("helix_archive_bytes") == 15
     assert 0 < (value("helix_disk_free_bytes") or 0) <= (value("helix_disk_size_bytes") or 0)
+
+
+async def test_a_stream_that_is_not_there_does_not_hide_the_others() -> None:
+    """As after an upgrade before `helix provision`."""
+
+    class Streams:
+        async def stream_info(self, name: str, **_: str) -> Any:
+            if name == AUDIT_STREAM:
+                raise NotFoundError
+            state = SimpleNamespace(bytes=5, messages=2, last_seq=7, subjects={"helix.v1.dlq.kg.acme": 2})
+            return SimpleNamespace(state=state)
+
+    streams: Any = Streams()
+    await report_streams(streams)
+    assert value("helix_stream_last_sequence", stream="HELIX_EVENTS") == 7
+    assert value("helix_dead_letters", service="kg") == 2
 
 
 async def test_what_cannot_be_observed_does_not_end_the_writer(tmp_path: Path) -> None:

@@ -7,13 +7,15 @@ operator's user: a user of a tenant may not write the stream, or its records wou
 from __future__ import annotations
 
 import getpass
+import os
 import socket
 import uuid
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from nats.js.errors import NotFoundError
 
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
     from helix_memory.transport.credentials import NatsCredentials
 
+CANCELLED: Final = "CANCELLED"
+REFUSED: Final = "INVALID_ARGUMENT"
+"""Outcome of a command whose event is refused."""
 PROVISION: Final = "there is no audit stream yet; run `helix provision`"
 
 
@@ -49,35 +54,68 @@ class RecordFilter:
         return is_late and (not self.who or any(name.startswith(self.who) for name in record.who))
 
 
-def record_command(
-    address: str,
-    call: str,
-    *,
-    instance: str,
-    credentials: NatsCredentials | None,
-    tenants: Collection[str],
-    outcome: str = OK,
-    user_id: str = "",
-    memory_ids: Collection[str] = (),
-    count: int = 0,
-) -> None:
-    """Write that a command ran for `tenants`; empty: for all. A failure is told, and fails nothing."""
-    if credentials is not None and credentials.is_of_tenant:
-        return
+class NatsServer(Protocol):
+    """Where NATS listens, and as which user it is asked; a `Server` of `helix_cli.stack` is one."""
+
+    @property
+    def address(self) -> str:
+        """Its URL."""
+
+    @property
+    def instance(self) -> str:
+        """The instance that it must belong to; empty: any."""
+
+    @property
+    def nats(self) -> NatsCredentials | None:
+        """The user; None: without one."""
+
+
+@dataclass(slots=True)
+class CommandRecord:
+    """What the audit record of a command says; a command fills in what it learns."""
+
+    tenants: Collection[str]
+    """Empty: all."""
+    user_id: str = ""
+    memory_ids: Collection[str] = ()
+    count: int = 0
+    outcome: str = ""
+    """What was accepted stays so, also where the command fails afterwards."""
+
+
+@contextmanager
+def recorded(server: NatsServer, call: str, record: CommandRecord) -> Iterator[CommandRecord]:
+    """Write an audit record of what the block does, also where it fails; each tenant gets one.
+
+    A record that cannot be written is told, and fails nothing.
+    """
+    try:
+        yield record
+        record.outcome = record.outcome or OK
+    except BaseException as error:
+        record.outcome = record.outcome or _status_of(error)
+        raise
+    finally:
+        if server.nats is None or not server.nats.is_of_tenant:
+            _write(server, call, record)
+
+
+def _write(server: NatsServer, call: str, record: CommandRecord) -> None:
     made = AuditRecord(
         at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         call=call,
-        outcome=outcome,
-        credential=f"os:{getpass.getuser()}",
-        user_id=user_id,
+        outcome=record.outcome,
+        credential=f"os:{_user()}",
+        user_id=record.user_id,
         address=socket.gethostname(),
-        memory_ids=tuple(memory_ids)[:MOST_IDS],
-        count=count,
+        memory_ids=tuple(record.memory_ids)[:MOST_IDS],
+        count=record.count,
     )
-    records = [(number, replace(made, tenant_id=one)) for number, one in enumerate(tenants or [""], start=1)]
+    tenants = record.tenants or [""]
+    records = [(number, replace(made, tenant_id=one)) for number, one in enumerate(tenants, start=1)]
 
     async def work() -> None:
-        async with connected(address, instance=instance, credentials=credentials) as jetstream:
+        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
             publisher = Publisher(jetstream)
             for message in audit_messages(records, uuid.uuid4().hex):
                 await publisher.publish(message.subject, message.body, message_id=message.message_id)
@@ -86,6 +124,21 @@ def record_command(
         run_async(work())
     except HelixError as error:
         note(f"not in the audit stream: {error}")
+
+
+def _status_of(error: BaseException) -> str:
+    """Name of the gRPC status that a call with this error would have."""
+    from helix_shared.rpc.statuses import status_of  # noqa: PLC0415  gRPC is slow to import
+
+    return status_of(error)[0].name if isinstance(error, Exception) else CANCELLED
+
+
+def _user() -> str:
+    """Name of the user of this process; its number where the system has no name for it, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, ImportError, OSError):
+        return str(os.getuid())
 
 
 async def newest_records(client: Client, only: RecordFilter, *, limit: int) -> list[AuditRecord]:

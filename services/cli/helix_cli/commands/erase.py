@@ -1,6 +1,7 @@
 """`helix erase`: removes memories for good, waits, prints the receipt, and searches for what is left.
 
-`Selected` says what is erased. `residue` searches the files and streams of this machine.
+`Selected` says what is erased. `residue` searches the files and streams of this machine; it is imported for a
+search alone, since the engines are slow to import.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from helix_cli.clients.auditing import record_command
+from helix_cli.clients.auditing import REFUSED, CommandRecord, recorded
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import whole_ids
@@ -21,11 +22,6 @@ from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.publish import one_event
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note, stdout
-from helix_cli.residue.canaries import Canaries
-from helix_cli.residue.files import residue_in_files
-from helix_cli.residue.found import Residue
-from helix_cli.residue.stored import rows_left, stored_rows
-from helix_cli.residue.streams import residue_in_streams
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
@@ -37,6 +33,7 @@ from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from helix_cli.residue.found import Residue
     from helix_cli.sources.source_event import SourceEvent
     from helix_cli.stack.addresses import Server
 
@@ -115,24 +112,12 @@ def erase_command(
         now=local_now(),
         where="erase",
     )
-    before = stored_rows(home.expanduser(), tenant) if verify else []
+    before = _stored(home.expanduser(), tenant) if verify else []
     named = list(selected["memory_ids"])
-    became = "INVALID_ARGUMENT"
-    try:
-        _publish(event, service, broker, wait_seconds=wait_seconds if wait else None, as_json=as_json)
-        became = OK
-    finally:
-        record_command(
-            broker.address,
-            "cli.erase",
-            instance=broker.instance,
-            credentials=broker.nats,
-            tenants=[event.event.tenant_id],
-            outcome=became,
-            user_id=of_user or user,
-            memory_ids=named,
-            count=len(named),
-        )
+    wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
+    with recorded(broker, "cli.erase", wanted) as record:
+        seconds = wait_seconds if wait else None
+        _publish(event, service, broker, wait_seconds=seconds, as_json=as_json, record=record)
     if not wait:
         return
     receipt = _receipt(service, scope, event.event.event_id, wait_seconds)
@@ -147,16 +132,24 @@ def erase_command(
 
 
 def _publish(
-    event: SourceEvent, service: Server, broker: Server, *, wait_seconds: float | None, as_json: bool
+    event: SourceEvent,
+    service: Server,
+    broker: Server,
+    *,
+    wait_seconds: float | None,
+    as_json: bool,
+    record: CommandRecord,
 ) -> None:
     tally = publish_items(
         [event], server=broker, in_flight=1, as_json=as_json, total=1, tracked=wait_seconds is not None
     )
+    record.outcome = REFUSED if tally.refusals else OK
     if wait_seconds is not None:
         await_outcome(tally, Waiting(service, broker, wait_seconds))
     elif not as_json:
         typer.echo(outcome(tally))
     if tally.refusals:
+        record.outcome = REFUSED
         raise typer.Exit(FAILED_EXIT)
 
 
@@ -182,9 +175,21 @@ def _receipt(
     return found
 
 
+def _stored(home: Path, tenant: str) -> list[dict[str, Any]]:
+    """The rows of a tenant."""
+    from helix_cli.residue.stored import stored_rows  # noqa: PLC0415  see above
+
+    return stored_rows(home, tenant)
+
+
 def _verified(before: list[dict[str, Any]], home: Path, tenant: str, broker: Server) -> dict[str, Any]:
     """What was searched for, and how often it was found in which place."""
-    gone, unique = rows_left(before, stored_rows(home, tenant))
+    from helix_cli.residue.canaries import Canaries  # noqa: PLC0415  see above
+    from helix_cli.residue.files import residue_in_files  # noqa: PLC0415
+    from helix_cli.residue.stored import rows_left  # noqa: PLC0415
+    from helix_cli.residue.streams import residue_in_streams  # noqa: PLC0415
+
+    gone, unique = rows_left(before, _stored(home, tenant))
     if len(gone) > len(unique):
         note(f"{len(gone) - len(unique)} texts are too short or said by others too: not searched for")
     canaries = Canaries.of_rows(unique)

@@ -1,22 +1,26 @@
-"""`helix graph`: shows or exports the graph of one tenant from the newest generation of a home."""
+"""`helix graph`: shows or exports the graph of one tenant from the newest generation of a home.
+
+networkx and numpy are imported when the command runs, since they are slow to import.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import networkx as nx
 import typer
 from rich.table import Table
 
-from helix_cli.commands.common.options import DEFAULT_HOME, Home, Tenant
+from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Tenant
 from helix_cli.commands.group import help_text
-from helix_cli.output.graph_export import relations_in, to_networkx
 from helix_cli.output.terminal import plain, stdout
 from helix_cli.stack.home import HomeFolder
 from helix_shared.artifacts.generation.folders import GRAPH, current_number, folder_of
-from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 SHOWN: Final = 15
 """Entities in the table, and relations between entities below it."""
@@ -25,6 +29,7 @@ HELP: Final = """
 
   helix graph --tenant acme
   helix graph --tenant acme --out acme.graphml     (for Gephi, yEd or networkx)
+  helix graph --tenant acme --json                 (every entity and relation)
 
 Reads the newest generation of this home. No service needs to run.
 """
@@ -36,22 +41,62 @@ app = typer.Typer(add_completion=False)
 def graph_command(
     tenant: Tenant,
     out: Annotated[Path | None, typer.Option(help="Write the whole graph as GraphML here.")] = None,
+    as_json: AsJson = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
     """Show or export the graph of one tenant."""
+    from helix_cli.output.graph_export import to_networkx  # noqa: PLC0415  see above
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot  # noqa: PLC0415
+
     data = HomeFolder.at(home).data
     number = current_number(data)
     if number is None:
         raise NotFoundError(f"{data} holds no generation yet; publish something first")
     graph = to_networkx(GraphSnapshot.open(folder_of(data, number) / GRAPH), tenant)
-    console = stdout()
     if out is not None:
+        import networkx as nx  # noqa: PLC0415  see above
+
         nx.write_graphml(graph, out)
-        console.print(f"written {out}: {graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges")
-        return
-    table = Table("entity", "kind", "links", box=None, header_style="bold")
+    if as_json:
+        typer.echo(json.dumps(_as_json(graph, number, out), indent=2))
+    elif out is not None:
+        typer.echo(f"written {out}: {graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges")
+    else:
+        _print(graph, number)
+
+
+def _entities(graph: nx.MultiDiGraph[int]) -> list[int]:
+    """Nodes that are no memory, the one with the most links first."""
     entities = [node for node in graph.nodes if graph.nodes[node]["kind"] != "memory"]
-    for node in sorted(entities, key=graph.degree, reverse=True)[:SHOWN]:
+    return sorted(entities, key=graph.degree, reverse=True)
+
+
+def _as_json(graph: nx.MultiDiGraph[int], number: int, out: Path | None) -> dict[str, Any]:
+    from helix_cli.output.graph_export import relations_in  # noqa: PLC0415  see above
+
+    stated = {node: graph.nodes[node] for node in _entities(graph)}
+    return {
+        "generation": number,
+        "nodes": graph.number_of_nodes(),
+        "edges": graph.number_of_edges(),
+        "entities": [
+            {"name": one["name"], "kind": one["kind"], "links": graph.degree[node]}
+            for node, one in stated.items()
+        ],
+        "relations": [
+            {"subject": subject, "predicate": predicate, "object": obj}
+            for subject, predicate, obj in relations_in(graph)
+        ],
+        "written": None if out is None else str(out),
+    }
+
+
+def _print(graph: nx.MultiDiGraph[int], number: int) -> None:
+    from helix_cli.output.graph_export import relations_in  # noqa: PLC0415  see above
+
+    console, entities = stdout(), _entities(graph)
+    table = Table("entity", "kind", "links", box=None, header_style="bold")
+    for node in entities[:SHOWN]:
         table.add_row(plain(graph.nodes[node]["name"]), graph.nodes[node]["kind"], str(graph.degree[node]))
     console.print(table)
     for subject, predicate, obj in relations_in(graph)[-SHOWN:]:

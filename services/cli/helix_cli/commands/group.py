@@ -30,7 +30,7 @@ COMMANDS: Final = {
     "up": Entry("operating.up", "Run all of Helix on this machine: NATS, the workers, the query service."),
     "publish": Entry("publish", "Publish events: one from options, or many as JSON lines."),
     "import": Entry(
-        "import_files", "Import documents (Markdown, HTML, PDF, code, ...), transcripts of agents, exports."
+        "import_files", "Import documents, transcripts of agents, and exports of other memory systems."
     ),
     "export": Entry("copies.export", "Export the events of tenants as JSON lines."),
     "clone": Entry("copies.clone", "Copy the memories of a tenant to another tenant."),
@@ -42,7 +42,8 @@ COMMANDS: Final = {
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
     "profile": Entry("profile", "Show what a user's own statements say about them."),
     "memory": Entry(
-        "memory.app", "List and show memories and their history; correct, forget, restore or pin them."
+        "memory.app",
+        "List and show memories and their history; correct, forget, restore, erase or pin them.",
     ),
     "erase": Entry("erase", "Erase memories for good, with a receipt; search for what is left of them."),
     "session": Entry("session", "List sessions, and show what is remembered of one."),

@@ -1,4 +1,4 @@
-"""`helix import`: publishes folders of documents and transcripts of agents as events.
+"""`helix import`: publishes documents, transcripts of agents and exports of memory systems as events.
 
 `sources` reads the files, `publishing` sends the events. Importing again changes nothing, because
 every event id follows from the source.
@@ -18,10 +18,8 @@ import typer
 from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
 from helix_cli.commands.common.publishing import Waiting, conclude, outcome, publish_items, summary
-from helix_cli.commands.copies.clone import report_taken
-from helix_cli.commands.copies.taking import export_among, take
+from helix_cli.commands.copies.taking import export_among, report_checked, report_taken, take
 from helix_cli.commands.group import help_text
-from helix_cli.exchange.import_export import Checked, check
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, printable
 from helix_cli.sources.discover import Found, Source, discover
@@ -44,7 +42,8 @@ PUBLISHED_BEFORE: Final = (
 """The id of a document's event follows from the time of its file, too."""
 KINDS: Final = (
     "Markdown, plain text, HTML, PDF, source code (Python, JavaScript,\n"
-    "TypeScript, Go, Rust, Java) and JSONL transcripts of Claude Code and Codex"
+    "TypeScript, Go, Rust, Java), JSONL transcripts of Claude Code and Codex,\n"
+    "and what mem0, Zep, Hindsight, server-memory and basic-memory export"
 )
 
 Option = typer.Option
@@ -55,11 +54,13 @@ HELP: Final = f"""
   helix import ~/.claude/projects --tenant acme --user ada
   helix import ~/.codex/sessions --tenant acme --user ada --dry-run
   helix import offer.pdf page.html --tenant acme --wait
+  helix import memories_export_ada.zip --from mem0 --tenant acme
+  helix import ~/notes --from basic-memory --tenant acme --user ada
   helix import acme.jsonl --wait
 
 Reads {KINDS}.
 The format is detected for each file by its ending and
-its first bytes, unless --format names it. Importing twice changes nothing;
+what it holds, unless --from names it. Importing twice changes nothing;
 a file that has changed replaces its document. A file becomes one document,
 or several if it is larger than an event may be. A transcript becomes the
 messages and tool calls of its session; a tool output that is larger than
@@ -80,6 +81,21 @@ Deleting a file later does not delete its memories; this does:
 To get it back, `touch` the file and import it again: the same content with
 the same time is what was published before, and changes nothing.
 
+[bold]From other memory systems[/bold]
+
+  mem0           what get_all, history or an export gives; OpenMemory's zip
+  zep            what `zepctl ... -o json` prints, rows of Graphiti's graph
+  hindsight      what memories/list gives; the zip of a bank or of documents
+  server-memory  memory.jsonl of the MCP server
+  basic-memory   the notes: Markdown with their front matter
+
+Memories keep the time they were made, their user, session, project and tags.
+A text that changed becomes a correction; a fact that ended is valid until
+then; what was archived or invalidated is forgotten, and `helix memory
+restore` shows it. Importing a newer export brings only what changed. --user
+and --project replace those of the export. In a folder, the files of mem0,
+zep and hindsight are read only with --from.
+
 An export of `helix export` brings events with their ids and times. All its
 lines are checked before anything is published. It needs no --tenant; with
 another one than its own, its events become those of that tenant.
@@ -97,8 +113,10 @@ def import_command(
     *,
     tenant: options.Tenant = "",
     user: Annotated[str, Option("--user", help="User whose private memory it becomes.")] = "",
-    project: Annotated[str, Option("--project", help="Project; by default that of the transcript.")] = "",
-    source_format: Annotated[Format | None, Option("--format", help="Format of every file.")] = None,
+    project: Annotated[str, Option("--project", help="Project; by default that of the file.")] = "",
+    source_format: Annotated[
+        Format | None, Option("--from", "--format", help="Format or memory system of every file.")
+    ] = None,
     root: Annotated[
         Path | None, Option("--root", help="Folder with which the ids of documents begin; see above.")
     ] = None,
@@ -124,7 +142,7 @@ def import_command(
             conclude(taken.tally, waiting, as_json=as_json, report=report)
             return
         if export is not None:
-            _report_checked(check(export, name=str(paths[0])))
+            report_checked(export, name=str(paths[0]))
             return
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; name the tenant of the memories, e.g. --tenant acme")
@@ -146,15 +164,6 @@ def import_command(
             note(PUBLISHED_BEFORE)
     show = partial(_report, tally, counts, documents, files=len(sources), dry_run=dry_run, as_json=as_json)
     conclude(tally, waiting, as_json=as_json, report=show)
-
-
-def _report_checked(checked: Checked) -> None:
-    header = checked.header
-    typer.echo(
-        f"dry run: {header.events} events and {header.answers} answers of "
-        f"{', '.join(sorted(checked.tenants))}, written by helix {header.helix}; "
-        f"every line is good, nothing published"
-    )
 
 
 def _note_left_out(found: Found) -> None:

@@ -20,6 +20,7 @@ import typer
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import with_whole_ids
 from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
+from helix_cli.commands.completion import memory_types
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
@@ -110,7 +111,8 @@ def publish_command(
     user: Annotated[str, Option("--user", help="User whose private memory it becomes.")] = "",
     project: Annotated[str, Option("--project", help="Project of the event.")] = "",
     memory_type: Annotated[
-        str, Option("--type", help="episodic, semantic, procedural, decision, code.")
+        str,
+        Option("--type", help="episodic, semantic, procedural, decision, code.", autocompletion=memory_types),
     ] = "",
     title: Annotated[str, Option("--title", help="Title of a memory, document or session.")] = "",
     tag: Annotated[list[str] | None, Option("--tag", help="Label; may be repeated.")] = None,

@@ -71,7 +71,9 @@ def discover(
             elif file not in found:
                 found[file] = Source(file, name, source_format or _format_of(file))
                 if not whole.is_dir() and found[file].format is None and not has_ending(file, None):
-                    raise InvalidInputError("PATHS", f"{path} is no text, HTML or PDF; give --format")
+                    raise InvalidInputError(
+                        "PATHS", f"{path} is nothing that Helix knows; name its format with --from"
+                    )
     left_out = Counter(map(_ending, others - found.keys()))
     return Found(list(found.values()), left_out, walk.installed)
 

@@ -14,10 +14,15 @@ from helix_cli.sources.documents.formats import Format
 from helix_cli.sources.items import Item, Scope
 from helix_cli.sources.json_records import json_records
 from helix_cli.sources.source_event import Refusal
+from helix_cli.sources.vendors.basic_memory import basic_memory_items
+from helix_cli.sources.vendors.hindsight import hindsight_items
+from helix_cli.sources.vendors.mem0 import mem0_items
+from helix_cli.sources.vendors.server_memory import server_memory_items
+from helix_cli.sources.vendors.zep import zep_items
 
 UNKNOWN: Final = (
-    "is neither a transcript of Claude Code nor of Codex; "
-    "name its --format, or publish events with `helix publish`"
+    "is no transcript of Claude Code or Codex and no export of another memory system; "
+    "name it with --from, or publish events with `helix publish`"
 )
 
 
@@ -36,6 +41,16 @@ def _items(source: Source, scope: Scope) -> Iterator[Item]:
             yield from claude_code_items(json_records(path), scope, fallback_session=path.stem)
         case Format.CODEX:
             yield from codex_items(json_records(path), scope, fallback_session=path.stem)
+        case Format.MEM0:
+            yield from mem0_items(path, scope)
+        case Format.ZEP:
+            yield from zep_items(path, scope)
+        case Format.HINDSIGHT:
+            yield from hindsight_items(path, scope)
+        case Format.SERVER_MEMORY:
+            yield from server_memory_items(path, scope)
+        case Format.BASIC_MEMORY:
+            yield from basic_memory_items(path, source.name, scope)
         case None:
             with path.open("rb"):  # one that cannot be read is no unknown format
                 yield Refusal(str(path), "file", UNKNOWN)

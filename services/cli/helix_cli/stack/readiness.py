@@ -48,13 +48,13 @@ def _not_serving(address: str, calls: CallCredentials | None, *, at_least: int) 
     """Why the query service does not serve this generation or a later one; empty when it does.
 
     Where it takes no credential of the stack (`HELIX_QUERY_AUTH=jwt`), its health tells, which says only
-    whether it serves a generation.
+    whether it serves a generation. A new home has none to serve: that it refuses the call is enough.
     """
     try:
         with RecallClient(address, call_seconds=CALL_SECONDS, credentials=calls) as client:
             served = client.status().generation
     except (UnauthenticatedError, DeniedError):
-        return "" if _is_healthy(address, calls) else "query serves no generation"
+        return "" if not at_least or _is_healthy(address, calls) else "query serves no generation"
     return f"query serves generation {served}" if served < at_least else ""
 
 

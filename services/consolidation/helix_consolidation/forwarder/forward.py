@@ -58,6 +58,7 @@ class Forwarder:
         self._has_room = asyncio.Event()
         self._outgoing: deque[Outgoing] = deque()
         """Encoded, in order; they keep their ids until the stream has them."""
+        AUDIT_RECORDS.labels("lost")  # Prometheus sees no increase in a series that begins with 1
 
     async def read(self) -> None:
         """Count what the query service streams; connect again whenever the stream ends."""

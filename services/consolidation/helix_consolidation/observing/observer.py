@@ -10,6 +10,8 @@ import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from nats.js.errors import NotFoundError
+
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_consolidation.metrics import (
     ARCHIVE_BYTES,
@@ -87,11 +89,14 @@ class Observer:
 
 
 async def report_streams(jetstream: JetStreamContext) -> None:
-    """Size and end of every stream, and the dead letters of each service."""
+    """Size and end of every stream that exists, and the dead letters of each service."""
     for config in STREAMS:
         name = str(config.name)
         filtered = {"subjects_filter": DEAD_LETTER_SUBJECTS} if name == DLQ_STREAM else {}
-        state = (await jetstream.stream_info(name, **filtered)).state
+        try:
+            state = (await jetstream.stream_info(name, **filtered)).state
+        except NotFoundError:
+            continue  # not provisioned yet, which `helix_stream_settings_differ` tells
         STREAM_BYTES.labels(name).set(state.bytes)
         STREAM_MESSAGES.labels(name).set(state.messages)
         STREAM_LAST.labels(name).set(state.last_seq)

@@ -6,9 +6,12 @@ counted. All methods belong to one event loop.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+
+from grpc import StatusCode
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.metrics import AUDIT_RECORDS
@@ -17,17 +20,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST_AT_ONCE: Final = 256
+REFUSED_A_SECOND: Final = 10.0
+REFUSED_AT_ONCE: Final = 100.0
+"""Records of callers who proved nothing: more are only counted, so that they push out no others."""
+UNPROVEN: Final = frozenset({StatusCode.UNAUTHENTICATED.name, StatusCode.PERMISSION_DENIED.name})
+"""Outcomes of calls whose caller did not show a right to the tenant."""
 
 
 class AuditLog:
     """At most `capacity` records; with capacity 0 nothing is recorded."""
 
-    def __init__(self, capacity: int, arrived: Callable[[], None]) -> None:
-        """`arrived` is called after each record."""
+    def __init__(
+        self, capacity: int, arrived: Callable[[], None], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`arrived` is called after each record; `clock` gives seconds."""
         self._capacity = capacity
         self._arrived = arrived
+        self._clock = clock
+        self._refused_left, self._refused_at = REFUSED_AT_ONCE, clock()
         self._kept: deque[recall_pb2.AuditRecord] = deque()
         self._number = 0
+        for outcome in ("dropped", "failed", "limited"):
+            # Prometheus sees no increase in a series that begins with 1
+            AUDIT_RECORDS.labels(outcome)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -38,8 +53,11 @@ class AuditLog:
         return self._capacity > 0
 
     def add(self, record: recall_pb2.AuditRecord) -> None:
-        """Keep a record, with its number and time."""
+        """Keep a record, with its number and time; of refused callers so many a second."""
         if not self.is_on:
+            return
+        if record.outcome in UNPROVEN and not self._may_record_refused():
+            AUDIT_RECORDS.labels("limited").inc()
             return
         if len(self._kept) == self._capacity:
             self._kept.popleft()
@@ -56,3 +74,13 @@ class AuditLog:
         taken = [self._kept.popleft() for _ in range(min(MOST_AT_ONCE, len(self._kept)))]
         AUDIT_RECORDS.labels("forwarded").inc(len(taken))
         return taken
+
+    def _may_record_refused(self) -> bool:
+        """Take a place for the record of a refused caller, if there is one (token bucket)."""
+        now = self._clock()
+        gained = (now - self._refused_at) * REFUSED_A_SECOND
+        self._refused_left, self._refused_at = min(REFUSED_AT_ONCE, self._refused_left + gained), now
+        if self._refused_left < 1.0:
+            return False
+        self._refused_left -= 1.0
+        return True

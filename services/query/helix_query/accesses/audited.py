@@ -7,13 +7,14 @@ cannot be recorded is counted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.audit import UNPROVEN
 from helix_shared.audit.record import ADDRESS_CHARACTERS, MOST_IDS, OK, short
 from helix_shared.identity import MEMORY_ID_PATTERN
 from helix_shared.metrics import AUDIT_RECORDS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from helix_query.accesses.audit import AuditLog
     from helix_shared.rpc.guard import Call
 
-_UNPROVEN: Final = (grpc.StatusCode.UNAUTHENTICATED.name, grpc.StatusCode.PERMISSION_DENIED.name)
 _log = logger(__name__)
 
 
@@ -66,7 +66,7 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
     own = ""
     if credential is not None and credential.tenants is not None and len(credential.tenants) == 1:
         [own] = credential.tenants
-    proven = own if outcome in _UNPROVEN else asked
+    proven = own if outcome in UNPROVEN else asked
     found = list(_ids(request, reply)) if reply is not None else _named(request)
     return recall_pb2.AuditRecord(
         call=rpc,
@@ -85,21 +85,46 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
 
 def _ids(request: Any, reply: Any) -> Iterable[str]:
     """Ids of the memories that a reply shows; of a request about one memory, its id."""
-    match reply:
-        case recall_pb2.RecallResponse():
-            return [one.memory.memory_id for one in reply.memories]
-        case recall_pb2.BatchRecallResponse():
-            replies = [one.response for one in reply.results if one.HasField("response")]
-            return dict.fromkeys(one.memory.memory_id for each in replies for one in each.memories)
-        case recall_pb2.ListMemoriesResponse() | recall_pb2.TimelineResponse():
-            return [one.memory_id for one in reply.memories]
-        case recall_pb2.FindIdsResponse() | recall_pb2.PackResponse():
-            return list(reply.memory_ids)
-        case _:
-            return _named(request)
+    shown = _SHOWN.get(type(reply))
+    return _named(request) if shown is None else dict.fromkeys(shown(reply))
 
 
 def _named(request: Any) -> list[str]:
     """The id of a memory that a request is about, if it has the form of one."""
     named = getattr(request, "memory_id", "")
     return [named] if MEMORY_ID_PATTERN.match(named) else []
+
+
+def _recalled(reply: recall_pb2.RecallResponse) -> list[str]:
+    """Memories of a recall, those packed around them, and those that its profile says something of."""
+    memories = [one.memory.memory_id for one in reply.memories]
+    return [*memories, *reply.context.surrounding_ids, *_in_profile(reply)]
+
+
+def _in_profile(reply: recall_pb2.RecallResponse | recall_pb2.GetProfileResponse) -> list[str]:
+    return [one for line in reply.profile.lines for one in line.memory_ids]
+
+
+def _listed(
+    reply: recall_pb2.ListMemoriesResponse | recall_pb2.TimelineResponse | recall_pb2.GetHistoryResponse,
+) -> list[str]:
+    return [one.memory_id for one in reply.memories]
+
+
+_SHOWN: Final[dict[type, Callable[[Any], list[str]]]] = {
+    recall_pb2.RecallResponse: _recalled,
+    # a result that is an error has an empty response
+    recall_pb2.BatchRecallResponse: lambda reply: [
+        found for one in reply.results for found in _recalled(one.response)
+    ],
+    recall_pb2.PackResponse: lambda reply: [*reply.memory_ids, *reply.context.surrounding_ids],
+    recall_pb2.GetProfileResponse: _in_profile,
+    recall_pb2.ListMemoriesResponse: _listed,
+    recall_pb2.TimelineResponse: _listed,
+    recall_pb2.GetHistoryResponse: _listed,
+    recall_pb2.NeighboursResponse: lambda reply: [
+        one.memory.memory_id for one in reply.nodes if one.HasField("memory")
+    ],
+    recall_pb2.FindIdsResponse: lambda reply: list(reply.memory_ids),
+}
+"""How the ids are read from a reply with several memories."""

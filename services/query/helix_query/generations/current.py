@@ -111,9 +111,10 @@ class CurrentGeneration:
         self._stop.set()
         if self._prober is not None:
             self._prober.close()
-        self._probes.shutdown(wait=False)
         if self._thread.is_alive():
             self._thread.join()
+        # not before: a generation that is being loaded would be refused, and counted as damaged
+        self._probes.shutdown(wait=False)
         self._swap(None)
 
     @contextmanager

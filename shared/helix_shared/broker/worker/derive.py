@@ -108,10 +108,11 @@ class Derivation:
         try:
             subject = subjects.derived_subject(MEMORIES, origin.tenant_id)
             return (await connected.lanes.run(self.derived_message, subject, request.data)).rederived
-        except PermanentError as error:
+        except PermanentError:
             if is_redrive(request):
                 raise
-            _log.warning("nothing derived again", edge=self.edge, reason=str(error))
+            # without the reason, which may quote the event
+            _log.warning("nothing derived again", edge=self.edge, sequence=origin.event_sequence)
             return self._message(origin, []).rederived
 
     async def on_dead_letter(self, message: Msg, connected: Connected) -> None:
@@ -122,8 +123,9 @@ class Derivation:
 
         try:
             origin = await _read_current(message, connected, origin_in)
-        except PermanentError as error:
-            _log.warning("no empty message without an origin", edge=self.edge, reason=str(error))
+        except PermanentError:
+            sequence = message.metadata.sequence.stream
+            _log.warning("no empty message without an origin", edge=self.edge, sequence=sequence)
         else:
             await _redriven(self._message(origin, []), message).publish(connected.publisher)
 

@@ -19,6 +19,7 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         self.profile_request = recall_pb2.GetProfileRequest()
         self.profile_reply = recall_pb2.GetProfileResponse()
         self.history_reply = recall_pb2.GetHistoryResponse()
+        self.memory_reply = recall_pb2.Memory()
         self.ids: list[str] = []
         self.states: list[recall_pb2.MemoryState] = []
         self.history_request = recall_pb2.GetHistoryRequest()
@@ -68,6 +69,13 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         if self.refuse:
             context.abort(*self.refuse)
         return self.history_reply
+
+    def GetMemory(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.GetMemoryRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.GetMemoryResponse:
+        """The memory of the test."""
+        del request, context
+        return recall_pb2.GetMemoryResponse(memory=self.memory_reply)
 
     def FindIds(  # noqa: N802  gRPC's name
         self, request: recall_pb2.FindIdsRequest, context: grpc.ServicerContext

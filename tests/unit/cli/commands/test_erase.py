@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
 import pytest
 
 from helix_cli.commands import erase
+from helix_cli.commands.group import load_command
 
 PLACES = {
     "memories": {"count": 3, "generation": 7},
@@ -40,6 +42,12 @@ def test_receipt_says_which_copies_are_not_reached(capsys: pytest.CaptureFixture
     assert "exports, backups in the clear" in " ".join(printed.err.split())
     erase._show(report(), as_json=True)
     assert "helix keys copy" in json.loads(capsys.readouterr().out)["not_covered"]
+
+
+def test_memory_erase_is_the_same_command() -> None:
+    """One function under two names, so both take the same options."""
+    inside, alone = load_command("memory").commands["erase"], load_command("erase")
+    assert inspect.unwrap(inside.callback) is inspect.unwrap(alone.callback)
 
 
 def test_residue_is_named_by_place(capsys: pytest.CaptureFixture[str]) -> None:

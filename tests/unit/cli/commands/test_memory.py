@@ -70,6 +70,18 @@ def test_times_are_those_of_this_machine(service: FakeService, monkeypatch: pyte
     """As in `helix recall` and `helix publish --time`."""
     monkeypatch.setenv("TZ", "Europe/Stockholm")
     assert "2026-10-10 00:30" in history(service)
+    assert "2026-10-10 07:30" in history(service, "--tz", "Asia/Tokyo")
+
+
+def test_times_of_one_memory_are_those_of_the_zone_that_is_named(service: FakeService) -> None:
+    """An unknown zone is named before anything is asked."""
+    moment = datetime(2026, 10, 9, 22, 30, tzinfo=UTC)
+    service.memory_reply = recall_pb2.Memory(memory_id=ASKED, text="Tea.", occurred_at=moment)
+    show = ["memory", "show", ASKED, "--tenant", "acme", "--query", service.address, "--tz"]
+    tokyo = CliRunner().invoke(app, [*show, "Asia/Tokyo"])
+    assert "2026-10-10 07:30+09:00" in " ".join(tokyo.stdout.split())
+    unknown = CliRunner().invoke(app, [*show, "Mars/Olympus"])
+    assert (unknown.exit_code, "--tz" in unknown.stderr) == (2, True)
 
 
 def test_what_does_not_count_is_called_ignored(service: FakeService) -> None:

@@ -42,6 +42,7 @@ def test_a_service_that_refuses_the_stack_is_ready_when_its_health_says_so(servi
     address, state = service
     state.set("", HealthCheckResponse.NOT_SERVING)
     assert _not_serving(address, None, at_least=1) == "query serves no generation"
+    assert _not_serving(address, None, at_least=0) == "", "a new home has no generation"
     state.set("", HealthCheckResponse.SERVING)
     assert _not_serving(address, None, at_least=1) == ""
 

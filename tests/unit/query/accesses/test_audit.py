@@ -10,6 +10,7 @@ import pytest
 from helix_cli.security.permissions import SERVICE_USERS, rights_of_service, rights_of_tenant
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.audit import AuditLog
 from helix_query.accesses.audited import audited
 from helix_query.accesses.ring import AccessRing
 from helix_shared.errors import DeniedError, InvalidInputError, UnauthenticatedError
@@ -61,6 +62,55 @@ def test_a_record_has_who_ids_and_counts_and_no_text() -> None:
     assert (list(record.roles), record.address) == (["recall"], "ipv4:192.0.2.1:5")
     assert (list(record.memory_ids), record.count) == (["a" * 32], 1)
     assert b"tarngloop" not in record.SerializeToString()
+
+
+def test_refused_callers_push_out_no_record_of_others() -> None:
+    """A hundred of theirs are kept at once, then ten a second; more are counted."""
+    now = [0.0]
+    log = AuditLog(1_000, lambda: None, clock=lambda: now[0])
+    log.add(recall_pb2.AuditRecord(call="Recall", outcome="OK"))
+    before = AUDIT_RECORDS.labels("limited")._value.get()
+    for _ in range(5_000):
+        log.add(recall_pb2.AuditRecord(call="Recall", outcome="UNAUTHENTICATED"))
+    assert len(log) == 1 + 100
+    assert AUDIT_RECORDS.labels("limited")._value.get() - before == 4_900
+    now[0] = 1.0
+    for _ in range(50):
+        log.add(recall_pb2.AuditRecord(call="Recall", outcome="PERMISSION_DENIED"))
+    log.add(recall_pb2.AuditRecord(call="Recall", outcome="OK"))
+    assert len(log) == 1 + 100 + 10 + 1
+    assert log.take()[0].outcome == "OK"
+
+
+A, B, C, D = ("abcd"[n] * 32 for n in range(4))
+PROFILE = recall_pb2.Profile(lines=[recall_pb2.ProfileLine(memory_ids=[C, D]), {"memory_ids": [C]}])
+MEMORIES = [recall_pb2.Memory(memory_id=one) for one in (A, B)]
+RECALLED = recall_pb2.RecallResponse(
+    memories=[recall_pb2.RecalledMemory(memory=MEMORIES[0])],
+    context=recall_pb2.PackedContext(memory_ids=[A], surrounding_ids=[B]),
+    profile=PROFILE,
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        (RECALLED, [A, B, C, D]),
+        (recall_pb2.BatchRecallResponse(results=[{"response": RECALLED}, {"response": FOUND}]), [A, B, C, D]),
+        (recall_pb2.PackResponse(memory_ids=[A], context={"surrounding_ids": [B]}), [A, B]),
+        (recall_pb2.GetProfileResponse(profile=PROFILE), [C, D]),
+        (recall_pb2.GetHistoryResponse(memories=MEMORIES), [A, B]),
+        (recall_pb2.ListMemoriesResponse(memories=MEMORIES), [A, B]),
+        (recall_pb2.TimelineResponse(memories=MEMORIES), [A, B]),
+        (recall_pb2.NeighboursResponse(nodes=[{"memory": MEMORIES[0]}, {"entity": "tarngloop"}]), [A]),
+        (recall_pb2.FindIdsResponse(memory_ids=[A, B]), [A, B]),
+        (recall_pb2.ListEntitiesResponse(), []),
+    ],
+)
+def test_a_record_names_every_memory_of_which_the_reply_shows_a_text(reply: Any, shown: list[str]) -> None:
+    """Also those around a memory that was found, and those of a profile."""
+    [record] = recorded(reply, ANN)
+    assert (list(record.memory_ids), record.count) == (shown, len(shown))
 
 
 @pytest.mark.parametrize(

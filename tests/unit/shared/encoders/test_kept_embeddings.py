@@ -59,3 +59,16 @@ def test_a_damaged_file_and_a_folder_that_cannot_be_written_only_cost_time(
     blocked = tmp_path / "blocked"
     blocked.write_text("")
     assert asked(encoder, blocked, TEXTS, []) == first
+
+
+def test_an_error_while_texts_are_embedded_leaves_the_file_as_it_was(
+    encoder: Encoder, tmp_path: Path
+) -> None:
+    """The error of the model is the one that is raised, and what was kept is kept."""
+    asked(encoder, tmp_path, TEXTS, [])
+    (file,) = tmp_path.glob("examples-*.npz")
+    whole = file.read_bytes()
+    kept = KeptEmbeddings(encoder, tmp_path)
+    with pytest.raises(MemoryError), kept:
+        raise MemoryError
+    assert file.read_bytes() == whole

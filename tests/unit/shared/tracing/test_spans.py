@@ -1,12 +1,8 @@
 """Spans: what they may say, which trace they belong to, and when tracing is on."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from helix_memory import trace_context
 from helix_memory.events import parse_event
@@ -18,17 +14,6 @@ from helix_shared.tracing.setup import endpoint_of
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 EVENT = parse_event(b'{"kind": "memory", "event_id": "e1", "tenant_id": "acme", "text": "a"}')
-
-
-@pytest.fixture
-def exported() -> Iterator[InMemorySpanExporter]:
-    """Tracing is on; the spans that ended."""
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    spans.use(provider.get_tracer("test"))
-    yield exporter
-    spans.use(None)
 
 
 @pytest.mark.parametrize("name", ["gen_ai.memory.query.text", "helix.text", "db.query.text"])

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
+from helix_cli.commands.completion import TENANT_VARIABLE, tenants
 from helix_cli.stack.addresses import DEEP_VARIABLE, NATS_VARIABLE, QUERY_VARIABLE
 
 DEFAULT_HOME: Final = Path("~/.helix")
-TENANT_VARIABLE: Final = "HELIX_TENANT"
 
 Home = Annotated[Path, typer.Option("--home", envvar="HELIX_HOME", help="Folder of everything Helix keeps.")]
 Nats = Annotated[
@@ -28,7 +28,12 @@ Deep = Annotated[
 ]
 Tenant = Annotated[
     str,
-    typer.Option("--tenant", envvar=TENANT_VARIABLE, help="Tenant that owns the memory, e.g. acme."),
+    typer.Option(
+        "--tenant",
+        envvar=TENANT_VARIABLE,
+        help="Tenant that owns the memory, e.g. acme.",
+        autocompletion=tenants,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 InFlight = Annotated[

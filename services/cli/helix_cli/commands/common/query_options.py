@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from helix_cli.commands.common import options
 from helix_cli.commands.common.option_group import with_options
+from helix_cli.commands.completion import memory_types, ranking_profiles
 from helix_cli.output.time_zone import moment, zone_of
 from helix_cli.stack.addresses import calls_of_environment
 from helix_memory.machine_zone import machine_zone
@@ -41,7 +42,9 @@ Principals = Annotated[list[str] | None, Option("--principal", help="Group or ro
 Projects = Annotated[list[str] | None, Option("--project", help="Only this project.")]
 OwnProject = Annotated[str, Option("--prefer-project", help="Project of the caller; ranks higher.")]
 Sessions = Annotated[list[str] | None, Option("--session", help="Only this session.")]
-Types = Annotated[list[str] | None, Option("--type", help="Only this memory type.")]
+Types = Annotated[
+    list[str] | None, Option("--type", help="Only this memory type.", autocompletion=memory_types)
+]
 WithoutFlags = Annotated[
     list[str] | None,
     Option("--exclude-flag", help="Leave out memories flagged as instruction, secret or invisible."),
@@ -50,7 +53,7 @@ After = Annotated[str, Option("--after", help="Happened at or after, e.g. 2026-1
 Before = Annotated[str, Option("--before", help="Happened before.")]
 TopK = Annotated[int | None, Option("--top-k", help="How many memories, 1 to 200.")]
 Budget = Annotated[int | None, Option("--budget", help="Token budget of the packed context.")]
-Profile = Annotated[str, Option("--profile", help="Ranking profile.")]
+Profile = Annotated[str, Option("--profile", help="Ranking profile.", autocompletion=ranking_profiles)]
 Channels = Annotated[Mode, Option("--mode", help="Which channels search.")]
 AsOf = Annotated[str, Option("--as-of", help="Answer from what Helix knew then, e.g. 2026-11-01.")]
 ValidAt = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Annotated, Final
 import typer
 
 from helix_cli.commands.common import options
-from helix_cli.commands.common.publishing import Waiting, conclude, outcome, summary
+from helix_cli.commands.common.publishing import Waiting, conclude
 from helix_cli.commands.copies.export import run_export
-from helix_cli.commands.copies.taking import Taken, take
+from helix_cli.commands.copies.taking import report_taken, take
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.stack.addresses import nats_server, query_server
@@ -60,12 +59,3 @@ def clone_command(
         taken = take(Path(copy.name), tenant=to, server=server, tracked=wait, name=f"export of {tenant}")
     waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
     conclude(taken.tally, waiting, as_json=as_json, report=partial(report_taken, taken, as_json=as_json))
-
-
-def report_taken(taken: Taken, *, as_json: bool) -> None:
-    """Say what became of an export."""
-    if as_json:
-        tenants = [taken.tenant] if taken.tenant else sorted(taken.checked.tenants)
-        typer.echo(json.dumps(summary(taken.tally) | {"answers": taken.answers, "tenants": tenants}))
-        return
-    typer.echo(f"{outcome(taken.tally)}; {taken.answers} recorded answers")

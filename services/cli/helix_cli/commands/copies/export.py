@@ -9,21 +9,23 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from helix_cli.clients.auditing import record_command
+from helix_cli.clients.auditing import CommandRecord, recorded
 from helix_cli.clients.broker import connected_client, require_events_stream, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
-from helix_cli.exchange.export import Exported, export
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note, size
 from helix_cli.stack.addresses import Server, nats_server
 from helix_cli.stack.home import HomeFolder
 from helix_shared.artifacts.files.durability import sync
+
+if TYPE_CHECKING:
+    from helix_cli.exchange.export import Exported
 
 HELP: Final = f"""
 [bold]Examples[/bold]
@@ -69,6 +71,7 @@ def export_command(
 
 def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: Path) -> Exported:
     """Write to `target` with a progress bar; notes what is left out."""
+    from helix_cli.exchange.export import export  # noqa: PLC0415  imports the ledger of consolidation
 
     async def work() -> Exported:
         async with connected_client(
@@ -85,15 +88,9 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: P
                     advance=lambda done, of: bar.update(task, completed=done, total=of),
                 )
 
-    written = run_async(work())
-    record_command(
-        server.address,
-        "cli.export",
-        instance=server.instance,
-        credentials=server.nats,
-        tenants=written.tenants,
-        count=written.events,
-    )
+    with recorded(server, "cli.export", CommandRecord(tenants)) as record:
+        written = run_async(work())
+        record.tenants, record.count = written.tenants or tenants, written.events
     if written.left_out:
         note(f"left out {written.left_out} events of which a memory was erased")
     if written.tenants_without_answers:

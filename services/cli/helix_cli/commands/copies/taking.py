@@ -1,8 +1,12 @@
-"""Publishing an export with a progress bar: for `helix import` and `helix clone`."""
+"""Publishing an export with a progress bar: for `helix import` and `helix clone`.
+
+What checks and publishes is imported for an export alone, since it imports the ledger of consolidation.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import sys
 import tempfile
@@ -10,17 +14,22 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import typer
 
 from helix_cli.clients.broker import connected_client, require_events_stream, run_async
 from helix_cli.clients.sending import Tally
-from helix_cli.exchange.import_export import Checked, check, publish_export
+from helix_cli.commands.common.publishing import outcome, summary
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
 from helix_cli.stack.addresses import Server
 from helix_memory.transport import dead_letters
 from helix_shared.errors import InvalidInputError
 from helix_shared.event_log.export_file import is_export
+
+if TYPE_CHECKING:
+    from helix_cli.exchange.import_export import Checked
 
 STANDARD_INPUT: Final = Path("-")
 _FIRST_BYTES: Final = 64
@@ -63,6 +72,8 @@ def take(path: Path, *, tenant: str, server: Server, tracked: bool, name: str = 
     Raises:
         CorruptArtifactError: it is damaged; nothing was published.
     """
+    from helix_cli.exchange.import_export import check, publish_export  # noqa: PLC0415  see above
+
     checked = check(path, name=name, renames=bool(tenant))
     renaming = checked.renaming(tenant)
     if renaming:
@@ -88,6 +99,32 @@ def take(path: Path, *, tenant: str, server: Server, tracked: bool, name: str = 
     if renaming and renaming.unknown:
         note(f"{len(renaming.unknown)} ids of memories are of no event of the export and stay as they are")
     return Taken(tally, checked, answers, renaming.new if renaming else "")
+
+
+def report_taken(taken: Taken, *, as_json: bool) -> None:
+    """Say what became of an export."""
+    if as_json:
+        tenants = [taken.tenant] if taken.tenant else sorted(taken.checked.tenants)
+        typer.echo(json.dumps(summary(taken.tally) | {"answers": taken.answers, "tenants": tenants}))
+        return
+    typer.echo(f"{outcome(taken.tally)}; {taken.answers} recorded answers")
+
+
+def report_checked(path: Path, *, name: str) -> None:
+    """Check every line of an export, and say what it holds.
+
+    Raises:
+        CorruptArtifactError: it is damaged.
+    """
+    from helix_cli.exchange.import_export import check  # noqa: PLC0415  see above
+
+    checked = check(path, name=name)
+    header = checked.header
+    typer.echo(
+        f"dry run: {header.events} events and {header.answers} answers of "
+        f"{', '.join(sorted(checked.tenants))}, written by helix {header.helix}; "
+        f"every line is good, nothing published"
+    )
 
 
 def _is_export(path: Path) -> bool:

@@ -7,7 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
-from helix_cli.commands.group import COMMANDS
+from helix_cli.commands.erase import HELP as ERASE_HELP
+from helix_cli.commands.erase import erase_command
+from helix_cli.commands.group import COMMANDS, help_text
 from helix_cli.commands.memory import state
 from helix_cli.commands.memory.arguments import MemoryId, MemoryIds
 from helix_cli.commands.memory.change import Changes, with_change_options
@@ -26,6 +28,7 @@ app = typer.Typer(help=COMMANDS["memory"].summary, no_args_is_help=True, add_com
 app.command("history")(history_command)
 app.command("ls", help=f"List memories, a page at a time.\n\n{EXIT_CODES}")(ls_command)
 app.command("show", help=f"Show one memory with where it came from.\n\n{EXIT_CODES}")(show_command)
+app.command("erase", help=help_text("erase", ERASE_HELP))(erase_command)
 
 
 @app.command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.table import Table
 
-from helix_cli.commands.common import options
+from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.memory.arguments import MemoryId, Principals, User
@@ -38,11 +38,13 @@ def history_command(
     every: Annotated[
         bool, typer.Option("--all", help=f"Also show relations with a probability below {LEAST_SHOWN:g}.")
     ] = False,
+    tz: query_options.Zone = "",
     as_json: options.AsJson = False,
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Show what a memory replaced, what replaced it, and why."""
+    zone = zone_of(tz or machine_zone())
     server = query_server(query, home)
     scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
@@ -56,7 +58,7 @@ def history_command(
         return
     weak = 0 if every else _drop_weak(reply, memory_id)
     console = stdout()
-    console.print(_memories(reply, memory_id, zone_of(machine_zone())))
+    console.print(_memories(reply, memory_id, zone))
     if reply.relations:
         console.print(_relations(reply))
     if weak:

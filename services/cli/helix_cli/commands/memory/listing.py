@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
 
 class Order(StrEnum):
@@ -88,11 +91,13 @@ def show_command(
     tenant: options.Tenant = "",
     user: query_options.User = "",
     principal: query_options.Principals = None,
+    tz: query_options.Zone = "",
     as_json: options.AsJson = False,
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask for one memory and print it."""
+    zone = zone_of(tz or machine_zone())
     server = query_server(query, home)
     scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
@@ -106,14 +111,13 @@ def show_command(
         return
     console = stdout()
     console.print(plain(memory.text))
-    for name, value in _fields(memory).items():
+    for name, value in _fields(memory, zone).items():
         if value:
             console.print(plain(f"{name:<12}{printable(value)}"))
 
 
-def _fields(memory: recall_pb2.Memory) -> dict[str, str]:
+def _fields(memory: recall_pb2.Memory, zone: tzinfo) -> dict[str, str]:
     """What people want to know of a memory, by its heading; empty where there is nothing."""
-    zone = zone_of(machine_zone())
     times = {
         heading: getattr(memory, name).ToDatetime(tzinfo=zone).isoformat(" ", "minutes")
         for heading, name in (

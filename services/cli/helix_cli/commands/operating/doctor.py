@@ -1,27 +1,29 @@
-"""`helix doctor`: checks a home and its servers, explains what is wrong, and repairs what is safe."""
+"""`helix doctor`: checks a home and its servers, explains what is wrong, and repairs what is safe.
+
+The checks open the stores, so they are imported when the command runs: `--help` needs no engine.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
-from helix_cli.doctor import repairs
 from helix_cli.doctor.finding import Finding
-from helix_cli.doctor.generation_checks import Generations, generation_checks
-from helix_cli.doctor.home_checks import home_checks
-from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import note, printable
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import HomeFolder
 from helix_shared.errors import HelixError, TemporaryError
+
+if TYPE_CHECKING:
+    from helix_cli.doctor.generation_checks import Generations
 
 HELP: Final = """
 [bold]Examples[/bold]
@@ -55,6 +57,8 @@ def doctor_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Check, and repair if asked."""
+    from helix_cli.doctor.generation_checks import Generations  # noqa: PLC0415  see above
+
     folder, known = HomeFolder.at(home), Generations()
     servers = _servers(nats, query, folder)
     findings = _examined(folder, servers, known)
@@ -83,6 +87,10 @@ def _servers(nats: str, query: str, home: HomeFolder) -> tuple[Server, Server] |
 
 
 def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Generations) -> list[Finding]:
+    from helix_cli.doctor.generation_checks import generation_checks  # noqa: PLC0415  see above
+    from helix_cli.doctor.home_checks import home_checks  # noqa: PLC0415
+    from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks  # noqa: PLC0415
+
     findings = [*home_checks(home), *generation_checks(home.data, known)]
     if servers is None:
         return [
@@ -107,6 +115,8 @@ def _repair(
     findings: Sequence[Finding], home: HomeFolder, servers: tuple[Server, Server] | None, known: Generations
 ) -> list[str]:
     """Do the repairs that the findings name, each once; returns what was done, or why not."""
+    from helix_cli.doctor import repairs  # noqa: PLC0415  see above
+
     wanted = {one.repair for one in findings if one.repair}
     done = []
     for name in sorted(wanted):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from helix_cli.sources.fitting import TEXT_BYTES, json_bytes
+from helix_cli.sources.fitting import TEXT_BYTES, fits, json_bytes, pieces
 from helix_cli.sources.items import Item, Scope, Skipped, short_name
 from helix_cli.sources.source_event import Refusal, from_fields
 from helix_memory import limits
@@ -108,6 +108,13 @@ def packed(parts: Iterable[dict[str, str]]) -> list[dict[str, Any]]:
         documents[-1].append(part)
         size_bytes += part_bytes
     return [{"parts": parts} for parts in documents]
+
+
+def whole_or_cut(text: str) -> list[dict[str, Any]]:
+    """Fields of the documents of a text without headings."""
+    if fits(text):
+        return [{"body": text}]
+    return packed({"heading": "", "text": piece} for piece in pieces(text) if piece.strip())
 
 
 def _digest(document_id: str, source: bytes, modified_ns: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,12 @@ from helix_cli.sources.claude_code import is_claude_code
 from helix_cli.sources.codex import is_codex
 from helix_cli.sources.json_records import json_records
 from helix_cli.sources.source_event import Refusal
+from helix_cli.sources.vendors.basic_memory import is_note
+from helix_cli.sources.vendors.export_file import first_parts, names_in_archive
+from helix_cli.sources.vendors.hindsight import is_hindsight, is_hindsight_archive
+from helix_cli.sources.vendors.mem0 import is_mem0, is_mem0_archive
+from helix_cli.sources.vendors.server_memory import is_server_memory
+from helix_cli.sources.vendors.zep import is_zep
 from helix_ingest.extraction.documents.languages import ENDINGS as CODE_ENDINGS
 
 DETECTION_LINES: Final = 20
@@ -30,10 +36,24 @@ class Format(StrEnum):
     CODE = "code"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+    MEM0 = "mem0"
+    ZEP = "zep"
+    HINDSIGHT = "hindsight"
+    SERVER_MEMORY = "server-memory"
+    BASIC_MEMORY = "basic-memory"
 
 
 TRANSCRIPTS: Final = (Format.CLAUDE_CODE, Format.CODEX)
 TRANSCRIPT_ENDING: Final = ".jsonl"
+VENDORS: Final[Mapping[Format, Callable[[object], bool]]] = {
+    Format.SERVER_MEMORY: is_server_memory,
+    Format.HINDSIGHT: is_hindsight,
+    Format.MEM0: is_mem0,
+    Format.ZEP: is_zep,
+}
+"""Exports of other memory systems, and whether a value is one of them."""
+EXPORT_ENDINGS: Final = (".json", TRANSCRIPT_ENDING, ".ndjson", ".gz", ".zip")
+NOTES: Final = (".md", ".markdown")
 ENDINGS: Final[Mapping[str, Format]] = {
     ".md": Format.MARKDOWN, ".markdown": Format.MARKDOWN,
     ".txt": Format.TEXT, ".text": Format.TEXT,
@@ -54,6 +74,10 @@ _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def has_ending(path: Path, wanted: Format | None) -> bool:
     """Whether a file has the ending of the wanted format, or of any format."""
     ending = path.suffix.lower()
+    if wanted in VENDORS:
+        return ending in EXPORT_ENDINGS
+    if wanted is Format.BASIC_MEMORY:
+        return ending in NOTES
     if ending == TRANSCRIPT_ENDING:
         return wanted is None or wanted in TRANSCRIPTS
     return ending in ENDINGS and wanted in (None, ENDINGS[ending])
@@ -69,6 +93,8 @@ def detected(path: Path) -> Format | None:
     if head.startswith(_PDF):
         return Format.PDF
     by_ending = ENDINGS.get(ending)
+    if by_ending is Format.MARKDOWN:
+        return Format.BASIC_MEMORY if is_note(head.decode("utf-8", "replace")) else by_ending
     if by_ending is Format.TEXT or by_ending is None:
         return _by_content(head) or by_ending or _otherwise(path, head)
     return by_ending
@@ -98,7 +124,9 @@ def _by_content(head: bytes) -> Format | None:
 
 
 def _otherwise(path: Path, head: bytes) -> Format | None:
-    """A transcript by its lines; any other text is plain text, unless its ending is that of transcripts."""
+    """An export or a transcript by what it holds; any other text is plain text, except in a `.jsonl` file."""
+    if vendor := _vendor(path):
+        return vendor
     for _, record in islice(json_records(path), DETECTION_LINES):
         if isinstance(record, Refusal):
             continue
@@ -107,6 +135,19 @@ def _otherwise(path: Path, head: bytes) -> Format | None:
         if is_codex(record):
             return Format.CODEX
     return Format.TEXT if _is_text(head) and path.suffix.lower() != TRANSCRIPT_ENDING else None
+
+
+def _vendor(path: Path) -> Format | None:
+    """The memory system whose export this is; None if it is of none of them."""
+    if names := names_in_archive(path):
+        if is_hindsight_archive(names):
+            return Format.HINDSIGHT
+        return Format.MEM0 if is_mem0_archive(names) else None
+    for part in islice(first_parts(path), DETECTION_LINES):
+        for vendor, is_of in VENDORS.items():
+            if is_of(part.value):
+                return vendor
+    return None
 
 
 def _is_text(head: bytes) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from helix_cli.sources.documents.document import Content, NothingToReadError, decoded, packed
+from helix_cli.sources.documents.document import Content, NothingToReadError, decoded, whole_or_cut
 from helix_cli.sources.documents.formats import language_of_script
-from helix_cli.sources.fitting import fits, pieces
 from helix_ingest.extraction.documents.languages import MEDIA_TYPES, language_of
 
 MOST_CHARACTERS_A_LINE: Final = 300
@@ -41,13 +40,6 @@ def code_content(path: Path, source: bytes) -> Content:
     language = language_of("text/plain", "", path.name) or language_of_script(source)
     media_type = _MEDIA_TYPE_OF.get(language, "text/plain")
     return Content(path.name, media_type, whole_or_cut(text), {"type": "code"})
-
-
-def whole_or_cut(text: str) -> list[dict[str, Any]]:
-    """Fields of the documents of a text without headings."""
-    if fits(text):
-        return [{"body": text}]
-    return packed({"heading": "", "text": piece} for piece in pieces(text) if piece.strip())
 
 
 def _shown(text: str) -> str:

@@ -200,7 +200,7 @@ def test_a_named_file_is_told_by_its_ending_and_its_first_bytes(
     """A PDF file may have any name; a text that is no transcript is plain text."""
     path = written(tmp_path, name, source)
     if expected is None and not path.suffix:
-        with pytest.raises(InvalidInputError, match="is no text, HTML or PDF"):
+        with pytest.raises(InvalidInputError, match="is nothing that Helix knows"):
             discover([path])
     else:
         assert [source.format for source in discover([path]).sources] == [expected]

@@ -1,0 +1,247 @@
+"""What the readers of exports share: ids, times, tags, versions of a memory, and memories that are hidden.
+
+The first version of a memory has an event id that follows from the vendor's id alone. So an export that is
+imported again changes nothing, and a version that was made since then corrects the memory that is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from helix_cli.sources.documents.document import whole_or_cut
+from helix_cli.sources.fitting import pieces
+from helix_cli.sources.items import Item, Scope, Skipped, session_token, short_name
+from helix_cli.sources.source_event import from_fields
+from helix_memory import identity, limits
+from helix_shared.errors import InvalidInputError
+
+ONE_PIECE_BYTES: Final = 400
+"""A text up to here becomes one memory; of a longer one only the last version is taken."""
+PIECE_BYTES: Final = 32
+"""A memory of a longer text has more."""
+
+_ID: Final = re.compile(limits.EVENT_ID_PATTERN)
+_TIME_WORDS: Final = "must be a time like 2026-11-01T09:30:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text that a memory had from a time on; `fields` are other fields of its event."""
+
+    text: str
+    at: datetime | None
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The events of one vendor for one import."""
+
+    vendor: str
+    scope: Scope
+
+    def event_id(self, *parts: object) -> str:
+        """The id of an event: the vendor's ids, or their hash where they are no event id."""
+        whole = ":".join((self.vendor, *map(str, parts)))
+        return whole if _ID.match(whole) else f"{self.vendor}:{identity.digest(*map(str, parts))}"
+
+    def scope_fields(
+        self, *, user: object = "", project: object = "", session: object = ""
+    ) -> dict[str, Any]:
+        """Tenant, user, project and session; what the command names replaces what the record states."""
+        return {
+            "tenant_id": self.scope.tenant_id,
+            "user_id": self.scope.user_id or _name(user),
+            "project_id": self.scope.project_id or _name(project),
+            "session_id": session_token(_name(session)) if session else "",
+        }
+
+    def memory(self, where: str, event_id: str, text: str, fields: Mapping[str, Any]) -> Iterator[Item]:
+        """The memory of a text, or several of a text that is longer than an event may be."""
+        for number, piece in enumerate(pieces(text)):
+            if piece.strip():
+                suffix = f":{number}" if number else ""
+                yield from_fields(
+                    where, {"kind": "memory", **fields, "event_id": event_id + suffix, "text": piece}
+                )
+
+    def versions(
+        self, where: str, vendor_id: str, versions: Sequence[Version], fields: Mapping[str, Any]
+    ) -> Iterator[Item]:
+        """The first version as a memory, the later ones as corrections of it.
+
+        A correction's id has the number of the version and a hash of what it says and when, so none counts
+        twice.
+        """
+        first, *later = versions
+        if later and any(len(one.text.encode()) > ONE_PIECE_BYTES for one in versions):
+            last = later[-1]
+            event_id = self.event_id(vendor_id, identity.digest(last.text))
+            yield from self.memory(
+                where, event_id, last.text, {**fields, **last.fields, "occurred_at": last.at}
+            )
+            return
+        first_id = self.event_id(vendor_id)
+        yield from self.memory(
+            where, first_id, first.text, {**fields, **first.fields, "occurred_at": first.at}
+        )
+        for number, version in enumerate(later, start=2):
+            if version.text.strip():
+                told = (f"{name}={value}" for name, value in sorted(version.fields.items()))
+                said = identity.digest(version.text, str(version.at), *told)
+                yield from_fields(
+                    where,
+                    {
+                        "kind": "correct",
+                        "event_id": self.event_id(vendor_id, number, said),
+                        "tenant_id": fields["tenant_id"],
+                        "user_id": fields["user_id"],
+                        "memory_id": identity.memory_id(fields["tenant_id"], first_id, 0),
+                        "text": version.text,
+                        "occurred_at": version.at or first.at,
+                        **version.fields,
+                    },
+                )
+
+    def hidden(
+        self, where: str, vendor_id: str, made: Sequence[Item], at: datetime | None, fields: Mapping[str, Any]
+    ) -> Iterator[Item]:
+        """A forget of the memories of `made`, which `helix memory restore` takes back."""
+        ids = [memory_id for item in made for memory_id in _memory_ids(item)]
+        if ids:
+            yield from_fields(
+                where,
+                {
+                    "kind": "forget",
+                    "event_id": self.event_id(vendor_id, "hidden"),
+                    "tenant_id": fields["tenant_id"],
+                    "user_id": fields["user_id"],
+                    "memory_ids": ids[: limits.SELECTED_IDS],
+                    "occurred_at": at,
+                },
+            )
+
+    def document(self, where: str, document_id: str, text: str, fields: Mapping[str, Any]) -> Iterator[Item]:
+        """The document of a text, or several of a text that is larger than an event may be."""
+        if not text.strip():
+            yield Skipped("documents without text")
+            return
+        for number, body in enumerate(whole_or_cut(text), start=1):
+            name = short_name(document_id if number == 1 else f"{document_id}#{number}")
+            said = identity.digest(name, text)
+            yield from_fields(
+                where,
+                {
+                    "kind": "document",
+                    **fields,
+                    **body,
+                    "document_id": name,
+                    "event_id": self.event_id("document", said),
+                },
+            )
+
+
+def text_in(record: Mapping[str, Any], *names: str) -> str:
+    """The first of these fields that is there; empty if none is.
+
+    Raises:
+        InvalidInputError: it is no text.
+    """
+    for name in names:
+        found = record.get(name)
+        if found is None:
+            continue
+        if not isinstance(found, str):
+            raise InvalidInputError(name, "must be a text")
+        return found
+    return ""
+
+
+def list_in(record: Mapping[str, Any], name: str) -> list[Any]:
+    """A field that is a list; no elements if it is none."""
+    found = record.get(name)
+    return found if isinstance(found, list) else []
+
+
+def time_in(record: Mapping[str, Any], *names: str) -> datetime | None:
+    """The first of these fields that is there as a time; UTC where it has no zone; None if none is there.
+
+    Raises:
+        InvalidInputError: it is no ISO 8601 time and no number of seconds since 1970.
+    """
+    for name in names:
+        found = record.get(name)
+        if found is not None and found != "":
+            return _time(name, found)
+    return None
+
+
+def tags_of(*groups: object) -> list[str]:
+    """At most `limits.TAGS` labels: texts and lists of texts, without control characters."""
+    found: dict[str, None] = {}
+    for group in groups:
+        for one in group if isinstance(group, list | tuple) else [group]:
+            words = " ".join(str(one).split()) if isinstance(one, str | int) else ""
+            if name := "".join(filter(str.isprintable, words)):
+                found[short_name(name)] = None
+    return list(found)[: limits.TAGS]
+
+
+def identity_in(record: Mapping[str, Any], *names: str) -> str:
+    """The vendor's id of a record.
+
+    Raises:
+        InvalidInputError: it has none.
+    """
+    for name in names:
+        found = record.get(name)
+        if isinstance(found, str | int) and str(found).strip():
+            return str(found)
+    raise InvalidInputError(names[0], "is missing")
+
+
+def with_context(text: str, context: str) -> str:
+    """A text with what its vendor keeps beside it, in parentheses."""
+    context = " ".join(context.split())
+    return f"{text} ({context})" if context and context not in text else text
+
+
+def record_of(found: object) -> dict[str, Any]:
+    """A record as an object.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    if not isinstance(found, dict):
+        raise InvalidInputError("record", "must be a JSON object")
+    return found
+
+
+def _name(value: object) -> str:
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _time(name: str, value: object) -> datetime:
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInputError(name, f"{value!r} {_TIME_WORDS}") from error
+    if parsed is None:
+        raise InvalidInputError(name, _TIME_WORDS)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def _memory_ids(item: Item) -> Iterable[str]:
+    """Ids of the memories that an event may become."""
+    event = getattr(item, "event", None)
+    if event is None:
+        return
+    size_bytes = len(event.text.encode())
+    for piece in range(1 if size_bytes <= ONE_PIECE_BYTES else 1 + size_bytes // PIECE_BYTES):
+        yield identity.memory_id(event.tenant_id, event.event_id, piece)

@@ -1,0 +1,82 @@
+"""Audit records of commands, in a real stream."""
+
+import asyncio
+import getpass
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from helix_cli.clients.auditing import CommandRecord, RecordFilter, newest_records, recorded
+from helix_cli.clients.broker import connected_client, provision
+from helix_cli.stack.addresses import Server
+from helix_shared.audit.record import AuditRecord
+from helix_shared.broker.server import NatsServer
+from helix_shared.errors import InvalidInputError, TemporaryError
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """NATS with its streams."""
+    with NatsServer(tmp_path_factory.mktemp("nats")) as running:
+        provision(running.url)
+        yield Server(running.url)
+
+
+def last_record(server: Server) -> AuditRecord:
+    """The newest record."""
+
+    async def read() -> list[AuditRecord]:
+        async with connected_client(server.address) as client:
+            return await newest_records(client, RecordFilter(), limit=1)
+
+    [found] = asyncio.run(read())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("error", "accepted", "outcome"),
+    [
+        (InvalidInputError("memory_ids", "is no id"), "", "INVALID_ARGUMENT"),
+        (TemporaryError("NATS does not answer"), "", "UNAVAILABLE"),
+        (TemporaryError("it is not applied after 60 s"), "OK", "OK"),
+        (KeyboardInterrupt(), "", "CANCELLED"),
+        (BrokenPipeError(), "", "INTERNAL"),
+    ],
+)
+def test_a_command_that_fails_is_recorded_with_what_was_accepted(
+    server: Server, error: BaseException, accepted: str, outcome: str
+) -> None:
+    """An erasure that the command does not see the end of is carried out all the same."""
+
+    def command() -> None:
+        with recorded(server, "cli.erase", CommandRecord(["acme"])) as record:
+            record.outcome = accepted
+            raise error
+
+    with pytest.raises(type(error)):
+        command()
+    found = last_record(server)
+    assert (found.call, found.tenant_id, found.outcome) == ("cli.erase", "acme", outcome)
+
+
+def test_a_user_without_a_name_is_recorded_by_number(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container, whose system has no name for its user; the command does not fail."""
+
+    def unknown() -> str:
+        raise KeyError("getpwuid(): uid not found")
+
+    monkeypatch.setattr(getpass, "getuser", unknown)
+    with recorded(server, "cli.export", CommandRecord([])) as record:
+        record.tenants, record.count = ["acme"], 3
+    found = last_record(server)
+    assert (found.credential, found.outcome, found.count) == (f"os:{os.getuid()}", "OK", 3)
+
+
+def test_a_record_that_cannot_be_written_fails_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing listens there; the command says so."""
+    with recorded(Server("nats://127.0.0.1:9"), "cli.export", CommandRecord([])):
+        pass
+    assert "not in the audit stream" in capsys.readouterr().err

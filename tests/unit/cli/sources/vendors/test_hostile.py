@@ -1,0 +1,106 @@
+"""Exports with values of every other kind: nothing ends the import, and every record is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_cli.sources.documents.formats import Format
+from helix_cli.sources.items import Item
+
+from .reading import items
+
+NAMES = [
+    "id",
+    "uuid",
+    "memory",
+    "content",
+    "fact",
+    "text",
+    "summary",
+    "name",
+    "type",
+    "from",
+    "to",
+    "relationType",
+    "entityType",
+    "observations",
+    "created_at",
+    "updated_at",
+    "valid_at",
+    "invalid_at",
+    "state",
+    "history",
+    "categories",
+    "category_ids",
+    "tags",
+    "entities",
+    "labels",
+    "metadata",
+    "fact_type",
+    "facts",
+    "results",
+    "items",
+    "memories",
+    "relations",
+    "messages",
+    "user",
+    "user_id",
+    "run_id",
+    "role",
+    "role_type",
+    "source",
+    "memory_id",
+    "event",
+    "new_memory",
+    "app_id",
+    "edited_at",
+    "occurred_start",
+    "occurred_end",
+    "original_text",
+    "chunks",
+]
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.floats(),
+    st.sampled_from(
+        ["", " ", "entity", "relation", "2026-01-01", "2026-01-01T00:00:00Z", "9999-12-31", "deleted"]
+    ),
+    st.text(max_size=20),
+)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(NAMES), inner, max_size=6)
+    ),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("vendor", ["mem0", "zep", "hindsight", "server-memory"])
+@given(value=VALUES)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_value_ends_the_import(tmp_path: Path, vendor: str, value: Any) -> None:
+    """What is no record is refused or counted; what is one becomes events that the stream takes."""
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([value], indent=1), encoding="utf-8")
+    found: list[Item] = items(path, named=Format(vendor))
+    assert all(hasattr(item, "event") or hasattr(item, "reason") or hasattr(item, "why") for item in found)
+    path.write_text(json.dumps(value), encoding="utf-8")
+    assert items(path, named=Format(vendor)) == items(path, named=Format(vendor))
+
+
+@given(text=st.text(max_size=300))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_note_ends_the_import(tmp_path: Path, text: str) -> None:
+    """Front matter and entries may hold anything."""
+    path = tmp_path / "note.md"
+    path.write_text(
+        f"---\ntitle: {text}\npermalink: {text}\n---\n- [fact] {text}\n- {text} [[{text}]]\n{text}\n"
+    )
+    items(path, named=Format.BASIC_MEMORY)
