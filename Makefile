@@ -23,9 +23,9 @@ PYTHON ?= $(shell for p in python3.11 python3 python; do \
   && echo "$$p" && break; done)
 
 MEMBERS := proto shared services/ingest services/doc2query services/kg services/consolidation \
-  services/extract services/query services/deep services/cli ops/lab
+  services/extract services/query services/deep services/gateway services/cli ops/lab
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
-  helix_extract helix_query helix_deep helix_cli helix_lab
+  helix_extract helix_query helix_deep helix_gateway helix_cli helix_lab
 SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/healthy.py ops/settings_table.py \
   ops/metrics_table.py ops/demo/sample.py ops/demo/run.py
 

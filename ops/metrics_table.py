@@ -21,6 +21,7 @@ MODULES: Final = {
     "helix_query.metrics": "query",
     "helix_extract.accounting.metrics": "extract",
     "helix_deep.metrics": "deep",
+    "helix_gateway.metrics": "gateway",
 }
 """The modules with metrics, and the services that serve them."""
 

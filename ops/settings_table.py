@@ -19,6 +19,7 @@ from helix_consolidation.settings import ConsolidationSettings
 from helix_deep.settings import DeepSettings
 from helix_doc2query.settings import Doc2querySettings
 from helix_extract.settings import ExtractSettings
+from helix_gateway.settings import GatewaySettings
 from helix_ingest.settings import IngestSettings
 from helix_kg.settings import KgSettings
 from helix_query.settings import QuerySettings
@@ -26,7 +27,7 @@ from helix_shared.settings import ServiceSettings, helix_home
 
 SERVICES: Final[tuple[type[ServiceSettings], ...]] = (
     IngestSettings, Doc2querySettings, KgSettings, ConsolidationSettings, ForwarderSettings, QuerySettings,
-    ExtractSettings, DeepSettings,
+    ExtractSettings, DeepSettings, GatewaySettings,
 )  # fmt: skip
 COMMAND: Final = {
     "HELIX_HOME": ("~/.helix", "folder of everything Helix keeps on this machine"),
@@ -51,6 +52,7 @@ COMMAND: Final = {
         "file with the user of NATS, mode 0600",
     ),
     "HELIX_NATS_CA": ("that of the home", "CA (PEM) of NATS: connect with TLS, handshake first"),
+    "HELIX_MCP_URL": ("the address in `run/up.json` of the home", "gateway that `helix mcp` talks to"),
     "HELIX_TENANT": ("", "tenant of publish, import, recall and why-not"),
 }
 

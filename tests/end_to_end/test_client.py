@@ -1,4 +1,4 @@
-"""The client with everything that `helix up` runs."""
+"""The client and the gateway with everything that `helix up` runs."""
 
 import json
 from collections.abc import Iterator
@@ -12,20 +12,40 @@ from helix_cli.__main__ import app
 from helix_cli.stack.stack import Stack
 from helix_memory.client import AsyncHelix, Helix, InvalidInputError, NotFoundError
 from helix_memory.transport.polling import poll
+from tests.end_to_end.gateway_calls import (
+    Client,
+    asked,
+    called,
+    lives_through_all_tools,
+    over_stdio,
+    refuses_what_is_not_an_agents,
+)
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+GATEWAY = {"HELIX_GATEWAY_REQUEST_SECONDS": "60", "HELIX_GATEWAY_WAIT_SECONDS": "120"}
+
+
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[dict[str, int]]:
-    """Options of a client of one stack for all tests; the deadline is that of a machine under load."""
-    home = tmp_path_factory.mktemp("home")
-    with Stack(home / "home", nats_port=0, query_port=0, models=models_dir) as stack:
-        stack.wait_ready()
-        nats, query = (int(one.rpartition(":")[2]) for one in (stack.nats_url, stack.query_address))
-        yield {"nats_port": nats, "query_port": query, "deadline_seconds": 60}
+def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
+    """One stack for all tests; the deadlines are those of a machine under load."""
+    home = tmp_path_factory.mktemp("home") / "home"
+    copies = {"gateway": 1}
+    with Stack(
+        home, nats_port=0, query_port=0, copies=copies, models=models_dir, environment=GATEWAY
+    ) as running:
+        running.wait_ready()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def served(stack: Stack) -> dict[str, int]:
+    """Options of a client."""
+    nats, query = (int(one.rpartition(":")[2]) for one in (stack.nats_url, stack.query_address))
+    return {"nats_port": nats, "query_port": query, "deadline_seconds": 60}
 
 
 def test_the_first_program_of_the_readme_runs(
@@ -161,3 +181,71 @@ def test_entities_and_the_graph_around_them(served: dict[str, int]) -> None:
             nobody.neighbours(entity=found[0].name)
         with pytest.raises(InvalidInputError):
             helix.neighbours()
+
+
+def test_the_gateway_has_what_the_client_has(stack: Stack) -> None:
+    """A memory from remember to erase in JSON, with the names and the words of the client."""
+    at, who = f"{stack.gateway_url}/v1", {"helix_tenant": "rest", "helix_user": "ana"}
+    kept = asked(f"{at}/remember", {"text": "We ship on Fridays.", "tags": "release", "wait": True}, **who)
+    one = kept.body["memory_id"]
+    assert kept.status == 200
+    found = asked(f"{at}/recall", {"query": "when do we ship?", "after": kept.body["sequence"]}, **who).body
+    assert [(m["id"], m["text"], m["user_id"]) for m in found["memories"]] == [
+        (one, "We ship on Fridays.", "ana")
+    ]
+    assert found["memories"][0]["categories"] == ["release"]
+    assert "Fridays" in found["context"]
+    assert asked(f"{at}/memories?page_size=1&types=episodic&types=semantic", **who).body["memories"]
+    assert asked(f"{at}/memories/{one}/why", {"query": "when do we ship?"}, **who).body["rank"] == 1
+    assert asked(f"{at}/memories/{one}/why_not", {"query": "when do we ship?"}, **who).body["verdict"]
+    later = asked(f"{at}/memories/{one}/correct", {"text": "We ship on Mondays.", "wait": True}, **who).body
+    history = asked(f"{at}/memories/{one}/history", **who).body
+    assert [m["text"] for m in history["memories"]] == ["We ship on Fridays.", "We ship on Mondays."]
+    assert asked(f"{at}/forget", {"memories": later["memory_id"], "wait": True}, **who).status == 200
+    assert asked(f"{at}/memories/{later['memory_id']}", **who).status == 404
+    assert asked(f"{at}/restore", {"memories": [later["memory_id"]], "wait": True}, **who).status == 200
+    assert asked(f"{at}/memories/{later['memory_id']}", **who).body["text"] == "We ship on Mondays."
+    assert asked(f"{at}/memories/{later['memory_id']}", helix_tenant="rest", helix_user="bo").status == 404
+    gone = asked(f"{at}/erase", {"memories": [one, later["memory_id"]], "wait": True}, **who).body
+    assert asked(f"{at}/erasures/{gone['event_id']}", **who).body["sequence"] == gone["sequence"]
+    for path in ("sessions", "entities", "profile", "status", "timeline?since=2026-01-01T00:00:00Z"):
+        assert asked(f"{at}/{path}", **who).status == 200
+
+
+async def test_agents_use_every_tool_over_http_and_stdio(stack: Stack) -> None:
+    """The SDK's own client, in both revisions of the protocol; the scope comes from the host's settings."""
+    home = str(stack.home.root)
+    async with over_stdio("--tenant", "mcp", "--user", "ana", HELIX_HOME=home) as client:
+        await lives_through_all_tools(client, "Ana is allergic to peanuts.")
+        await refuses_what_is_not_an_agents(client)
+    async with Client(f"{stack.gateway_url}/mcp", mode="legacy") as client:
+        kiln = await called(client, "remember", text="The kiln fires at 1,240 degrees.", wait=True)
+        found = await called(client, "recall", query="how hot is the kiln?")
+        assert [one["id"] for one in found["memories"]] == [kiln["id"]]
+        await refuses_what_is_not_an_agents(client)
+
+
+async def test_agents_find_the_names_of_other_memory_servers(stack: Stack) -> None:
+    """What was added under one name is found under the others; deleting hides it."""
+    async with Client(f"{stack.gateway_url}/mcp/openmemory") as client:
+        added = await called(client, "add_memories", text="The lathe stands in hall B.")
+    async with Client(f"{stack.gateway_url}/mcp/mem0") as client:
+        for _ in poll(60.0):
+            if (await called(client, "get_memory", memory_id=added["id"]))["memories"]:
+                break
+        assert (await called(client, "search_memories", query="where is the lathe?"))["memories"]
+        await called(client, "update_memory", memory_id=added["id"], text="The lathe stands in hall C.")
+        assert "hall C" in (await called(client, "get_memories"))["memories"][0]["text"]
+    async with over_stdio("--names", "server-memory", HELIX_HOME=str(stack.home.root)) as client:
+        fact = {"name": "Priya", "entityType": "person", "observations": ["likes figs"]}
+        written = (await called(client, "create_entities", entities=[fact]))["written"]
+        async with Client(f"{stack.gateway_url}/mcp") as own:
+            await called(own, "recall", query="figs", after=written[-1]["sequence"])
+        graph = await called(client, "search_nodes", query="who likes figs?")
+        [priya] = [one for one in graph["entities"] if one["name"] == "Priya"]
+        assert "likes figs" in priya["observations"]
+        deletion = {"entityName": "Priya", "observations": ["likes figs"]}
+        await called(client, "delete_observations", deletions=[deletion])
+        graph = await called(client, "read_graph")
+        [priya] = [one for one in graph["entities"] if one["name"] == "Priya"]
+        assert priya["observations"] == ["is a person"]

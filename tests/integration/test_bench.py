@@ -16,6 +16,7 @@ from helix_lab.bench.recall_load import asked_texts
 from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
 from helix_lab.bench.vector_indices import index_section
+from helix_lab.gateway_calls import gateway_section
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import folder_of
@@ -112,3 +113,15 @@ def test_a_report_holds_its_sections_and_names_what_failed(
     assert 0 < report["start_s"] < 60
     assert "make peers-setup" in report["peers"]["skipped"]
     print_report(report, Console(quiet=True))
+
+
+@pytest.mark.long
+def test_the_gateway_is_compared_with_grpc_in_one_run(
+    built: tuple[Path, BuildInfo], models_dir: Path
+) -> None:
+    """The same queries, in turns."""
+    folder, info = built
+    with stack_over(folder, info, models_dir) as stack:
+        report = gateway_section(stack, info, asked_texts(info, 20))
+    assert report["gateway_ms"].keys() == {"grpc", "rest", "mcp"}
+    assert report["gateway_ratio"].keys() == {"rest", "mcp"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import functools
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -119,9 +120,17 @@ class AsyncHelix(_OnThreads):
     entities = _of_helix(Helix.entities)
     neighbours = _of_helix(Helix.neighbours)
     profile = _of_helix(Helix.profile)
+    history = _of_helix(Helix.history)
+    status = _of_helix(Helix.status)
     why = _of_helix(Helix.why)
     why_not = _of_helix(Helix.why_not)
     wait = _of_helix(Helix.wait)
+
+    def acting_as(self, **caller: Any) -> Self:
+        """As `Helix.acting_as`, at once; the threads are shared, too."""
+        other = copy.copy(self)
+        other.helix = self.helix.acting_as(**caller)
+        return other
 
     def session(self, name: str = "", **options: Unpack[ScopeOptions]) -> AsyncSession:
         """As `Helix.session`, for `async with`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, Self, Unpack
@@ -10,6 +11,7 @@ from zoneinfo import ZoneInfo
 from helix_memory import limits
 from helix_memory.client import messages
 from helix_memory.client.event_writer import EventWriter
+from helix_memory.client.explaining import Explaining
 from helix_memory.client.listing import Listing
 from helix_memory.client.options import (
     AccessOptions,
@@ -23,7 +25,7 @@ from helix_memory.client.options import (
 from helix_memory.client.remembering import Remembering
 from helix_memory.client.results import Memory, Profile, Recalled, Written
 from helix_memory.client.session import Session
-from helix_memory.errors import InvalidInputError, NotFoundError
+from helix_memory.errors import InvalidInputError
 from helix_memory.events import LIFECYCLE_KINDS
 from helix_memory.identity import memory_id as first_memory_of
 from helix_memory.machine_zone import local_now, machine_zone
@@ -41,7 +43,7 @@ _NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
 """Kinds of events that make no memory of their own."""
 
 
-class Helix(Remembering, Listing):
+class Helix(Remembering, Listing, Explaining):
     """Remembers and recalls for one caller: a tenant, and a user of it.
 
         with Helix("127.0.0.1", tenant="acme", user="ana") as helix:
@@ -73,6 +75,8 @@ class Helix(Remembering, Listing):
         time_zone: str | None = None,
         nats_port: int = NATS_PORT,
         query_port: int = QUERY_PORT,
+        nats_url: str = "",
+        query_address: str = "",
         deadline_seconds: float = 10.0,
         wait_seconds: float = 60.0,
         **access: Unpack[AccessOptions],
@@ -89,6 +93,8 @@ class Helix(Remembering, Listing):
                 of this machine.
             nats_port: of the log.
             query_port: of the query service.
+            nats_url: of the log, where it has a host of its own, like nats://log:4222.
+            query_address: of the query service, where it has a host of its own, like query:7461.
             deadline_seconds: of one call.
             wait_seconds: of `wait`.
             **access: token, TLS and the user of NATS (`AccessOptions`), where Helix checks callers.
@@ -96,17 +102,45 @@ class Helix(Remembering, Listing):
         Raises:
             InvalidInputError: a value breaks its limit.
         """
+        self._speak_for(tenant, user, principals, project, time_zone)
+        self._deadline_seconds = deadline_seconds
+        self._wait_seconds = wait_seconds
+        calls, nats = messages.credentials_of(access)
+        self._writer = EventWriter(nats_url or f"nats://{host}:{nats_port}", nats)
+        self._reader = RecallClient(
+            query_address or f"{host}:{query_port}",
+            call_seconds=deadline_seconds,
+            attempts=ATTEMPTS,
+            credentials=calls,
+        )
+
+    def acting_as(
+        self,
+        *,
+        tenant: str = "default",
+        user: str = "",
+        principals: Sequence[str] = (),
+        project: str = "",
+        time_zone: str | None = None,
+        token: str = "",
+    ) -> Self:
+        """A client for another caller over the same connections; closing either closes both.
+
+        Raises:
+            InvalidInputError: a value breaks its limit, or the token would cross the network in the clear.
+        """
+        other = copy.copy(self)
+        other._speak_for(tenant, user, principals, project, time_zone)  # noqa: SLF001  of this class
+        other._reader = self._reader.with_token(token)  # noqa: SLF001  likewise
+        return other
+
+    def _speak_for(
+        self, tenant: str, user: str, principals: Sequence[str], project: str, time_zone: str | None
+    ) -> None:
         self._scope = messages.scope_of(tenant, user, principals)
         self._project = checks.name("project_id", project)
         self._zone = _zone(time_zone)
         self._time_zone = machine_zone() if time_zone is None else time_zone
-        self._deadline_seconds = deadline_seconds
-        self._wait_seconds = wait_seconds
-        calls, nats = messages.credentials_of(access)
-        self._writer = EventWriter(f"nats://{host}:{nats_port}", nats)
-        self._reader = RecallClient(
-            f"{host}:{query_port}", call_seconds=deadline_seconds, attempts=ATTEMPTS, credentials=calls
-        )
 
     def correct(self, memory: MemoryRef, text: str, **options: Unpack[CorrectOptions]) -> Written:
         """Give a memory its next version: its new text, and new values of the options that are set."""
@@ -180,35 +214,6 @@ class Helix(Remembering, Listing):
         if token_budget is not None:
             request.token_budget = checks.bounded("token_budget", token_budget, limits.TOKEN_BUDGET)
         return Profile.of(self._reader.profile(request))
-
-    def why(self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.Candidate:
-        """What the score of a memory is made of, as `recall.proto` describes.
-
-        Raises:
-            NotFoundError: it was no candidate; `why_not` says why.
-        """
-        request = self._request(query, options)
-        request.explain, request.not_served = True, True
-        reply = self._reader.recall(request, seconds=options.get("deadline_seconds"))
-        wanted = messages.id_of(memory)
-        candidate: recall_pb2.Candidate
-        for candidate in reply.explanation.candidates:
-            if candidate.memory_id == wanted:
-                return candidate
-        raise NotFoundError(f"{wanted} was no candidate of this query; ask why_not")
-
-    def why_not(
-        self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]
-    ) -> recall_pb2.WhyNotResponse:
-        """Why a recall does not return a memory, and the smallest change that would; slow, for debugging.
-
-        Raises:
-            NotFoundError: there is no such memory, or the caller may not see it.
-        """
-        request = self._request(query, options)
-        return self._reader.why_not(
-            recall_pb2.WhyNotRequest(recall=request, memory_id=messages.id_of(memory))
-        )
 
     def session(self, name: str = "", **options: Unpack[ScopeOptions]) -> Session:
         """A conversation or run as a context manager, under a token or a new name.

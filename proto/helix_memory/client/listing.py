@@ -25,6 +25,10 @@ class Listing:
     _scope: recall_pb2.Scope
     _reader: RecallClient
 
+    def status(self) -> recall_pb2.GetStatusResponse:
+        """The generation that is served, and how far the log is applied, as `recall.proto` describes."""
+        return self._reader.status()
+
     def list(self, **options: Unpack[ListOptions]) -> MemoryPage:
         """A page of memories, in the order in which they happened."""
         messages.known_options(options, ListOptions)

@@ -64,7 +64,7 @@ class CallCredentials:
         """
         import grpc  # noqa: PLC0415  slow to import, and NATS alone does not need it
 
-        self._require_safe(address)
+        self.require_safe(address)
         if self.is_tls:
             return grpc.secure_channel(address, self._channel_credentials(), options=options)
         return grpc.insecure_channel(address, options=options)
@@ -73,12 +73,17 @@ class CallCredentials:
         """As `channel`, for asyncio."""
         import grpc.aio  # noqa: PLC0415  as above
 
-        self._require_safe(address)
+        self.require_safe(address)
         if self.is_tls:
             return grpc.aio.secure_channel(address, self._channel_credentials(), options=options)
         return grpc.aio.insecure_channel(address, options=options)
 
-    def _require_safe(self, address: str) -> None:
+    def require_safe(self, address: str) -> None:
+        """Refuse to send a token to another machine in the clear.
+
+        Raises:
+            InvalidInputError: that would happen.
+        """
         if (self.token or self.token_file) and not self.is_tls and not is_local(address):
             raise InvalidInputError("token", f"would be sent in the clear to {address}; use TLS")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 import grpc
@@ -51,13 +54,24 @@ class QueryConnection:
         self.address = address
         self._instance = instance
         self._call_seconds = call_seconds
-        self._is_closed = False
+        self._closed = threading.Event()
         options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
         if attempts > 1:
             options.append(("grpc.service_config", json.dumps(retry_policy(attempts))))
         self._credentials = credentials or CallCredentials()
         self._channel = self._credentials.channel(address, options)
         self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
+
+    def with_token(self, token: str) -> Self:
+        """The same connection for the calls of another caller; closing either closes both.
+
+        Raises:
+            InvalidInputError: the token would go to another machine in the clear.
+        """
+        other = copy.copy(self)
+        other._credentials = replace(self._credentials, token=token, token_file=None)  # noqa: SLF001  of this class
+        other._credentials.require_safe(self.address)  # noqa: SLF001  likewise
+        return other
 
     def status(self) -> recall_pb2.GetStatusResponse:
         """Status of the service.
@@ -69,7 +83,7 @@ class QueryConnection:
 
     def close(self) -> None:
         """Close the connection; a call under way raises PermanentError. Closing again does nothing."""
-        self._is_closed = True
+        self._closed.set()
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -120,7 +134,7 @@ class QueryConnection:
         try:
             return call()
         except (grpc.RpcError, ValueError) as error:
-            if self._is_closed:  # a closed channel raises ValueError
+            if self._closed.is_set():  # a closed channel raises ValueError
                 raise PermanentError(CLOSED) from error
             if isinstance(error, grpc.RpcError):
                 self._raise(error)

@@ -67,7 +67,8 @@ def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_
     rest, _ = process.communicate(timeout=60)
     told = "".join(lines)
     assert process.returncode == 0
-    for part in (record.nats_url, record.query_address, str(tmp_path / "data"), "model "):
+    for part in (record.nats_url, record.query_address, record.gateway_url, str(tmp_path / "data"), "model "):
+        assert part
         assert part in told
     assert rest.endswith("stopped\n")
     assert "killed" not in rest

@@ -174,7 +174,7 @@ async def test_a_publisher_reads_nothing_but_the_last_of_its_own_dead_letters(cl
 
 async def test_a_service_creates_changes_and_removes_nothing_of_the_broker(clients: Any) -> None:
     """The writer may read the log by a consumer that the server names, and remove single messages."""
-    users = ("ingest", "doc2query", "kg", "extract", "consolidation", "forwarder")
+    users = ("ingest", "doc2query", "kg", "extract", "consolidation", "forwarder", "gateway")
     found = {user: await _answered_requests(await clients(user)) for user in users}
     assert found == {user: OF_THE_WRITER if user == "consolidation" else set() for user in users}
     everything = await _answered_requests(await clients("operator"))
@@ -233,9 +233,11 @@ async def test_a_publisher_hears_nobody(clients: Any, subject: str) -> None:
     assert heard.empty()
 
 
-@pytest.mark.parametrize("user", ["ingest", "doc2query", "kg", "extract", "consolidation", "forwarder"])
+@pytest.mark.parametrize(
+    "user", ["ingest", "doc2query", "kg", "extract", "consolidation", "forwarder", "gateway"]
+)
 async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, user: str) -> None:
-    """No service may publish an event, or what another service makes."""
+    """No service but the gateway may publish an event, and none what another service makes."""
     service = await clients(user)
     own = {
         "ingest": {"derived.memories.acme", "dlq.ingest.acme"},
@@ -257,8 +259,9 @@ async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, 
             "derived.links.acme",
         },
         "forwarder": {"access.acme", "audit.acme"},
+        "gateway": {"events.acme.s1.message", "events.acme.s1.erase"},
     }
-    everything = set().union(*own.values()) | {"events.acme.s1.message", "events.acme.s1.erase"}
+    everything = set().union(*own.values())
     stored = await stored_of(service, [f"helix.v1.{one}" for one in everything])
     assert stored == {f"helix.v1.{one}" for one in own[user]}
 

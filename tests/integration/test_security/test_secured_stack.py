@@ -1,7 +1,10 @@
 """All of Helix with `helix security init`: every process with its own user, recalls with tokens over TLS."""
 
 import json
+import ssl
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest, raw_manifest
 from helix_shared.encoders.store import default_model
 from helix_shared.keys.key_store import KEYS
+from tests.end_to_end.gateway_calls import over_stdio
 from tests.integration.test_cli.running import run
 
 pytestmark = pytest.mark.integration
@@ -26,6 +30,8 @@ pytestmark = pytest.mark.integration
 ENVIRONMENT = {
     "HELIX_FORWARDER_PUBLISH_INTERVAL_SECONDS": "0.2",
     "HELIX_CONSOLIDATION_ACCESS_INTERVAL_SECONDS": "0.2",
+    "HELIX_GATEWAY_REQUEST_SECONDS": "60",
+    "HELIX_GATEWAY_WAIT_SECONDS": "120",
 }
 TEA = "The kettle in the workshop is descaled with vinegar."
 
@@ -50,7 +56,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
     code, out, err = run(home, "security", "init", "--tenant", "acme", "--tenant", "beta:write")
     assert code == 0, err
     assert "tenant acme: " in out
-    with Stack(home, nats_port=0, query_port=0, models=models_dir, environment=ENVIRONMENT) as running:
+    with Stack(
+        home, nats_port=0, query_port=0, copies={"gateway": 1}, models=models_dir, environment=ENVIRONMENT
+    ) as running:
         running.wait_ready()
         yield running
 
@@ -134,6 +142,50 @@ def test_what_was_served_reaches_the_writer_through_a_service_token(stack: Stack
         with pytest.raises(grpc.RpcError) as refused:
             next(call)
     assert refused.value.code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+async def test_the_gateway_passes_on_the_credential_of_its_caller(stack: Stack, tmp_path: Path) -> None:
+    """Tenant, user and role are those of the token, for reads and writes, in REST and for agents."""
+    secret = token(stack, "--tenant", "acme", "--user", "gil", "--role", "recall", "--role", "write")
+    context = ssl.create_default_context(cafile=security(stack) / "ca.pem")
+
+    def ask(path: str, body: Any = None, *, bearer: str = secret, **headers: str) -> tuple[int, Any]:
+        named = {"Content-Type": "application/json", "Authorization": f"Bearer {bearer}"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{stack.gateway_url}{path}", data, named)  # noqa: S310  our own
+        try:
+            with urllib.request.urlopen(request, timeout=200, context=context) as reply:  # noqa: S310  likewise
+                return reply.status, json.loads(reply.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read())["error"]["type"]
+
+    status, kept = ask("/v1/remember", {"text": "Gil keeps bees.", "wait": True})
+    assert status == 200
+    with client(stack, secret, user="gil") as helix:
+        assert helix.get(kept["memory_id"]).user_id == "gil"
+    assert ask("/v1/erase", {"memories": [kept["memory_id"]]}) == (403, "denied")
+    assert ask("/v1/status", helix_tenant="beta") == (403, "denied")
+    assert ask("/v1/remember", {"text": "x"}, helix_user="ana") == (403, "denied")
+    assert ask("/v1/remember", {"text": "x", "acl": ["admins"]}) == (403, "denied")
+    assert ask("/v1/remember", {"text": "x", "user": "ana"}) == (400, "invalid_input")
+    assert ask("/v1/status", bearer="helix_wrong") == (401, "unauthenticated")
+    assert ask("/mcp", {}, bearer="helix_wrong") == (401, "unauthenticated")
+    several = token(stack, "--tenant", "*", "--role", "recall")
+    assert ask("/v1/profile", bearer=several) == (403, "denied")
+    assert ask("/v1/profile", bearer=several, helix_tenant="beta")[0] == 200
+    assert ask("/v1/remember", {"text": "x"}, bearer=several, helix_tenant="beta") == (403, "denied")
+    (file := tmp_path / "token").write_text(secret)
+    file.chmod(0o600)
+    home = {"HELIX_HOME": str(stack.home.root)}
+    async with over_stdio(**home, HELIX_TOKEN_FILE=str(file)) as agent:
+        found = (await agent.call_tool("recall", {"query": "who keeps bees?"})).structured_content
+        assert [one["text"] for one in found["memories"]] == ["Gil keeps bees."]
+    code, _, err = run(stack.home.root, "mcp")
+    assert (code, "HELIX_TOKEN_FILE" in err) == (2, True)
+    assert violations(stack) == []
 
 
 def test_a_credential_of_one_tenant_reaches_no_other(stack: Stack) -> None:

@@ -43,15 +43,16 @@ from helix_lab.bench.report_files import write_bench
 from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
 from helix_lab.bench.vector_indices import index_section
+from helix_lab.gateway_calls import gateway_section
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
 
 SECTIONS: Final = (
-    *("recall", "throughput", "memory", "floor", "dense", "freshness", "live", "ingest"),
+    *("recall", "throughput", "memory", "floor", "dense", "gateway", "freshness", "live", "ingest"),
     *("start", "index", "cross_encoder", "peers"),
 )
 """In the order in which they run: sections that change the data come last."""
-OVER_STACK: Final = SECTIONS[:8]
+OVER_STACK: Final = SECTIONS[:9]
 INDEX_ALONE: Final = ["index"]
 """Needs generated vectors only, so with `--only index` no memories are built."""
 DATA: Final = Path("../shared/data")
@@ -206,6 +207,7 @@ _WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
     "memory": _memory,
     "floor": _floor,
     "dense": _dense,
+    "gateway": lambda run, stack: gateway_section(stack, run.info, run.queries),
     "freshness": lambda run, stack: freshness_section(stack, run.info),
     "live": lambda run, stack: live_section(stack, run.info, run.queries),
     "ingest": lambda run, stack: ingest_section(stack, run.info, run.models),

@@ -37,6 +37,8 @@ def time_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, flo
         yield f"  stage {name}", times
     for name, times in report.get("floor_ms", {}).items():
         yield f"engines: {name}", times
+    for name, times in report.get("gateway_ms", {}).items():
+        yield f"a recall over {name}, asked in turns", times
     for name, figures in report.get("peers", {}).items():
         if isinstance(figures, Mapping) and "recall_ms" in figures:
             yield f"peer {name}, vector given", figures["recall_ms"]
@@ -88,6 +90,8 @@ def ratios(report: Mapping[str, Any]) -> Iterator[str]:
             f"recall with a cross-encoder over {count} candidates: {over['p50']} times one without at p50, "
             f"{over['p95']} at p95"
         )
+    for name, ratio in report.get("gateway_ratio", {}).items():
+        yield f"a recall over {name}: {ratio} times one over gRPC at p95"
     if live := report.get("live"):
         yield f"under {live['events_per_second']} events/s: p95 is {live['busy_over_quiet_p95']} times quiet"
 

@@ -28,6 +28,7 @@ class Entry:
 
 COMMANDS: Final = {
     "up": Entry("operating.up", "Run all of Helix on this machine: NATS, the workers, the query service."),
+    "gateway": Entry("operating.gateway", "Serve REST and MCP over HTTP; `helix up` does so already."),
     "publish": Entry("publish", "Publish events: one from options, or many as JSON lines."),
     "import": Entry(
         "import_files", "Import documents, transcripts of agents, and exports of other memory systems."
@@ -40,6 +41,7 @@ COMMANDS: Final = {
     "archive": Entry("copies.archive", "Verify the archive of events."),
     "recall": Entry("recall", "Recall the memories that answer a question."),
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
+    "mcp": Entry("mcp", "Serve the memories of one user to an agent: MCP over standard input and output."),
     "profile": Entry("profile", "Show what a user's own statements say about them."),
     "memory": Entry(
         "memory.app",

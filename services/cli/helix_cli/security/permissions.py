@@ -204,6 +204,10 @@ _FORWARDER: Final = Rights(
         subjects.audit_subject("*"),
     )
 )
+_GATEWAY: Final = Rights(
+    # it checks the credential of its caller; dead letters tell a caller that waits why an event was refused
+    (f"{ROOT}.events.>", f"{API}.STREAM.INFO.{DLQ_STREAM}", f"{API}.STREAM.MSG.GET.{DLQ_STREAM}")
+)
 _SERVICES: Final = {
     "operator": OPERATOR,
     "ingest": _INGEST,
@@ -212,5 +216,6 @@ _SERVICES: Final = {
     "extract": _EXTRACT,
     "consolidation": _CONSOLIDATION,
     "forwarder": _FORWARDER,
+    "gateway": _GATEWAY,
 }
 SERVICE_USERS: Final = tuple(_SERVICES)

@@ -22,6 +22,7 @@ from helix_shared.errors import InvalidInputError, TemporaryError
 USUAL_NATS_PORT: Final = 4222
 USUAL_QUERY_PORT: Final = 7461
 USUAL_DEEP_PORT: Final = 7463
+USUAL_GATEWAY_PORT: Final = 7464
 """Ports of `helix up` where they are free."""
 START_SECONDS: Final = 120.0
 """How long a command waits for a `helix up` that is starting; the first start builds a model."""
@@ -29,6 +30,8 @@ NATS_VARIABLE: Final = "HELIX_NATS_URL"
 QUERY_VARIABLE: Final = "HELIX_RECALL_ADDRESS"
 DEEP_VARIABLE: Final = "HELIX_RECALL_DEEP_ADDRESS"
 """Not HELIX_DEEP_...: those are settings of the service."""
+MCP_VARIABLE: Final = "HELIX_MCP_URL"
+"""Not HELIX_GATEWAY_...: likewise."""
 
 CALL_VARIABLES: Final = {
     "token_file": "HELIX_TOKEN_FILE",
@@ -86,6 +89,37 @@ def deep_server(option: str, home: Path) -> Server:
             f"({DEEP_VARIABLE})",
         )
     return server
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayPlace:
+    """Where the gateway is, and what a caller needs to reach it."""
+
+    url: str
+    """http://host:port or https://host:port."""
+    is_secured: bool
+    """It wants a token."""
+    ca_file: Path | None = None
+
+
+def gateway_place(option: str, home: Path) -> GatewayPlace:
+    """Where the gateway listens; waits for a `helix up` that is starting on the home.
+
+    Raises:
+        TemporaryError: no address is given and nothing runs on the home, or nothing listens yet.
+        InvalidInputError: the `helix up` of the home runs no gateway.
+    """
+    if option:
+        return GatewayPlace(option.rstrip("/"), is_secured=False)
+    record = _wait_for_record(home, wait_seconds=START_SECONDS)
+    if not record.gateway_url:
+        raise InvalidInputError(
+            "--url",
+            "no gateway runs in this home; start `helix up` with --copies gateway=1, or `helix gateway` and "
+            f"name its address with --url ({MCP_VARIABLE})",
+        )
+    ca_file = SecurityFolder.of(home).ca if record.is_secured else None
+    return GatewayPlace(record.gateway_url, record.is_secured, ca_file)
 
 
 def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wait: bool) -> Server:

@@ -98,6 +98,8 @@ class RunRecord:
     """Variables with which memories are made (`settings_in_use`)."""
     metrics: Mapping[str, str] = field(default_factory=dict)
     """Process name to the address of its metrics and health."""
+    gateway_url: str = ""
+    """Where the gateway listens; empty: there is none."""
 
 
 def write_record(home: HomeFolder, record: RunRecord, *, name: str = UP_RECORD) -> None:
@@ -132,6 +134,7 @@ def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:
             fields.get("is_secured") is True,
             {str(name): str(value) for name, value in fields.get("settings", {}).items()},
             {str(name): str(address) for name, address in fields.get("metrics", {}).items()},
+            str(fields.get("gateway_url", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

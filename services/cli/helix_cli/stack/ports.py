@@ -4,12 +4,60 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
+from helix_cli.stack.addresses import (
+    USUAL_DEEP_PORT,
+    USUAL_GATEWAY_PORT,
+    USUAL_NATS_PORT,
+    USUAL_QUERY_PORT,
+)
+from helix_cli.stack.services import DEEP, FORWARDER, GATEWAY
 from helix_shared.broker.server import free_port
 from helix_shared.errors import InvalidInputError
 
 HIGHEST_PORT: Final = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPorts:
+    """Ports that a stack is asked for: 0 is any, None the usual one, or any if that is taken."""
+
+    nats: int | None = None
+    query: int | None = None
+    gateway: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StackPorts:
+    """Ports of a stack; 0 where it has no such service."""
+
+    nats: int = 0
+    query: int = 0
+    access: int = 0
+    deep: int = 0
+    gateway: int = 0
+
+
+def choose_ports(wanted: WantedPorts, copies: Mapping[str, int]) -> StackPorts:
+    """The ports of a stack with these processes.
+
+    Raises:
+        InvalidInputError: a wanted port is taken.
+    """
+    # any port is good for a stack whose others are any as well, as in tests
+    others = None if wanted.query is None else 0
+    gateway = others if wanted.gateway is None else wanted.gateway
+    return StackPorts(
+        nats=choose_port(wanted.nats, usual=USUAL_NATS_PORT, option="--nats-port"),
+        query=choose_port(wanted.query, usual=USUAL_QUERY_PORT, option="--port"),
+        access=free_port() if copies[FORWARDER] else 0,
+        deep=choose_port(others, usual=USUAL_DEEP_PORT, option=DEEP) if copies[DEEP] else 0,
+        gateway=choose_port(gateway, usual=USUAL_GATEWAY_PORT, option="--gateway-port")
+        if copies[GATEWAY]
+        else 0,
+    )
 
 
 def choose_port(wanted: int | None, *, usual: int, option: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,7 @@ def missing(
     data: Path,
     consumers: Sequence[DurableConsumer],
     deep_address: str = "",
+    gateway_port: int = 0,
     nats: NatsCredentials | None = None,
     calls: CallCredentials | None = None,
 ) -> str:
@@ -39,9 +41,19 @@ def missing(
             return reason
         if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS, credentials=calls):
             return f"the deep service does not listen at {deep_address}"
+        if gateway_port and not _is_listening(gateway_port):
+            return f"the gateway does not listen on port {gateway_port}"
     except HelixError as error:
         return str(error)
     return ""
+
+
+def _is_listening(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), CALL_SECONDS):
+            return True
+    except OSError:
+        return False
 
 
 def _not_serving(address: str, calls: CallCredentials | None, *, at_least: int) -> str:

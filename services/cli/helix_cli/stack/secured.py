@@ -13,7 +13,7 @@ from helix_cli.security.folder import FORWARDER, SecurityFolder
 from helix_cli.security.setup import end_rotation
 from helix_cli.security.users import nats_access, read_state
 from helix_cli.stack.children import NatsChild
-from helix_cli.stack.services import CONSOLIDATION, DEEP, EXTRACT, INGEST, QUERY
+from helix_cli.stack.services import CONSOLIDATION, DEEP, EXTRACT, GATEWAY, INGEST, QUERY
 from helix_shared.broker.server import NatsServer
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from helix_cli.stack.supervisor import Say
     from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 
-NATS_SERVICES: Final = (INGEST, "doc2query", "kg", CONSOLIDATION, FORWARDER, EXTRACT)
+NATS_SERVICES: Final = (INGEST, "doc2query", "kg", CONSOLIDATION, FORWARDER, EXTRACT, GATEWAY)
 
 
 def own_nats(home: HomeFolder, folder: Path, *, name: str = "") -> tuple[NatsServer, NatsCredentials | None]:
@@ -77,9 +77,9 @@ class Secured:
         if service in NATS_SERVICES:
             values |= {
                 "NATS_CREDENTIALS_FILE": self._folder.nats_file(service),
-                "NATS_CA_FILE": self._folder.ca,
+                "CA_FILE" if service == GATEWAY else "NATS_CA_FILE": self._folder.ca,
             }
-        if service in (QUERY, DEEP):
+        if service in (QUERY, DEEP, GATEWAY):
             values |= {
                 "AUTH": "tokens",
                 "TOKENS_FILE": self._folder.tokens,

@@ -15,6 +15,8 @@ CONSOLIDATION: Final = "consolidation"
 QUERY: Final = "query"
 EXTRACT: Final = "extract"
 DEEP: Final = "deep"
+GATEWAY: Final = "gateway"
+GATEWAY_MODULE: Final = "helix_gateway"
 ENDPOINT_VARIABLES: Final = {EXTRACT: "HELIX_EXTRACT_BASE_URL", DEEP: "HELIX_DEEP_BASE_URL"}
 """Where one is set, a stack starts that service, which asks a language model."""
 SECRETS: Final = ("HELIX_EXTRACT_API_KEY", "HELIX_DEEP_API_KEY")
@@ -44,7 +46,10 @@ SERVICES: Final = (
     Service(FORWARDER, "helix_consolidation.forwarder", least=0),
     Service(EXTRACT, "helix_extract", least=0, most=COPIES_AT_MOST, usual=0),
     Service(DEEP, "helix_deep", least=0, usual=0),
+    Service(GATEWAY, GATEWAY_MODULE, least=0, usual=0),
 )
+_EXTRAS: Final = {EXTRACT: "endpoint", DEEP: "endpoint", GATEWAY: "gateway"}
+"""Extra of helix-memory-cli that installs a service."""
 
 
 def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
@@ -61,11 +66,16 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
         if not least <= count <= most:
             allowed = "exactly 1" if least == most else f"{least} to {most}"
             raise InvalidInputError("--copies", f"{name}={count} must be {allowed}")
-    for name in ENDPOINT_VARIABLES:
-        if copies.get(name) and find_spec(services[name].module) is None:
-            reason = f"{name} is not installed; install helix-memory-cli[endpoint]"
+    for name, extra in _EXTRAS.items():
+        if copies.get(name) and not is_installed(services[name].module):
+            reason = f"{name} is not installed; install helix-memory-cli[{extra}]"
             raise InvalidInputError("--copies", reason)
     return {name: copies.get(name, service.usual) for name, service in services.items()}
+
+
+def is_installed(module: str) -> bool:
+    """Whether a service is there."""
+    return find_spec(module) is not None
 
 
 def configured_copies(copies: Mapping[str, int], environment: Mapping[str, str]) -> dict[str, int]:
@@ -88,17 +98,18 @@ def service_settings(
     instance: str = "",
     access_address: str = "",
     deep_address: str = "",
+    gateway_address: str = "",
 ) -> dict[str, str]:
     """Environment variables that connect a service to the stack.
 
     `access_address` is where the forwarder reads accesses; empty: there is no forwarder.
-    `deep_address` is that of the deep service.
+    `deep_address` and `gateway_address` are where these services listen.
     """
     values = {
         "NATS_URL": nats_url,
         "DATA_DIR": str(data),
         "MODELS_DIR": str(models),
-        "LISTEN": deep_address if service == DEEP else query_address,
+        "LISTEN": {DEEP: deep_address, GATEWAY: gateway_address}.get(service, query_address),
         "QUERY_ADDRESS": query_address,
         "INSTANCE": instance,
         "ACCESS_LISTEN": access_address,
@@ -114,5 +125,6 @@ def service_settings(
         FORWARDER: ("NATS_URL", "ACCESS_ADDRESS"),
         EXTRACT: ("NATS_URL", "MODELS_DIR"),
         DEEP: ("LISTEN", "QUERY_ADDRESS"),
+        GATEWAY: ("LISTEN", "NATS_URL", "QUERY_ADDRESS"),
     }
     return {f"HELIX_{service.upper()}_{key}": values[key] for key in used[service]}

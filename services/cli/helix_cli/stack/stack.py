@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Final, Self
 
 from helix_cli.clients.broker import provision
-from helix_cli.stack.addresses import USUAL_DEEP_PORT, USUAL_NATS_PORT, USUAL_QUERY_PORT
 from helix_cli.stack.children import Child, ServiceChild, child_environment, metrics_addresses
 from helix_cli.stack.hold import HELD_SERVICES, Holding
 from helix_cli.stack.home import (
@@ -36,13 +35,11 @@ from helix_cli.stack.home import (
 )
 from helix_cli.stack.liveness import SILENT_SECONDS, Liveness
 from helix_cli.stack.model_in_use import ready_model
-from helix_cli.stack.ports import choose_port, metrics_ports
+from helix_cli.stack.ports import StackPorts, WantedPorts, choose_ports, metrics_ports
 from helix_cli.stack.readiness import missing
 from helix_cli.stack.secured import Secured
 from helix_cli.stack.services import (
-    DEEP,
     EXTRACT,
-    FORWARDER,
     QUERY,
     SECRETS,
     SERVICES,
@@ -54,7 +51,6 @@ from helix_cli.stack.settings_in_use import making_settings
 from helix_cli.stack.supervisor import Say, Supervisor, drain
 from helix_memory.transport.polling import poll
 from helix_shared.broker import streams
-from helix_shared.broker.server import free_port
 from helix_shared.errors import InvalidInputError, TemporaryError
 
 NATS: Final = "nats"
@@ -70,6 +66,7 @@ class Stack:
         *,
         nats_port: int | None = None,
         query_port: int | None = None,
+        gateway_port: int | None = None,
         copies: Mapping[str, int] | None = None,
         models: Path | None = None,
         environment: Mapping[str, str] | None = None,
@@ -85,7 +82,7 @@ class Stack:
         self.home = HomeFolder.at(home)
         self.models = models or self.home.models
         self.model = ""
-        self._ports = (nats_port, query_port)
+        self._wanted = WantedPorts(nats_port, query_port, gateway_port)
         self._environment = dict(environment or {})
         self._copies = configured_copies(copies or {}, child_environment(self._environment))
         self._say = say
@@ -107,7 +104,7 @@ class Stack:
             changed=self._write_record,
             say=say,
         )
-        self._nats_port = self._query_port = self._access_port = self._deep_port = 0
+        self._ports = StackPorts()
         self._instance = ""
         self.secured = Secured(self.home, say=say)
         self._metrics: Mapping[str, int] = {}
@@ -115,17 +112,23 @@ class Stack:
     @property
     def nats_url(self) -> str:
         """Address of NATS."""
-        return f"nats://127.0.0.1:{self._nats_port}"
+        return f"nats://127.0.0.1:{self._ports.nats}"
 
     @property
     def query_address(self) -> str:
         """Address of the query service."""
-        return f"127.0.0.1:{self._query_port}"
+        return f"127.0.0.1:{self._ports.query}"
 
     @property
     def deep_address(self) -> str:
         """Address of the deep service; empty where there is none."""
-        return f"127.0.0.1:{self._deep_port}" if self._deep_port else ""
+        return f"127.0.0.1:{self._ports.deep}" if self._ports.deep else ""
+
+    @property
+    def gateway_url(self) -> str:
+        """Address of the gateway; empty where there is none."""
+        scheme = "https" if self.secured.is_on else "http"
+        return f"{scheme}://127.0.0.1:{self._ports.gateway}" if self._ports.gateway else ""
 
     @property
     def processes(self) -> Sequence[Child]:
@@ -150,17 +153,10 @@ class Stack:
             end_leftovers(self.home, say=self._say)
             self._ready_model()
             self._instance = f"helix-{uuid.uuid4().hex}"
-            nats_port, query_port = self._ports
-            self._nats_port = choose_port(nats_port, usual=USUAL_NATS_PORT, option="--nats-port")
-            self._query_port = choose_port(query_port, usual=USUAL_QUERY_PORT, option="--port")
-            self._access_port = free_port() if self._copies[FORWARDER] else 0
-            if self._copies[DEEP]:
-                # any port is good for a stack whose others are any as well, as in tests
-                usual = None if query_port is None else 0
-                self._deep_port = choose_port(usual, usual=USUAL_DEEP_PORT, option=DEEP)
+            self._ports = choose_ports(self._wanted, self._copies)
             self._metrics = metrics_ports(self._copies, child_environment(self._environment))
             self.secured.start()
-            self._run(self.secured.nats_child(port=self._nats_port, name=self._instance))
+            self._run(self.secured.nats_child(port=self._ports.nats, name=self._instance))
             self._provision()
             for service in SERVICES:
                 for number in range(1, self._copies[service.name] + 1):
@@ -232,8 +228,9 @@ class Stack:
             data=self.home.data,
             models=self.models,
             query_address=self.query_address,
-            access_address=f"127.0.0.1:{self._access_port}" if self._access_port else "",
+            access_address=f"127.0.0.1:{self._ports.access}" if self._ports.access else "",
             deep_address=self.deep_address,
+            gateway_address=f"127.0.0.1:{self._ports.gateway}",
             instance=self._instance,
             copies=self._copies[service.name],
         )
@@ -272,6 +269,7 @@ class Stack:
         return missing(
             query_address=self.query_address,
             deep_address=self.deep_address,
+            gateway_port=self._ports.gateway,
             nats_url=self.nats_url,
             nats=self.secured.nats,
             calls=self.secured.calls,
@@ -297,6 +295,7 @@ class Stack:
             is_secured=self.secured.is_on,
             settings=making_settings(child_environment(self._environment)),
             metrics=metrics_addresses(self._children),
+            gateway_url=self.gateway_url,
         )
         write_record(self.home, record)
 

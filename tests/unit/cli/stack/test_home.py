@@ -238,7 +238,7 @@ def test_copies_are_numbers_by_service() -> None:
     assert parse_copies("ingest=2, kg=0") == {"ingest": 2, "kg": 0}
     assert parse_copies("") == {}
     ones = dict.fromkeys(("ingest", "doc2query", "kg", "consolidation", "query", "forwarder"), 1)
-    ones |= {"extract": 0, "deep": 0}
+    ones |= {"extract": 0, "deep": 0, "gateway": 0}
     assert checked_copies({}) == ones
     assert checked_copies({"kg": 3}) == ones | {"kg": 3}
     for wrong in ({"consolidation": 2}, {"query": 2}, {"deep": 2}, {"kafka": 1}, {"kg": 99}):

@@ -19,6 +19,7 @@ from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import complain, printable
+from helix_cli.stack.services import GATEWAY, GATEWAY_MODULE, is_installed
 from helix_cli.stack.stack import READY_SECONDS, Stack
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.settings import CONFIG_ERROR_EXIT
@@ -39,7 +40,9 @@ get their settings from variables like HELIX_INGEST_BATCH_SIZE. The worker
 extract, which asks a language model, starts only with
 HELIX_EXTRACT_BASE_URL (for example http://localhost:11434/v1),
 HELIX_EXTRACT_MODEL and HELIX_EXTRACT_TENANTS; the service deep, for
-`helix recall --deep`, only with the same variables of HELIX_DEEP.
+`helix recall --deep`, only with the same variables of HELIX_DEEP. The
+gateway serves REST (/v1) and MCP (/mcp) where helix-memory-cli[gateway] is
+installed; --copies gateway=0 leaves it out.
 
 {EXIT_CODES}
 """
@@ -70,10 +73,26 @@ def up_command(
             help="Port of NATS; 0: any. Default: 4222, if free.",
         ),
     ] = None,
+    gateway_port: Annotated[
+        int | None,
+        typer.Option(
+            "--gateway-port",
+            min=0,
+            max=65535,
+            help="Port of the gateway; 0: any. Default: 7464, if free.",
+        ),
+    ] = None,
     copies: Annotated[str, typer.Option("--copies", help="Processes per worker, e.g. ingest=2,kg=2.")] = "",
 ) -> None:
     """Run until a signal or a refusal of settings."""
-    stack = Stack(home, nats_port=nats_port, query_port=port, copies=parse_copies(copies), say=_say)
+    stack = Stack(
+        home,
+        nats_port=nats_port,
+        query_port=port,
+        gateway_port=gateway_port,
+        copies={GATEWAY: int(is_installed(GATEWAY_MODULE))} | parse_copies(copies),
+        say=_say,
+    )
     signals = _Signals(stack)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signals)
@@ -139,6 +158,8 @@ def _print_addresses(stack: Stack, home: Path) -> None:
     _say(f"query     {stack.query_address}")
     if stack.deep_address:
         _say(f"deep      {stack.deep_address}")
+    if stack.gateway_url:
+        _say(f"gateway   {stack.gateway_url} (REST: /v1, MCP: /mcp)")
     names = ", ".join(child.name for child in stack.processes)
     _say(f"started   {names}")
     if home != options.DEFAULT_HOME:

@@ -1,0 +1,63 @@
+"""Why a memory is as it is, and why a recall returns it or does not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Unpack
+
+from helix_memory.client import messages
+from helix_memory.errors import NotFoundError
+from helix_memory.recall.v1 import recall_pb2
+
+if TYPE_CHECKING:
+    from helix_memory.client.options import MemoryRef, RecallOptions
+    from helix_memory.transport.recall_client import RecallClient
+
+
+class Explaining(ABC):
+    """Explains memories and recalls of the caller."""
+
+    _scope: recall_pb2.Scope
+    _reader: RecallClient
+
+    @abstractmethod
+    def _request(self, query: str, options: RecallOptions) -> recall_pb2.RecallRequest:
+        """The request of a recall."""
+
+    def history(self, memory: MemoryRef) -> recall_pb2.GetHistoryResponse:
+        """What a memory replaced, what replaced it, and why, as `recall.proto` describes.
+
+        Raises:
+            NotFoundError: there is no such memory, or the caller may not see it.
+        """
+        request = recall_pb2.GetHistoryRequest(scope=self._scope, memory_id=messages.id_of(memory))
+        return self._reader.history(request)
+
+    def why(self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.Candidate:
+        """What the score of a memory is made of, as `recall.proto` describes.
+
+        Raises:
+            NotFoundError: it was no candidate; `why_not` says why.
+        """
+        request = self._request(query, options)
+        request.explain, request.not_served = True, True
+        reply = self._reader.recall(request, seconds=options.get("deadline_seconds"))
+        wanted = messages.id_of(memory)
+        candidate: recall_pb2.Candidate
+        for candidate in reply.explanation.candidates:
+            if candidate.memory_id == wanted:
+                return candidate
+        raise NotFoundError(f"{wanted} was no candidate of this query; ask why_not")
+
+    def why_not(
+        self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]
+    ) -> recall_pb2.WhyNotResponse:
+        """Why a recall does not return a memory, and the smallest change that would; slow, for debugging.
+
+        Raises:
+            NotFoundError: there is no such memory, or the caller may not see it.
+        """
+        request = self._request(query, options)
+        return self._reader.why_not(
+            recall_pb2.WhyNotRequest(recall=request, memory_id=messages.id_of(memory))
+        )

@@ -1,0 +1,154 @@
+"""Operations that write events, and the receipt of an erasure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import Field
+
+from helix_gateway.operations.operation import Operation, Run
+from helix_gateway.operations.replies import reply_of
+from helix_gateway.operations.requests import Arguments, MemoryId, Several, arguments, given
+from helix_memory import limits
+from helix_memory.client.options import (
+    CorrectOptions,
+    EventOptions,
+    RememberOptions,
+    SelectOptions,
+    WriteOptions,
+)
+from helix_memory.client.results import Written
+from helix_memory.events.content import MediaType, Role
+from helix_memory.memory_types import MemoryType
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import InvalidInputError
+from helix_shared.rpc.access.credential import ERASE, RECALL, WRITE
+
+if TYPE_CHECKING:
+    from helix_memory.client import AsyncHelix
+
+_WRITTEN: Final = reply_of(Written)
+_IDS: Final = (Several[MemoryId] | None, Field(default=None, description="Ids of memories."))
+_REMEMBER: Final = arguments("RememberRequest", RememberOptions, text=str)
+_MESSAGE: Final = arguments("MessageRequest", EventOptions, text=str, role=(Role, "user"), speaker=(str, ""))
+_TOOL: Final = arguments(
+    "ToolRequest",
+    EventOptions,
+    tool=str,
+    command=(str, ""),
+    file_path=(str, ""),
+    exit_status=(int | None, None),
+    output=(str, ""),
+    error=(str, ""),
+)
+_DOCUMENT: Final = arguments(
+    "DocumentRequest",
+    EventOptions,
+    document_id=str,
+    body=(str, ""),
+    body_base64=(str | None, Field(default=None, description="A PDF in base64, instead of `body`.")),
+    title=(str, ""),
+    media_type=(MediaType, "text/plain"),
+    source_uri=(str, ""),
+    type=(MemoryType | None, None),
+    deleted=(bool, False),
+)
+_CORRECT: Final = arguments("CorrectRequest", CorrectOptions, id=MemoryId, text=str)
+_SELECT: Final = arguments("SelectRequest", SelectOptions, memories=_IDS)
+_FEEDBACK: Final = arguments(
+    "FeedbackRequest", WriteOptions, helpful=_IDS, unhelpful=_IDS, query=(str | None, None)
+)
+
+
+async def _remember(helix: AsyncHelix, sent: Any) -> Written:
+    return await helix.remember(**given(sent))
+
+
+async def _message(helix: AsyncHelix, sent: Any) -> Written:
+    return await helix.message(**given(sent))
+
+
+async def _tool(helix: AsyncHelix, sent: Any) -> Written:
+    return await helix.tool(**given(sent))
+
+
+async def _document(helix: AsyncHelix, sent: Any) -> Written:
+    options = given(sent, "body_base64")
+    if sent.body_base64 is not None:
+        options["body"] = _decoded(sent.body_base64)
+        options.pop("media_type", None)
+    return await helix.document(**options)
+
+
+async def _correct(helix: AsyncHelix, sent: Any) -> Written:
+    return await helix.correct(sent.id, sent.text, **given(sent, "id", "text"))
+
+
+async def _feedback(helix: AsyncHelix, sent: Any) -> Written:
+    return await helix.feedback(**given(sent))
+
+
+async def _receipt(helix: AsyncHelix, sent: Any) -> recall_pb2.GetErasureResponse:
+    return await helix.receipt(Written(sent.event_id, "", 0, duplicate=False))
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise InvalidInputError("body_base64", "must be base64") from error
+
+
+def _selecting(name: str) -> Run:
+    async def run(helix: AsyncHelix, sent: Any) -> Written:
+        written: Written = await getattr(helix, name)(*(sent.memories or ()), **given(sent, "memories"))
+        return written
+
+    return run
+
+
+def _post(name: str, path: str, role: str, summary: str, request: type[Arguments], run: Run) -> Operation:
+    return Operation(name, "POST", path, role, summary, request, _WRITTEN, run)
+
+
+WRITING: Final = (
+    _post("remember", "/remember", WRITE, "Keep a text as a memory of its own", _REMEMBER, _remember),
+    _post("message", "/message", WRITE, "Keep a turn of a conversation: who said what", _MESSAGE, _message),
+    _post("tool", "/tool", WRITE, "Keep a tool call and its result", _TOOL, _tool),
+    _post(
+        "document", "/document", WRITE, "Keep a document in place of its version before", _DOCUMENT, _document
+    ),
+    _post("correct", "/memories/{id}/correct", WRITE, "Give a memory its next version", _CORRECT, _correct),
+    _post(
+        "forget",
+        "/forget",
+        WRITE,
+        "Hide memories from answers; restore undoes it",
+        _SELECT,
+        _selecting("forget"),
+    ),
+    _post(
+        "restore", "/restore", WRITE, "Show memories again that are hidden", _SELECT, _selecting("restore")
+    ),
+    _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, _selecting("erase")),
+    Operation(
+        "receipt",
+        "GET",
+        "/erasures/{event_id}",
+        RECALL,
+        "What an erasure removed, place by place",
+        arguments("ReceiptRequest", event_id=Annotated[str, Field(pattern=limits.EVENT_ID_PATTERN)]),
+        reply_of(recall_pb2.GetErasureResponse),
+        _receipt,
+    ),
+    _post(
+        "feedback",
+        "/feedback",
+        WRITE,
+        "Say which recalled memories helped and which did not",
+        _FEEDBACK,
+        _feedback,
+    ),
+)

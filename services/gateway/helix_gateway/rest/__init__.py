@@ -1,0 +1,1 @@
+"""REST: the operations as paths below /v1, and their OpenAPI document."""
