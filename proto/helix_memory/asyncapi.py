@@ -160,7 +160,7 @@ def _require_kind(schema: Json) -> None:
 
 def _message_id_pattern() -> str:
     token, event_id = (pattern.strip("^$") for pattern in (limits.TOKEN_PATTERN, limits.EVENT_ID_PATTERN))
-    return f"^{token}:{event_id}$"
+    return f"^{token}:{event_id}(:[0-9a-f]{{32}})?$"
 
 
 def encode(described: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 | stream | subject | header |
 |---|---|---|
-| HELIX_EVENTS | `helix.v1.events.<tenant>.<session>.<kind>` | `Nats-Msg-Id: <tenant>:<event_id>` |
+| HELIX_EVENTS | `helix.v1.events.<tenant>.<session>.<kind>` | `Nats-Msg-Id: <tenant>:<event_id>[:<seal>]` |
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | `Nats-Msg-Id: access:<ring>:<first>-<last>:<tenant>:<part>` |
 | HELIX_AUDIT | `helix.v1.audit.<tenant>` | `Nats-Msg-Id: audit:<source>:<first>-<last>:<tenant>` |
@@ -19,6 +19,7 @@ session token `-`.
 
 from __future__ import annotations
 
+import hmac
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -63,6 +64,8 @@ EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 
 _TOKEN = re.compile(TOKEN_PATTERN)
 _EVENT_TOKENS: Final = 6
+_BOUND_DIGITS: Final = 32
+"""Of a bound message id: 128 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,15 @@ def dlq_filter(service: str = "", tenant_id: str = "") -> str:
 def message_id(tenant_id: str, event_id: str) -> str:
     """De-duplication id of a public event."""
     return f"{tenant_id}:{event_id}"
+
+
+def bound_message_id(message_id: str, secret: str) -> str:
+    """The id of an event that is published with a user of NATS, whose password is the secret.
+
+    The stream de-duplicates across all tenants. Who knows the id of a coming event could publish another one
+    with it first, and the stream would drop the event. Nobody else can make this id.
+    """
+    return f"{message_id}:{hmac.digest(secret.encode(), message_id.encode(), 'sha256').hex()[:_BOUND_DIGITS]}"
 
 
 def answer_message_id(tenant_id: str, key: str) -> str:

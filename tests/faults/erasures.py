@@ -7,7 +7,6 @@ import contextlib
 import json
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from helix_cli.residue.canaries import Canaries
 from helix_cli.residue.files import residue_in_files
+from helix_cli.residue.found import Residue
 from helix_cli.residue.streams import residue_in_streams
 from helix_cli.stack.stack import Stack
 from helix_memory import subjects
@@ -120,10 +120,10 @@ class Run:
         named = [row for row, text in said if any(word in text for word in words)]
         return Canaries.of_words([*words, *map(str.capitalize, words), *map(str.upper, words)], named)
 
-    def residue(self, canaries: Canaries) -> Counter[str]:
+    def residue(self, canaries: Canaries) -> Residue:
         """What is found now, by place."""
 
-        async def streams() -> Counter[str]:
+        async def streams() -> Residue:
             client = await connect(self.stack.nats_url, name="test")
             try:
                 return await residue_in_streams(client.jetstream(), canaries)
@@ -157,7 +157,7 @@ class Run:
             if not found:
                 break
             found = self.residue(canaries)
-        assert not found, dict(found)
+        assert not found, found
         self.seconds[f"{name}: no residue"] = time.monotonic() - began
 
     def receipt(self, written: Written) -> recall_pb2.GetErasureResponse:

@@ -13,13 +13,13 @@ from nats.errors import Error as NatsError
 
 from helix_memory.errors import CLOSED, OverdueError, PermanentError, TemporaryError
 from helix_memory.transport import connection, dead_letters
+from helix_memory.transport.credentials import NatsCredentials
 from helix_memory.transport.publisher import Publisher
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_memory.events import Event
-    from helix_memory.transport.credentials import NatsCredentials
     from helix_memory.transport.publisher import Receipt
 
 NAME: Final = "helix-memory"
@@ -52,8 +52,9 @@ class EventWriter:
         """
 
         async def work(client: Client) -> Receipt:
-            own = self._credentials.tenant if self._credentials else ""
-            return await Publisher(client.jetstream(), only_tenant=own).publish_event(event)
+            user = self._credentials or NatsCredentials()
+            publisher = Publisher(client.jetstream(), only_tenant=user.tenant, id_secret=user.id_secret)
+            return await publisher.publish_event(event)
 
         try:
             return self._run(work, seconds)

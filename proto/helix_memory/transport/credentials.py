@@ -134,6 +134,15 @@ class NatsCredentials:
         user = self.user()[0] if self.credentials_file else ""
         return user.removeprefix(TENANT_USER).partition(".")[0] if user.startswith(TENANT_USER) else ""
 
+    @property
+    def id_secret(self) -> str:
+        """What binds the ids of events to this user (`subjects.bound_message_id`); empty without a user.
+
+        Raises:
+            InvalidInputError: the file cannot be used.
+        """
+        return self.user()[1] if self.credentials_file else ""
+
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `nats.connect`. A user has its own prefix of inboxes, which it alone may read.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from nats.errors import ConnectionClosedError, NoRespondersError
@@ -61,12 +61,19 @@ class Publisher:
     """Publishes events and derived messages; calls may run concurrently."""
 
     def __init__(
-        self, jetstream: JetStreamContext, *, timeout_seconds: float = 5.0, only_tenant: str = ""
+        self,
+        jetstream: JetStreamContext,
+        *,
+        timeout_seconds: float = 5.0,
+        only_tenant: str = "",
+        id_secret: str = "",
     ) -> None:
         """`only_tenant`: the one whose events the user of the connection may publish; empty: any.
 
-        The server would drop the others without a reply.
+        The server would drop the others without a reply. `id_secret`: with it the ids of events are such that
+        nobody else can publish them first (`subjects.bound_message_id`).
         """
+        self._id_secret = id_secret
         self._jetstream = jetstream
         self._only_tenant = only_tenant
         self._timeout_seconds = timeout_seconds
@@ -79,6 +86,8 @@ class Publisher:
         own = f"{subjects.ROOT}.events.{self._only_tenant}."
         if self._only_tenant and not all(message.subject.startswith(own) for message in messages):
             return None
+        if self._id_secret:
+            messages = [replace(one, message_id=self._bound(one.message_id)) for one in messages]
         sequences = await publish_batch(client, messages, timeout_seconds=self._timeout_seconds)
         return None if sequences is None else [Receipt(number, duplicate=False) for number in sequences]
 
@@ -94,8 +103,14 @@ class Publisher:
             raise InvalidInputError("tenant_id", f"this user of NATS publishes for {self._only_tenant} alone")
         message = event_message(event)
         return await self.publish(
-            message.subject, message.body, message_id=message.message_id, headers=message.headers
+            message.subject,
+            message.body,
+            message_id=self._bound(message.message_id),
+            headers=message.headers,
         )
+
+    def _bound(self, message_id: str) -> str:
+        return subjects.bound_message_id(message_id, self._id_secret) if self._id_secret else message_id
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None

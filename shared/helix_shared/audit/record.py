@@ -28,7 +28,7 @@ class AuditRecord:
     at: str
     """When it ended, ISO 8601 in UTC."""
     call: str
-    """Of the query service: the name of the RPC; else `cli.erase` or `cli.export`."""
+    """The name of the RPC; else `cli.erase`, `cli.export` or, of the writer, `event.erase`."""
     outcome: str
     """OK, or the name of the gRPC status."""
     tenant_id: str = ""

@@ -1,4 +1,4 @@
-"""A backup made while events are published: restored, every event up to its end is recallable."""
+"""Backups made while events are published, and before a user is erased: what a restore brings back."""
 
 import asyncio
 import json
@@ -12,6 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
+from helix_cli.backup.contents import read_contents
+from helix_cli.backup.event_copy import entries_of
+from helix_cli.backup.objects import Objects
 from helix_cli.stack.stack import Stack
 from helix_memory.events import parse_event
 from helix_memory.identity import memory_id
@@ -21,11 +24,18 @@ from helix_memory.transport.publisher import Publisher
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.broker.log_reader import read_range
+from helix_shared.broker.server import NatsServer
+from helix_shared.event_log.record import EventRecord
+from helix_shared.event_log.segment import Gap
+from helix_shared.keys.key_store import KEYS, KeyStore
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 FIRST = 40
 MOST = 400
+CANARY = {"ana": "zqanacanary", "bo": "zqbocanary"}
+GOLDEN = Path(__file__).parents[2] / "golden/backups/0.1.0"
 TOPICS = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
 
 
@@ -50,6 +60,38 @@ def publish(home: Path, numbers: range, *, wait: bool = False) -> None:
     file = home / f"events-{numbers.start}.jsonl"
     file.write_text("".join(f"{json.dumps(event(number))}\n" for number in numbers))
     helix(home, "publish", str(file), *(["--wait"] if wait else []))
+
+
+def say_as_users(home: Path) -> None:
+    """Two users of tenant beta say three things each."""
+    said = [
+        {"kind": "memory", "event_id": f"{user}{n}", "tenant_id": "beta", "session_id": f"of-{user}"}
+        | {"user_id": user, "text": f"{CANARY[user]} is in drawer {n}."}
+        for n in range(3)
+        for user in CANARY
+    ]
+    file = home / "users.jsonl"
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in said))
+    helix(home, "publish", str(file), "--wait")
+    file.unlink()
+
+
+def files_with(folder: Path, word: str) -> list[Path]:
+    """The files below a folder that hold a word as it is."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+    return [path for path in files if word.encode() in path.read_bytes()]
+
+
+async def logged(home: Path) -> dict[int, EventRecord]:
+    """The events in the log of a home that nobody runs, by sequence."""
+    with NatsServer(home / "data/nats") as server:
+        client = await connect(server.url, name="test")
+        found = {}
+        last = (await client.jetstream().stream_info("HELIX_EVENTS")).state.last_seq
+        async for batch in read_range(client, "HELIX_EVENTS", ["helix.v1.events.>"], until=last):
+            found |= {record.sequence: record for record in batch}
+        await client.close()
+        return found
 
 
 def manifest(home: Path) -> Manifest:
@@ -95,11 +137,18 @@ class Made:
     digest: str
     hidden: int
     last_sequence: int
+    keys: Path
+    """A copy of the keys, made before the erasure."""
+    users: Path
+    """A backup of before the erasure of ana, and one of after it."""
+    home: Path
+    receipt: dict[str, Any]
+    audited: list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Made]:
-    """Backs up twice while a thread publishes, then lets the source finish."""
+    """Backs up twice while a thread publishes, then lets the source finish; at last erases a user."""
     home, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("backups")
     with Stack(home, nats_port=0, query_port=0, models=models_dir, copies={"forwarder": 0}) as source:
         source.wait_ready()
@@ -110,15 +159,35 @@ def made(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator
         publish(home, range(publishing.published, publishing.published + 4), wait=True)
         published = publishing.published + 4
         last = manifest(home)
-        yield Made(folder, second, published, last.digest, last.counts.hidden, last.applied_sequence)
+        say_as_users(home)
+        keys, users = tmp_path_factory.mktemp("safe") / "keys", tmp_path_factory.mktemp("users")
+        helix(home, "backup", str(users))
+        helix(home, "keys", "copy", str(keys))
+        erase = ("erase", "--of-user", "ana", "--tenant", "beta", "--user", "ana", "--wait-seconds", "120")
+        receipt = json.loads(helix(home, *erase, "--json"))
+        audited = json.loads(helix(home, "audit", "ls", "--tenant", "beta", "--json"))
+        helix(home, "backup", str(users))
+        yield Made(
+            folder,
+            second,
+            published,
+            last.digest,
+            last.counts.hidden,
+            last.applied_sequence,
+            keys,
+            users,
+            home,
+            receipt,
+            audited,
+        )
 
 
 @pytest.fixture(scope="module")
 def restored(made: Made, tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
     """A new home with the second backup."""
     home = tmp_path_factory.mktemp("restored")
-    said = helix(home, "restore", str(made.folder))
-    assert "what was erased after" in said, "a backup keeps what was erased later"
+    said = helix(home, "restore", str(made.folder), "--keys", str(made.keys))
+    assert "left out" not in said
     with Stack(home, nats_port=0, query_port=0, models=models_dir, copies={"forwarder": 0}) as running:
         running.wait_ready()
         yield running
@@ -170,7 +239,7 @@ def test_changed_byte_is_found_and_not_restored(made: Made, tmp_path: Path) -> N
         said = helix(tmp_path, "backup", str(made.folder), "--verify", code=1)
         assert path.name in said.replace("\n", "")
         if path == manifests[-1]:
-            helix(home, "restore", str(made.folder), code=1)
+            helix(home, "restore", str(made.folder), "--keys", str(made.keys), code=1)
             assert not (home / "data").exists()
         path.write_bytes(whole)
 
@@ -185,5 +254,79 @@ def test_home_with_data_is_not_replaced(made: Made, tmp_path: Path) -> None:
     """A restore never touches what is there."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data/mine").write_text("mine")
-    assert "is not empty" in helix(tmp_path, "restore", str(made.folder), code=1)
+    arguments = ("restore", str(made.folder), "--keys", str(made.keys))
+    assert "is not empty" in helix(tmp_path, *arguments, code=1)
     assert (tmp_path / "data/mine").read_text() == "mine"
+
+
+def test_no_word_of_a_user_is_in_a_backup_in_the_clear(made: Made) -> None:
+    """The words are in it, though: with the keys of before the erasure every event is read."""
+    for word in (*CANARY.values(), "rack 7", "helix.v1.events.beta"):
+        assert files_with(made.users, word) == []
+    events = read_contents(made.users, 1).events
+    assert events is not None
+    with KeyStore.held(made.keys) as keys:
+        found = list(entries_of(events, Objects(made.users), keys))
+    said = b"\n".join(one.body for one in found if isinstance(one, EventRecord))
+    assert [said.count(word.encode()) for word in CANARY.values()] == [3, 3]
+
+
+def test_an_erased_user_is_left_out_of_an_older_backup(made: Made, tmp_path: Path) -> None:
+    """No file has a word of ana; everything else is there under its sequence, with its time."""
+    before = read_contents(made.users, 1).events
+    assert before is not None
+    with KeyStore.held(made.keys) as keys:
+        wanted = {
+            e.sequence: e for e in entries_of(before, Objects(made.users), keys) if not isinstance(e, Gap)
+        }
+    keys_now = str(made.home / "data" / KEYS)
+    said = helix(tmp_path, "restore", str(made.users), "--number", "1", "--keys", keys_now)
+    assert "left out: 3 events" in " ".join(said.split())
+    assert "without a generation" in " ".join(said.split())
+    found = asyncio.run(logged(tmp_path))
+    kept = {n: e for n, e in wanted.items() if CANARY["ana"].encode() not in e.body}
+    assert len(wanted) - len(kept) == 3
+    # the seal of an import is not among the headers of a record
+    assert found == kept
+    assert files_with(tmp_path, CANARY["ana"]) == []
+    assert len(wanted) == before.last, "sequences without an event would hide a shift"
+
+
+def test_backup_after_an_erasure_is_restored_with_its_generation(made: Made, tmp_path: Path) -> None:
+    """Only older backups lost the key of what they hold of all users together."""
+    arguments = ("restore", str(made.users), "--keys", str(made.home / "data" / KEYS), "--json")
+    told = json.loads(helix(tmp_path, *arguments).splitlines()[-1])
+    assert (told["number"], told["left_out"], told["has_generation"]) == (2, 0, True)
+    assert manifest(tmp_path).counts.memories > 0
+    for word in CANARY["ana"], CANARY["ana"].upper():
+        assert files_with(tmp_path, word) == []
+
+
+def test_receipt_and_audit_say_that_the_keys_are_destroyed(made: Made) -> None:
+    """Three events of ana, whose keys no copy of this instance has; the record has no text."""
+    place = made.receipt["places"]["backups"]
+    assert place["count"] == 3
+    assert place["generation"] > 0
+    [record] = [one for one in made.audited if one["call"] == "event.erase"]
+    assert (record["user_id"], record["count"], record["outcome"]) == ("ana", 3, "OK")
+    assert CANARY["ana"] not in json.dumps(made.audited)
+
+
+def test_backup_opens_with_its_keys_alone(made: Made, tmp_path: Path) -> None:
+    """Without them, or with those of another instance, nothing is changed."""
+    with KeyStore.held(tmp_path / "other"):
+        pass
+    home = tmp_path / "home"
+    assert "--keys" in helix(home, "restore", str(made.users), code=2)
+    said = helix(home, "restore", str(made.users), "--keys", str(tmp_path / "other"), code=2)
+    assert "another instance" in " ".join(said.split())
+    helix(home, "restore", str(made.users), "--keys", str(tmp_path / "none"), code=1)
+    assert not (home / "data").exists()
+
+
+def test_backup_in_the_clear_of_an_older_release_is_restored(tmp_path: Path) -> None:
+    """With the warning that no erasure reached it."""
+    said = helix(tmp_path, "restore", str(GOLDEN))
+    assert "no erasure after" in " ".join(said.split())
+    found = asyncio.run(logged(tmp_path))
+    assert [json.loads(found[n].body)["user_id"] for n in (1, 2, 3)] == ["ana", "bo", "ana"]

@@ -17,8 +17,10 @@ from helix_cli.security.folder import SecurityFolder
 from helix_cli.security.users import nats_access, read_state
 from helix_memory import subjects
 from helix_memory.errors import TemporaryError, UnauthenticatedError
+from helix_memory.events import parse_event
 from helix_memory.transport.connection import connect
 from helix_memory.transport.credentials import NatsCredentials
+from helix_memory.transport.publisher import Publisher, event_message
 from helix_shared.broker.server import NatsServer, server_name_at
 from helix_shared.broker.streams import provision
 
@@ -251,11 +253,12 @@ async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, 
         "consolidation": {
             "dlq.consolidation.acme",
             "pairs.acme.1",
+            "audit.acme",
             "derived.memories.acme",
             "derived.expansions.acme",
             "derived.links.acme",
         },
-        "forwarder": {"access.acme"},
+        "forwarder": {"access.acme", "audit.acme"},
         "gateway": {"events.acme.s1.message", "events.acme.s1.erase"},
     }
     everything = set().union(*own.values())
@@ -312,3 +315,43 @@ async def test_a_new_secret_of_a_publisher_leaves_the_one_before_valid(
             break
         await asyncio.sleep(0.1)
     assert [await is_refused(one) for one in kept] == [True, False, False]
+
+
+async def test_nobody_takes_the_id_of_another_tenants_event(clients: Any, folder: SecurityFolder) -> None:
+    """The stream de-duplicates across tenants; the id of acme's event is one that beta cannot make."""
+    acme, beta, operator = [await clients(user) for user in ("tenant-acme", "tenant-beta", "operator")]
+    event = parse_event(
+        b'{"kind": "message", "event_id": "x1", "tenant_id": "acme", "role": "user", "text": "Hi"}'
+    )
+    plain, secret = subjects.message_id("acme", "x1"), folder.nats_credentials("tenant-beta").id_secret
+    for guessed in (plain, subjects.bound_message_id(plain, secret)):
+        await beta.jetstream().publish(BETA, b"{}", headers={subjects.MSG_ID_HEADER: guessed})
+    # the control: without the secret the stream drops the event, and takes it for stored
+    dropped = await Publisher(acme.jetstream(), only_tenant="acme").publish_event(event)
+    assert dropped.duplicate
+    assert (await operator.jetstream().get_msg(subjects.EVENTS_STREAM, dropped.sequence)).subject == BETA
+    own = folder.nats_credentials("tenant-acme").id_secret
+    publisher = Publisher(acme.jetstream(), only_tenant="acme", id_secret=own)
+    stored = await publisher.publish_event(event)
+    assert not stored.duplicate
+    assert b'"Hi"' in (await operator.jetstream().get_msg(subjects.EVENTS_STREAM, stored.sequence)).data
+    assert (await publisher.publish_event(event)).duplicate, "a repeated event is stored once"
+
+
+async def test_events_of_a_batch_have_ids_of_their_publisher(clients: Any, folder: SecurityFolder) -> None:
+    """As single ones: what was published alone is not stored again by a batch."""
+    acme, secret = await clients("tenant-acme"), folder.nats_credentials("tenant-acme").id_secret
+    publisher = Publisher(acme.jetstream(), only_tenant="acme", id_secret=secret)
+    one, two = [
+        parse_event(
+            json.dumps(
+                {"kind": "message", "event_id": name, "tenant_id": "acme", "role": "user", "text": "Hi"}
+            ).encode()
+        )
+        for name in ("b1", "b2")
+    ]
+    receipts = await publisher.publish_together(acme, [event_message(one), event_message(two)])
+    assert receipts is not None
+    assert [(await publisher.publish_event(event)).sequence for event in (one, two)] == [
+        receipt.sequence for receipt in receipts
+    ]

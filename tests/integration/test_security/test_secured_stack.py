@@ -21,6 +21,7 @@ from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest, raw_manifest
 from helix_shared.encoders.store import default_model
+from helix_shared.keys.key_store import KEYS
 from tests.end_to_end.gateway_calls import over_stdio
 from tests.integration.test_cli.running import run
 
@@ -262,9 +263,12 @@ def test_a_restored_home_is_secured_while_it_is_restored_and_rebuilt(
     stack: Stack, models_dir: Path, tmp_path: Path
 ) -> None:
     """The servers of both commands have the users of that home, whose secrets are not those of the source."""
+    # the generation of the backup has what was published before
+    helix(stack, "publish", "--session", "s8", "--text", "The last one.", "--wait")
     helix(stack, "backup", str(tmp_path / "backups"))
     home = tmp_path / "restored"
-    for arguments in (("security", "init"), ("restore", str(tmp_path / "backups"), "--json")):
+    keys = str(stack.home.data / KEYS)
+    for arguments in (("security", "init"), ("restore", str(tmp_path / "backups"), "--keys", keys, "--json")):
         code, out, err = run(home, *arguments)
         assert code == 0, out + err
     number = current_number(home / "data")

@@ -39,6 +39,21 @@ REPLACED = [
     ("I work at Airbus", "I'm now the head of marketing at Siemens"),
     ("I work at Airbus", "I signed with Siemens as an engineer"),
     ("I got promoted to team lead", "I've been promoted to director"),
+    ("I live in Lyon", "I don't live in Lyon anymore, Porto is nicer"),
+    ("I live in Lyon", "I no longer live in Lyon"),
+    ("we live in Lyon", "We left in March, Porto is home now"),
+    ("I live in Lyon", "I've been living in Porto since March"),
+    ("I live in Lyon", "my new place is in Porto"),
+    ("I live in Lyon", "I finally moved to Porto last weekend"),
+    ("I live in Lyon", "We moved out of Lyon on Friday"),
+    ("I work at Airbus", "I no longer work at Airbus"),
+    ("I work at Airbus", "I quit Airbus"),
+    ("I work at Airbus", "I don't work for Airbus any more"),
+    ("I work at Airbus", "I got laid off"),
+    ("I work at Airbus", "I was made redundant by Airbus yesterday"),
+    ("I work at Airbus", "I retired last month"),
+    ("I work at Airbus", "I changed jobs, I'm at Siemens now"),
+    ("I work at Airbus", "my new employer is Siemens"),
 ]
 BOTH = [
     ("I live in Lyon", "We have a flat in Lyon and one in Porto"),
@@ -65,6 +80,15 @@ BOTH = [
     ("I work at Airbus", "I'm now a member at Planet Fitness"),
     ("I work at Airbus", "I signed with Feyenoord"),
     ("I live in Lyon, France", "I moved to a bigger flat in Lyon"),
+    ("I live in Lyon", "I no longer live in Porto"),
+    ("I live in Lyon", "I don't live in a house"),
+    ("I live in Lyon", "Paris was home then"),
+    ("I work at Airbus", "I don't work at Siemens"),
+    ("I work at Airbus", "I quit Strava"),
+    ("I work at Airbus", "I almost quit Airbus"),
+    ("I work at Airbus", "If I got laid off I'd move to Porto"),
+    ("I work at Airbus", "My brother got laid off"),
+    ("I work at Airbus", "I'm a beginner at Spanish"),
 ]
 
 

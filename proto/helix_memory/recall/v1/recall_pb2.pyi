@@ -1861,7 +1861,8 @@ class ErasedPlace(_message.Message):
     name: _builtins.str
     """memories, derived_statements, vectors, lexicon, graph, expansions (of what was erased), contexts and
     context_vectors (of other memories that quoted it), generations (older ones), events, dead_letters,
-    answers, pairs, derived_messages (in the streams), archive (the copy of the log).
+    answers, pairs, derived_messages (in the streams), archive (the copy of the log),
+    backups (nothing is removed there: so many events have no key any more).
     """
     count: _builtins.int
     """How many were removed or replaced there, 0 and up. Derived messages are dropped in whole files and not counted."""

@@ -6,7 +6,8 @@
 4. The log and the other streams: the log holds every event of the generation, and more.
 
 After a restore the readers continue where they were in step 1, so some messages come twice, which changes
-nothing. The manifest is written last.
+nothing. The manifest is written last. Until then this process holds the keys (`helix_shared.keys`): an
+erasure that comes meanwhile destroys them afterwards, with all that was encrypted.
 """
 
 from __future__ import annotations
@@ -24,9 +25,19 @@ from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError as NoStreamError
 
-from helix_cli.backup.contents import Contents, FileCopy, numbers, write_contents
+from helix_cli.backup.contents import (
+    Contents,
+    EventsCopy,
+    FileCopy,
+    Keys,
+    numbers,
+    read_contents,
+    write_contents,
+)
 from helix_cli.backup.derived_copy import copy_derived
+from helix_cli.backup.event_copy import copy_events
 from helix_cli.backup.objects import OBJECTS, Objects
+from helix_cli.backup.sealed import SealedObjects
 from helix_cli.backup.stream_copy import snapshot
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sha256_of, sync
@@ -38,20 +49,20 @@ from helix_shared.broker import streams
 from helix_shared.broker.stored_at import IMPORTS
 from helix_shared.encoders.store import list_models, model_folder
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
+from helix_shared.keys.key_store import KEYS, KeyStore
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
 STREAMS: Final = (
-    subjects.EVENTS_STREAM,
     subjects.ANSWERS_STREAM,
     subjects.DLQ_STREAM,
     subjects.PAIRS_STREAM,
     f"KV_{streams.LEDGER}",
     f"KV_{IMPORTS}",
 )
-"""Streams that are copied where they exist. Not copied: accesses and advisories, which are lossy by design,
-and the lease, which belongs to a process."""
+"""Streams that are copied where they exist, besides the log. Not copied: accesses and advisories, which are
+lossy by design, and the lease, which belongs to a process."""
 READERS: Final = (streams.INGEST, streams.CONSOLIDATION_LIFECYCLE, streams.EXTRACT)
 """Consumers of the log."""
 ATTEMPTS: Final = 5
@@ -80,27 +91,31 @@ async def back_up(
 
     Raises:
         PermanentError: another process writes there, or NATS refuses a snapshot.
-        TemporaryError: NATS does not answer; no backup was made.
+        TemporaryError: NATS does not answer, or an erasure has the keys; no backup was made.
         CorruptArtifactError: a file of the generation is damaged; no backup was made.
     """
-    with _locked(root):
+    with _locked(root), KeyStore.held(data / KEYS) as keys:
         objects = Objects(root)
+        sealed = SealedObjects(objects, keys.state_key)
         objects.clear_drafts()
         floors = await _floors(client)
-        derived = await copy_derived(client, objects)
-        manifest, files = await asyncio.to_thread(_generation, data, objects)
-        files += await asyncio.to_thread(_adapters, data, objects)
+        derived = await copy_derived(client, sealed)
+        manifest, files = await asyncio.to_thread(_generation, data, sealed)
+        files += await asyncio.to_thread(_adapters, data, sealed)
+        used = Keys(store=keys.name, epoch=keys.epoch, state=keys.state_name)
+        await _require_log(client)
+        events = await copy_events(client, objects, keys, _last_events(root, used))
         copies = {}
         for stream in STREAMS:
             if await _exists(client, stream):
-                copies[stream] = await snapshot(client, stream, objects)
+                copies[stream] = await snapshot(client, stream, sealed)
         cards = list_models(models)
         model_files = await asyncio.to_thread(_models, models, objects) if with_models else []
         contents = Contents(
             number=max(numbers(root), default=0) + 1,
             made_at=datetime.now(UTC),
             helix=version("helix-memory"),
-            last_sequence=copies[subjects.EVENTS_STREAM].state["last_seq"],
+            last_sequence=events.last,
             generation=manifest.generation if manifest else 0,
             applied_sequence=manifest.applied_sequence if manifest else 0,
             epoch=manifest.epoch if manifest else 0,
@@ -111,9 +126,21 @@ async def back_up(
             models={card.name: card.checksum for card in cards},
             model_files=tuple(model_files),
             settings=settings,
+            keys=used,
+            events=events,
         )
         write_contents(root, contents)
         return BackedUp(contents, objects.new_bytes, objects.all_bytes)
+
+
+def _last_events(root: Path, keys: Keys) -> EventsCopy | None:
+    """The events of the last backup, if they are under the same keys."""
+    try:
+        before = read_contents(root)
+    except (NotFoundError, CorruptArtifactError):
+        return None
+    is_same = before.keys is not None and (before.keys.store, before.keys.epoch) == (keys.store, keys.epoch)
+    return before.events if is_same else None
 
 
 async def _floors(client: Client) -> dict[str, int]:
@@ -127,17 +154,20 @@ async def _floors(client: Client) -> dict[str, int]:
     return floors
 
 
+async def _require_log(client: Client) -> None:
+    if not await _exists(client, subjects.EVENTS_STREAM):
+        raise PermanentError(f"stream {subjects.EVENTS_STREAM} does not exist; run `helix provision`")
+
+
 async def _exists(client: Client, stream: str) -> bool:
     try:
         await client.jetstream().stream_info(stream)
     except NoStreamError:
-        if stream == subjects.EVENTS_STREAM:
-            raise PermanentError(f"stream {stream} does not exist; run `helix provision`") from None
         return False
     return True
 
 
-def _generation(data: Path, objects: Objects) -> tuple[Manifest | None, list[FileCopy]]:
+def _generation(data: Path, sealed: SealedObjects) -> tuple[Manifest | None, list[FileCopy]]:
     """Keep the current generation; it may be retired meanwhile, so its files are opened first."""
     for _ in range(ATTEMPTS):
         number = current_number(data)
@@ -152,24 +182,27 @@ def _generation(data: Path, objects: Objects) -> tuple[Manifest | None, list[Fil
             manifest = Manifest.read(held.path)
             path = f"{GENERATIONS}/{folder.name}"
             copies = [
-                FileCopy(path=f"{path}/{entry.path}", size=entry.size, sha256=entry.sha256)
+                FileCopy(
+                    path=f"{path}/{entry.path}",
+                    size=entry.size,
+                    sha256=entry.sha256,
+                    pieces=sealed.put_file(held.path / entry.path, entry.sha256),
+                )
                 for entry in manifest.files
             ]
-            for entry in manifest.files:
-                objects.put_file(held.path / entry.path, entry.sha256, entry.size)
-            copies.append(_file(held.path / MANIFEST_NAME, f"{path}/{MANIFEST_NAME}", objects))
+            copies.append(_sealed_file(held.path / MANIFEST_NAME, f"{path}/{MANIFEST_NAME}", sealed))
         return manifest, copies
     raise TemporaryError(f"generations of {data} were replaced faster than they were opened; try again")
 
 
-def _adapters(data: Path, objects: Objects) -> list[FileCopy]:
+def _adapters(data: Path, sealed: SealedObjects) -> list[FileCopy]:
     copies: list[FileCopy] = []
     for tenant in tenants_with_cards(data):
         with contextlib.suppress(NotFoundError):
             card = read_learned_card(data, tenant)
             try:
                 copies += [
-                    _file(data / ADAPTERS / tenant / name, f"{ADAPTERS}/{tenant}/{name}", objects)
+                    _sealed_file(data / ADAPTERS / tenant / name, f"{ADAPTERS}/{tenant}/{name}", sealed)
                     for name in (card.adapter_file, card.memories_file, CARD)
                 ]
             except FileNotFoundError as error:
@@ -187,6 +220,11 @@ def _models(models: Path, objects: Objects) -> list[FileCopy]:
             if path.is_file()
         ]
     return copies
+
+
+def _sealed_file(path: Path, name: str, sealed: SealedObjects) -> FileCopy:
+    digest, size = sha256_of(path), path.stat().st_size
+    return FileCopy(path=name, size=size, sha256=digest, pieces=sealed.put_file(path, digest))
 
 
 def _file(path: Path, name: str, objects: Objects) -> FileCopy:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = "helix-backup"
-VERSION: Final = 1
-"""A reader takes this version and all earlier ones."""
+VERSION: Final = 2
+"""A reader takes this version and all earlier ones. Version 1 is in the clear, with a snapshot of the log."""
 MANIFESTS: Final = "manifests"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -60,6 +60,34 @@ class FileCopy(_Frozen):
     path: Annotated[str, AfterValidator(_inside)]
     size: int = Field(ge=0)
     sha256: Sha256
+    pieces: tuple[Sha256, ...] = Field(
+        default=(), description="under the state key; else the file is one piece"
+    )
+
+
+class EventPiece(_Frozen):
+    """A piece with events up to a sequence, from the one after the piece before."""
+
+    last: int = Field(ge=1)
+    name: Sha256
+    is_full: bool = Field(description="a later backup takes it over")
+
+
+class EventsCopy(_Frozen):
+    """The log, each event under the key of its user."""
+
+    log: str = Field(description="when the stream was created")
+    config: dict[str, Any]
+    last: int = Field(ge=0)
+    pieces: tuple[EventPiece, ...]
+
+
+class Keys(_Frozen):
+    """Which keys open the backup; says nothing of them."""
+
+    store: str
+    epoch: int = Field(ge=1)
+    state: str = Field(description="name of the key of everything but events")
 
 
 class Contents(_Frozen):
@@ -81,13 +109,23 @@ class Contents(_Frozen):
     models: dict[str, str] = Field(description="checksum by name, of the models that were installed")
     model_files: tuple[FileCopy, ...] = ()
     settings: dict[str, str] = Field(description="variables with which memories are made")
+    keys: Keys | None = Field(default=None, description="None: the backup is in the clear")
+    events: EventsCopy | None = Field(default=None, description="None: `streams` has a snapshot of the log")
 
     def names(self) -> Iterator[str]:
         """The pieces that the backup consists of; some may repeat."""
         for stream in self.streams.values():
             yield from stream.pieces
         yield from self.derived.pieces
-        yield from (file.sha256 for file in (*self.files, *self.model_files))
+        yield from (file.sha256 for file in self.model_files)
+        yield from (piece.name for piece in (self.events.pieces if self.events else ()))
+        for file in self.files:
+            yield from file.pieces if self.keys else (file.sha256,)
+
+    def without_state(self) -> Self:
+        """The log and the models alone: nothing is applied, and every reader begins at the first event."""
+        none = {"generation": 0, "applied_sequence": 0, "epoch": 0, "floors": {}, "streams": {}, "files": ()}
+        return self.model_copy(update={**none, "derived": Derived(messages=0, pieces=())})
 
 
 def numbers(root: Path) -> list[int]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from nats.aio.client import Client
 
-    from helix_cli.backup.objects import Objects
+    from helix_cli.backup.objects import Pieces
 
 PIECE_BYTES: Final = 4 * 1024 * 1024
 ATTEMPTS: Final = 10
@@ -34,7 +34,7 @@ class _PrunedError(Exception):
     """The writer removed messages before they were read."""
 
 
-async def copy_derived(client: Client, objects: Objects) -> Derived:
+async def copy_derived(client: Client, objects: Pieces) -> Derived:
     """Keep the derived messages that are in the stream now.
 
     A message that is removed before it is read is in the generation. What was derived from it may then stand
@@ -54,7 +54,7 @@ async def copy_derived(client: Client, objects: Objects) -> Derived:
     raise TemporaryError("derived messages were removed while they were read; try again")
 
 
-async def _copy(client: Client, objects: Objects, first: int, last: int) -> Derived:
+async def _copy(client: Client, objects: Pieces, first: int, last: int) -> Derived:
     pieces: list[str] = []
     parts, size, count = [MAGIC], 0, 0
     filters = [f"{subjects.ROOT}.derived.>"]
@@ -75,7 +75,7 @@ async def _copy(client: Client, objects: Objects, first: int, last: int) -> Deri
     return Derived(messages=count, pieces=tuple(pieces))
 
 
-async def publish_derived(client: Client, derived: Derived, objects: Objects) -> None:
+async def publish_derived(client: Client, derived: Derived, objects: Pieces) -> None:
     """Publish the messages again, in their order.
 
     Raises:
@@ -92,7 +92,7 @@ async def publish_derived(client: Client, derived: Derived, objects: Objects) ->
             )
 
 
-def _outgoing(derived: Derived, objects: Objects) -> Iterator[Outgoing]:
+def _outgoing(derived: Derived, objects: Pieces) -> Iterator[Outgoing]:
     count = 0
     for name in derived.pieces:
         for entry, _ in read_entries(io.BytesIO(objects.read(name)), f"piece {name}"):

@@ -6,7 +6,7 @@ import hashlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from helix_shared.artifacts.files.durability import sha256_of, sync
 from helix_shared.errors import CorruptArtifactError
@@ -14,6 +14,16 @@ from helix_shared.errors import CorruptArtifactError
 OBJECTS: Final = "objects"
 _DRAFTS: Final = "drafts"
 _CHUNK_BYTES: Final = 1 << 20
+
+
+class Pieces(Protocol):
+    """Where pieces are kept: as they are (`Objects`), or under a key (`sealed.SealedObjects`)."""
+
+    def put(self, piece: bytes) -> str:
+        """Keep a piece; returns its name."""
+
+    def read(self, name: str) -> bytes:
+        """A piece, checked."""
 
 
 @dataclass(slots=True)
@@ -34,6 +44,14 @@ class Objects:
             draft.write_bytes(piece)
             self._keep(draft, name)
         return name
+
+    def keep_again(self, name: str) -> bool:
+        """Count a piece of an earlier backup to this one; False: it is missing."""
+        path = self.path(name)
+        if path.is_file() and name not in self._put:
+            self._put.add(name)
+            self.all_bytes += path.stat().st_size
+        return path.is_file()
 
     def put_file(self, path: Path, name: str, size: int) -> None:
         """Keep a file whose SHA-256 is known.

@@ -1,11 +1,14 @@
 """`helix restore`: a backup becomes the data of an empty home, whole or not at all.
 
 Everything is prepared in `restoring` below the home, by a NATS server of its own, and gets its place by one
-rename. Sequences and times of the log are those of the backup.
+rename. Sequences and times of the log are those of the backup. Events whose keys are destroyed are left out.
+Once the state key is (by any erasure after the backup), the log alone is restored, and `helix up` makes every
+memory again from it (ops/decisions/0082).
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from helix_cli.backup.contents import Contents, FileCopy, check_pieces
 from helix_cli.backup.derived_copy import publish_derived
-from helix_cli.backup.objects import Objects
+from helix_cli.backup.event_copy import PublishedEvents, publish_events
+from helix_cli.backup.objects import Objects, Pieces
+from helix_cli.backup.sealed import SealedObjects
 from helix_cli.backup.stream_copy import restore
 from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.stack.home import HomeFolder, locked
@@ -25,9 +30,12 @@ from helix_shared.artifacts.generation.folders import CURRENT, folder_of
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.broker import streams
 from helix_shared.encoders.store import folder_with_checksum
-from helix_shared.errors import CorruptArtifactError, PermanentError
+from helix_shared.errors import CorruptArtifactError, InvalidInputError, PermanentError
+from helix_shared.keys.key_store import KEYS, KeyStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nats.aio.client import Client
 
     from helix_shared.artifacts.generation.manifest import StreamState
@@ -44,38 +52,75 @@ class Restored:
     """Model of the generation; empty where there is none."""
     has_model: bool
     """Whether the home has it."""
+    has_state: bool = True
+    """Whether the generation and everything besides the log are restored."""
+    events: PublishedEvents | None = None
+    """None where the backup is in the clear."""
 
 
-def restore_backup(root: Path, contents: Contents, home: HomeFolder) -> Restored:
-    """Make a backup the data of `home`, after every piece is checked.
+def restore_backup(root: Path, contents: Contents, home: HomeFolder, *, keys: Path | None = None) -> Restored:
+    """Make a backup the data of `home`, after every piece is checked; `keys`: the folder with its keys.
 
     Raises:
+        InvalidInputError: the backup is under keys, and `keys` is missing or of another instance.
         CorruptArtifactError: a piece is missing or damaged; nothing was changed.
         PermanentError: the home has data already, or `helix up` runs there.
     """
     check_pieces(root, contents)
     home.root.mkdir(parents=True, exist_ok=True)
-    with locked(home):
+    with locked(home), _keys_of(contents, keys) as store:
         if home.data.exists() and any(home.data.iterdir()):
             raise PermanentError(f"{home.data} is not empty: restore into a new home, or move it away")
         draft = home.root / RESTORING
         shutil.rmtree(draft, ignore_errors=True)
         try:
-            data = HomeFolder.at(draft).data
-            objects = Objects(root)
-            _files(contents.files, data, objects)
-            log = _streams(contents, home, HomeFolder.at(draft).nats, objects)
-            model = _finish_generation(contents, data, log)
-            _files(contents.model_files, home.models, objects, keep=True)
-            _sync_tree(data)
+            restored = _restore_into(HomeFolder.at(draft), root, contents, home, store)
+            _sync_tree(draft / home.data.name)
             if home.data.exists():
                 home.data.rmdir()
-            data.rename(home.data)
+            (draft / home.data.name).rename(home.data)
             sync(home.root)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+    return restored
+
+
+@contextlib.contextmanager
+def _keys_of(contents: Contents, folder: Path | None) -> Iterator[KeyStore | None]:
+    """The keys of a backup, held; None where it is in the clear."""
+    if contents.keys is None:
+        yield None
+        return
+    if folder is None:
+        raise InvalidInputError("--keys", "the backup is encrypted: name the folder with its keys")
+    with KeyStore.held(folder, create=False) as store:
+        if store.name != contents.keys.store:
+            raise InvalidInputError("--keys", f"{folder} holds the keys of another instance")
+        yield store
+
+
+def _restore_into(
+    draft: HomeFolder, root: Path, contents: Contents, home: HomeFolder, store: KeyStore | None
+) -> Restored:
+    """Everything below `draft`, with the models and the users of `home`."""
+    objects = Objects(root)
+    pieces: Pieces = objects if store is None else SealedObjects(objects, store.state_key)
+    has_state = store is None or (contents.keys is not None and store.state_name == contents.keys.state)
+    if not has_state:
+        contents = contents.without_state()
+    if isinstance(pieces, SealedObjects):
+        for file in contents.files:
+            pieces.copy_to(file.pieces, file.sha256, draft.data / file.path)
+    else:
+        _files(contents.files, draft.data, objects)
+    log, published = _streams(contents, home, draft.nats, objects, pieces, store)
+    model = _finish_generation(contents, draft.data, log)
+    _files(contents.model_files, home.models, objects, keep=True)
+    if store is not None:
+        store.copy_to(draft.data / KEYS)
     name, checksum = (model.model.name, model.model.checksum) if model else ("", "")
-    return Restored(contents, name, not name or folder_with_checksum(home.models, checksum) is not None)
+    has_model = not name or folder_with_checksum(home.models, checksum) is not None
+    return Restored(contents, name, has_model, has_state, published)
 
 
 def _files(files: tuple[FileCopy, ...], folder: Path, objects: Objects, *, keep: bool = False) -> None:
@@ -85,18 +130,28 @@ def _files(files: tuple[FileCopy, ...], folder: Path, objects: Objects, *, keep:
             objects.copy_to(file.sha256, folder / file.path)
 
 
-def _streams(contents: Contents, home: HomeFolder, folder: Path, objects: Objects) -> StreamState:
+def _streams(
+    contents: Contents,
+    home: HomeFolder,
+    folder: Path,
+    objects: Objects,
+    pieces: Pieces,
+    store: KeyStore | None,
+) -> tuple[StreamState, PublishedEvents | None]:
     """Restore the streams by a server on `folder`, with the users of the home; returns what its log is."""
     server, credentials = own_nats(home, folder)
 
-    async def work() -> StreamState:
+    async def work() -> tuple[StreamState, PublishedEvents | None]:
         async with connected_client(server.url, credentials=credentials) as client:
             for name, copy in contents.streams.items():
-                await restore(client, name, copy, objects)
+                await restore(client, name, copy, pieces)
             await streams.provision(client.jetstream(), endpoint=subjects.ANSWERS_STREAM in contents.streams)
-            await publish_derived(client, contents.derived, objects)
+            published = None
+            if contents.events is not None and store is not None:
+                published = await publish_events(client, contents.events, objects, store)
+            await publish_derived(client, contents.derived, pieces)
             await _continue_readers(client, contents)
-            return await event_stream(client.jetstream())
+            return await event_stream(client.jetstream()), published
 
     with server:
         return run_async(work())

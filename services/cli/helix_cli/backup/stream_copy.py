@@ -19,7 +19,7 @@ from helix_shared.errors import CorruptArtifactError, PermanentError, TemporaryE
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-    from helix_cli.backup.objects import Objects
+    from helix_cli.backup.objects import Pieces
 
 REQUEST_SECONDS: Final = 30.0
 CHUNK_SECONDS: Final = 30.0
@@ -28,7 +28,7 @@ CHUNK_BYTES: Final = 512 * 1024
 _HEAD_BYTES: Final = 4
 
 
-async def snapshot(client: Client, stream: str, objects: Objects) -> StreamCopy:
+async def snapshot(client: Client, stream: str, objects: Pieces) -> StreamCopy:
     """Keep a snapshot of a stream, as it is now, in `objects`.
 
     Raises:
@@ -39,7 +39,7 @@ async def snapshot(client: Client, stream: str, objects: Objects) -> StreamCopy:
     subscription = await client.subscribe(inbox, pending_msgs_limit=-1, pending_bytes_limit=-1)
     request = {"deliver_subject": inbox, "no_consumers": True, "chunk_size": CHUNK_BYTES, "jsck": True}
     try:
-        answer = await _ask(client, f"$JS.API.STREAM.SNAPSHOT.{stream}", request)
+        answer = await ask(client, f"$JS.API.STREAM.SNAPSHOT.{stream}", request)
         pieces: list[str] = []
         rest = b""
         while True:
@@ -60,7 +60,7 @@ async def snapshot(client: Client, stream: str, objects: Objects) -> StreamCopy:
     return StreamCopy(config=answer["config"], state=answer["state"], pieces=tuple(pieces))
 
 
-async def restore(client: Client, stream: str, copy: StreamCopy, objects: Objects) -> None:
+async def restore(client: Client, stream: str, copy: StreamCopy, objects: Pieces) -> None:
     """Create a stream from its snapshot; there must be none of its name.
 
     Raises:
@@ -69,7 +69,7 @@ async def restore(client: Client, stream: str, copy: StreamCopy, objects: Object
     """
     request = {"config": copy.config, "state": copy.state}
     try:
-        answer = await _ask(client, f"$JS.API.STREAM.RESTORE.{stream}", request)
+        answer = await ask(client, f"$JS.API.STREAM.RESTORE.{stream}", request)
         target = answer["deliver_subject"]
         for name in copy.pieces:
             piece = await asyncio.to_thread(objects.read, name)
@@ -88,7 +88,7 @@ async def restore(client: Client, stream: str, copy: StreamCopy, objects: Object
             )
 
 
-def _put(objects: Objects, blocks: list[bytes]) -> list[str]:
+def _put(objects: Pieces, blocks: list[bytes]) -> list[str]:
     return list(map(objects.put, blocks))
 
 
@@ -105,7 +105,13 @@ def _blocks(received: bytes) -> tuple[list[bytes], bytes]:
     return blocks, received[start:]
 
 
-async def _ask(client: Client, subject: str, request: dict[str, Any]) -> dict[str, Any]:
+async def ask(client: Client, subject: str, request: dict[str, Any]) -> dict[str, Any]:
+    """What JetStream replies to a request.
+
+    Raises:
+        PermanentError: it refuses.
+        nats.errors.Error: it does not answer.
+    """
     reply = await client.request(subject, json.dumps(request).encode(), timeout=REQUEST_SECONDS)
     answer: dict[str, Any] = json.loads(reply.data)
     if "error" in answer:

@@ -31,9 +31,9 @@ from helix_shared.audit.record import OK
 from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
-    from collections import Counter
     from pathlib import Path
 
+    from helix_cli.residue.found import Residue
     from helix_cli.stack.addresses import Server
     from helix_shared.sources.source_event import SourceEvent
 
@@ -50,16 +50,19 @@ generation from which it holds nothing of it. With --verify, every file of
 this home and every stream is searched for the texts and vectors that were
 erased; it needs the files, so it runs where Helix runs.
 
-Backups and exports made before still hold it, and are not searched: a
-restore of one brings it back. Remove them (`helix backup DIR --keep 1`
-after a new backup), or erase again after a restore.
+Backups are under keys, and the place "backups" counts the events whose keys
+are destroyed: no backup made before shows them. Exports, copies of the keys
+(`helix keys copy` brings them up to date) and backups of older releases,
+which are in the clear, still hold what was erased.
 
 {EXIT_CODES}
 """
 COPIES: Final = (
-    "backups and exports made before this erasure still hold it: `helix restore` or `helix import` of one "
-    "brings it back; remove them (`helix backup DIR --keep 1`), or erase again after it"
+    "exports, backups in the clear of older releases, and copies of the keys made before this erasure "
+    "are not reached: remove the first two, and run `helix keys copy` into the same folder again"
 )
+UNREADABLE: Final = "keys destroyed"
+PENDING: Final = "pending"
 VERIFIED_SECONDS: Final = 30.0
 """How long a search is repeated: a server rewrites files, and readers let old generations go."""
 Option = typer.Option
@@ -124,7 +127,7 @@ def erase_command(
     if verify:
         report |= _verified(before, home.expanduser(), tenant, broker)
     _show(report, as_json=as_json)
-    if not receipt.complete or report.get("residue"):
+    if not receipt.complete or report.get("residue") or report.get("unread"):
         raise typer.Exit(FAILED_EXIT)
 
 
@@ -191,16 +194,16 @@ def _verified(before: list[dict[str, Any]], home: Path, tenant: str, broker: Ser
         note(f"{len(gone) - len(unique)} texts are too short or said by others too: not searched for")
     canaries = Canaries.of_rows(unique)
 
-    async def of_streams() -> Counter[str]:
+    async def of_streams() -> Residue:
         async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
             return await residue_in_streams(jetstream, canaries)
 
-    residue: Counter[str] = residue_in_files(home, canaries) + run_async(of_streams())
-    for _ in poll(VERIFIED_SECONDS, every_seconds=1.0) if residue else ():
-        residue = residue_in_files(home, canaries) + run_async(of_streams())
-        if not residue:
+    found = residue_in_files(home, canaries) + run_async(of_streams())
+    for _ in poll(VERIFIED_SECONDS, every_seconds=1.0) if found else ():
+        found = residue_in_files(home, canaries) + run_async(of_streams())
+        if not found:
             break
-    return {"searched": len(unique), "residue": dict(residue)}
+    return {"searched": len(unique), "residue": dict(found.counts), "unread": found.unread}
 
 
 def _show(report: dict[str, Any], *, as_json: bool) -> None:
@@ -209,7 +212,9 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         return
     table = Table("place", "removed", "clean from generation")
     for name, place in report["places"].items():
-        table.add_row(name, str(place["count"]), str(place["generation"] or "pending"))
+        # nothing is removed from a backup: the keys of so many events are destroyed
+        kind = f" {UNREADABLE}" if name == "backups" and place["generation"] else ""
+        table.add_row(name, f"{place['count']}{kind}", str(place["generation"] or PENDING))
     stdout().print(table)
     note(report["not_covered"])
     if "residue" in report:
@@ -217,3 +222,5 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         typer.echo(f"searched for {report['searched']} erased texts: residue {found}")
         for place, count in report["residue"].items():
             typer.echo(f"  {place}: {count}")
+        for place, reason in report.get("unread", {}).items():
+            typer.echo(f"  not searched: {place}: {reason}")

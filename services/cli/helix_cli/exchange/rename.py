@@ -46,7 +46,8 @@ class Renaming:
             subject=_with_tenant(record.subject, self.new),
             body=self._body(record.body),
         )
-        own = record.message_id == subjects.message_id(self.old, event_id)
+        known = subjects.message_id(self.old, event_id)
+        own = record.message_id == known or record.message_id.startswith(f"{known}:")
         name = subjects.message_id(self.new, event_id) if own else f"{self.new}:{record.message_id}"
         return replace(renamed, message_id=name)
 

@@ -8,12 +8,15 @@ bytes of its vector, which are never encoded.
 from __future__ import annotations
 
 import contextlib
+import os
 import zlib
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tantivy import Index
 
+from helix_cli.residue.found import Residue
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.generation.folders import LEXICON
 from helix_shared.artifacts.lexicon.files import META
@@ -21,35 +24,52 @@ from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from helix_cli.residue.canaries import Canaries
 
 
 TERM_FIELDS: Final = ("text", "context", "section", "expansions", "exact")
 _MODELS: Final = "models"
+_UNREADABLE: Final = (HelixError, ValueError, OSError, RuntimeError)
+_REASON_CHARACTERS: Final = 200
 
 
-def residue_in_files(home: Path, canaries: Canaries) -> Counter[str]:
-    """How often something is found, by place below `home`; models and other programs' files are left out."""
-    found: Counter[str] = Counter()
-    for path in sorted(home.rglob("*")):
-        relative = path.relative_to(home)
-        if relative.parts[0] == _MODELS or path.is_symlink():
-            continue
-        if path.is_dir():
-            found.update(_through_engine(path, relative.as_posix(), canaries))
-        elif path.is_file() and (count := _in_file(path, canaries)):
-            found[relative.as_posix()] += count
+def residue_in_files(home: Path, canaries: Canaries) -> Residue:
+    """How often something is found, by place below `home`; models and other programs' files are left out.
+
+    What is there and cannot be read is named. What is removed while it is read is not.
+    """
+    found = Residue()
+    for folder, folders, files in os.walk(home, onerror=lambda error: _note(found, home, error)):
+        at = Path(folder)
+        folders[:] = sorted(name for name in folders if not (at == home and name == _MODELS))
+        for path in (at, *(at / name for name in sorted(files))):
+            if path.is_symlink():
+                continue
+            place = path.relative_to(home).as_posix()
+            try:
+                found.counts.update(
+                    _in_folder(path, place, canaries) if path == at else _in_file(path, place, canaries)
+                )
+            except _UNREADABLE as error:
+                # LanceDB says with a RuntimeError that a table was removed meanwhile
+                if path.exists():
+                    found.unread[place] = str(error)[:_REASON_CHARACTERS] or type(error).__name__
     return found
 
 
-def _in_file(path: Path, canaries: Canaries) -> int:
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return 0  # it was removed meanwhile
-    return canaries.count(content) + canaries.count(_inflated(content))
+def _note(found: Residue, home: Path, error: OSError) -> None:
+    """A folder that cannot be listed."""
+    path = Path(str(error.filename))
+    if path.exists():
+        found.unread[path.relative_to(home).as_posix()] = str(error)
+
+
+def _in_file(path: Path, place: str, canaries: Canaries) -> Counter[str]:
+    if not path.is_file():
+        return Counter()
+    content = path.read_bytes()
+    count = canaries.count(content) + canaries.count(_inflated(content))
+    return Counter({place: count} if count else {})
 
 
 def _inflated(content: bytes) -> bytes:
@@ -62,14 +82,12 @@ def _inflated(content: bytes) -> bytes:
         return b""
 
 
-def _through_engine(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
-    try:
-        if folder.name == LEXICON and (folder / META).exists():
-            return _in_lexicon(folder, place, canaries)
-        if folder.name.endswith(".lance"):
-            return _in_table(folder, place, canaries)
-    except (HelixError, ValueError, OSError, RuntimeError):
-        pass  # it was removed meanwhile; LanceDB says so with a RuntimeError
+def _in_folder(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
+    """What the engine of a folder reads in it."""
+    if folder.name == LEXICON and (folder / META).exists():
+        return _in_lexicon(folder, place, canaries)
+    if folder.name.endswith(".lance"):
+        return _in_table(folder, place, canaries)
     return Counter()
 
 

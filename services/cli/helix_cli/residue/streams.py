@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nats.js.errors import NotFoundError
 
+from helix_cli.residue.found import Residue
 from helix_consolidation.delivery.erasing.reading import messages_of
 from helix_memory import subjects
 
@@ -28,8 +29,12 @@ STREAMS = (
 )
 
 
-async def residue_in_streams(jetstream: JetStreamContext, canaries: Canaries) -> Counter[str]:
-    """How often something is found, by stream."""
+async def residue_in_streams(jetstream: JetStreamContext, canaries: Canaries) -> Residue:
+    """How often something is found, by stream.
+
+    Raises:
+        nats.errors.Error: the server does not answer.
+    """
     found: Counter[str] = Counter()
     for stream in STREAMS:
         try:
@@ -41,4 +46,4 @@ async def residue_in_streams(jetstream: JetStreamContext, canaries: Canaries) ->
             content = message.data + b"\n" + headers.encode("utf-8", "surrogatepass")
             if count := canaries.count(content):
                 found[stream] += count
-    return found
+    return Residue(found)

@@ -193,6 +193,7 @@ _CONSOLIDATION: Final = Rights(
         *_asked(*subjects.EDGES),
         *_derives_again(),
         _refuses("consolidation"),
+        subjects.audit_subject("*"),
         f"{ROOT}.pairs.>",
     )
 )

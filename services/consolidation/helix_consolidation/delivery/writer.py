@@ -101,7 +101,7 @@ class Writer:
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
         self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
-        self._eraser = Eraser(client, self._publisher, thread, shard, erase_archived)
+        self._eraser = Eraser(client, self._publisher, thread, shard, erase_archived, settings.data_dir)
         self._blocked = BlockedMessages(client)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)

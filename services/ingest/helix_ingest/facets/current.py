@@ -29,7 +29,7 @@ PROJECT: Final = re.compile(
     r"|\b(?:i|we) (?:started|began|joined|took over|took up|signed up for) (?:a |an |the |my |our "
     r"|work on |learning )"
     r"|\bthe project (?:is|aims|needs|will)\b|\b(?:we|team) (?:decided|agreed|chose|settled|switched"
-    rf"|are going with|moved(?!{MOVED_HOME}\b))\b"
+    rf"|are going with|moved(?!{MOVED_HOME}\b| (?:out of|away from)\b))\b"
     r"|\b(?:my|our) (?:goal|aim|focus|priority)\b"
 )  # fmt: skip
 _TRAVELS = (

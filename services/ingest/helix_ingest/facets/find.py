@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from helix_ingest.facets import current, lasting
+from helix_ingest.facets import changed, current, lasting
 from helix_ingest.facets.sentences import Sentence, statements
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
 
@@ -28,7 +28,9 @@ REQUESTED: Final = frozenset[str](("constraint", "preference"))
 
 _PATTERNS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
     ("identity", lasting.IDENTITY),
+    ("identity", changed.NEW),
     ("background", lasting.BACKGROUND),
+    ("background", changed.ENDED),
     ("relationship", lasting.RELATIONSHIP),
     ("preference", lasting.PREFERENCE),
     ("constraint", lasting.CONSTRAINT),
@@ -80,6 +82,6 @@ def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
         names |= {"constraint"} if lasting.SHOUTED.search(written) else set()
     if is_ahead and current.FUTURE.search(folded):
         names.add("plan")
-    for facet, _ in _PATTERNS:
+    for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:
             yield FoundFacet(facet, sentence.start, sentence.end)

@@ -48,7 +48,7 @@ _PREFERENCE: Final = (
     " refuses"
     " won't doesn't eats size better"
 )
-_IDENTITY: Final = "i i'm im i've my me here we we're we've our"
+_IDENTITY: Final = "i i'm im i've my me here home we we're we've our"
 _TASK: Final = (
     "need have gotta got must should ought todo to-do deadline due remind forget remember open overdue"
     " outstanding"

@@ -73,6 +73,8 @@ class Route:
     past: Past = Past.NO
     asked: AskedPerson | None = None
     """The person whose value the query asks for."""
+    names_something: bool = False
+    """Whether it has the name of a person or a thing."""
     asks_for_former: bool = False
     """Whether its words surely ask for a former thing; `past` also has guesses."""
     """How it speaks of what was."""

@@ -40,6 +40,7 @@ PLACES: Final = (
     "answers",
     "pairs",
     "derived_messages",
+    "backups",
 )
 _SUFFIX: Final = ".jsonl"
 

@@ -34,14 +34,14 @@ def test_receipt_names_each_place_and_what_is_pending(capsys: pytest.CaptureFixt
     assert "searched" not in printed.out
 
 
-def test_receipt_says_that_earlier_backups_hold_what_was_erased(capsys: pytest.CaptureFixture[str]) -> None:
+def test_receipt_says_which_copies_are_not_reached(capsys: pytest.CaptureFixture[str]) -> None:
     """The search does not cover them: who reads `residue 0` must not believe it does."""
     erase._show(report(searched=4, residue={}), as_json=False)
     printed = capsys.readouterr()
     assert "searched for 4 erased texts: residue 0" in printed.out
-    assert "backups and exports made before" in " ".join(printed.err.split())
+    assert "exports, backups in the clear" in " ".join(printed.err.split())
     erase._show(report(), as_json=True)
-    assert "helix restore" in json.loads(capsys.readouterr().out)["not_covered"]
+    assert "helix keys copy" in json.loads(capsys.readouterr().out)["not_covered"]
 
 
 def test_memory_erase_is_the_same_command() -> None:
@@ -57,3 +57,21 @@ def test_residue_is_named_by_place(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "residue 3" in printed
     assert "data/archive/000000000001.log: 2" in printed
+
+
+def test_receipt_says_whether_the_keys_of_backups_are_destroyed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The place `backups` counts events whose keys are destroyed; pending while a backup holds the keys."""
+    for generation, said in ((9, "2 keys destroyed"), (0, "pending")):
+        places = {"backups": {"count": 2, "generation": generation}}
+        erase._show(report(places=places), as_json=False)
+        [line] = [line for line in capsys.readouterr().out.splitlines() if "backups" in line]
+        assert said in line
+
+
+def test_what_was_not_searched_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the reason, beside a residue of 0."""
+    unread = {"data/live/memories.lance": "table is damaged"}
+    erase._show(report(searched=1, residue={}, unread=unread), as_json=False)
+    printed = capsys.readouterr().out
+    assert "residue 0" in printed
+    assert "not searched: data/live/memories.lance: table is damaged" in printed

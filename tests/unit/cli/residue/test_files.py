@@ -1,9 +1,12 @@
 """The search for residue in the files of a home."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import lancedb
 import pyarrow as pa
+import pytest
 
 from helix_cli.residue.canaries import Canaries
 from helix_cli.residue.files import residue_in_files
@@ -30,18 +33,61 @@ def test_a_searched_generation_has_no_other_file_than_before(tmp_path: Path) -> 
     for lock in folder.glob(".*.lock"):
         lock.unlink()
     before = sorted(path.name for path in folder.iterdir())
-    found = residue_in_files(tmp_path, Canaries.of_words(["plughplover"]))
+    found = residue_in_files(tmp_path, Canaries.of_words(["plughplover"])).counts
     assert any("lexicon terms of text" in place for place in found), found
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_a_generation_that_is_removed_meanwhile_does_not_end_the_search(tmp_path: Path) -> None:
-    """Retention goes on while `helix erase --verify` searches; what is still there is searched."""
+def test_what_cannot_be_read_is_named_and_does_not_end_the_search(tmp_path: Path) -> None:
+    """A table without its files and a file that the disk refuses are not clean: nobody has searched them."""
     folder = tmp_path / "data" / "generations" / "000000000001"
     lancedb.connect(folder).create_table(TABLE, pa.table({"text": ["plughplover"]}))
     canaries = Canaries.of_words(["plughplover"])
-    assert any("column text" in place for place in residue_in_files(tmp_path, canaries))
+    whole = residue_in_files(tmp_path, canaries)
+    assert any("column text" in place for place in whole.counts)
+    assert not whole.unread
     for file in (folder / TABLE_FOLDER / "data").iterdir():
         file.unlink()
     (tmp_path / "note").write_text("plughplover")
-    assert dict(residue_in_files(tmp_path, canaries)) == {"note": 1}
+    found = residue_in_files(tmp_path, canaries)
+    assert dict(found.counts) == {"note": 1}
+    assert list(found.unread) == [f"data/generations/000000000001/{TABLE_FOLDER}"]
+    assert found
+
+
+def test_a_file_or_folder_that_the_disk_refuses_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nothing is found: `--verify` must not call such a home clean."""
+    (tmp_path / "refused").write_text("plughplover")
+    (tmp_path / "closed").mkdir()
+    canaries, read, listed = Canaries.of_words(["plughplover"]), Path.read_bytes, os.scandir
+
+    def refuse_file(path: Path) -> bytes:
+        if path.name == "refused":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    def refuse_folder(path: str) -> Any:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse_file)
+    monkeypatch.setattr(os, "scandir", refuse_folder)
+    found = residue_in_files(tmp_path, canaries)
+    assert not found.counts
+    assert set(found.unread) == {"refused", "closed"}
+    assert found
+
+
+def test_what_is_removed_meanwhile_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retention goes on while `helix erase --verify` searches."""
+    (tmp_path / "going").write_text("plughplover")
+
+    def remove(path: Path) -> bytes:
+        path.unlink()
+        raise FileNotFoundError(2, "No such file", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", remove)
+    assert not residue_in_files(tmp_path, Canaries.of_words(["plughplover"]))

@@ -56,7 +56,7 @@ def test_receipts_and_unfinished_work_are_taken_over(
     before.publish()
     if is_done:
         before.shard.state.erasures.open[3].hold(IN_STREAMS, 2)
-        before.shard.state.erasures.open[3].hold(("generations", "context_vectors"), 2)
+        before.shard.state.erasures.open[3].hold(("generations", "context_vectors", "backups"), 2)
     number = before.publish().generation
     anew.apply(Stream().memories("acme", "e1", 1, [kept]))
     take_over_erasures(anew.shard, folder_of(before.folder, number))

@@ -11,7 +11,7 @@ from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
 from helix_query.recall.candidates import CandidateSignals, Route
-from helix_query.recall.lifecycle.newer import asks_for_newest, newer_factors
+from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
 
@@ -33,14 +33,14 @@ def signals(
 
 def factors(scores: list[float], raw: CandidateSignals) -> list[float]:
     """As `newer_factors`."""
-    found: list[float] = newer_factors(np.array(scores), raw, CONSTANTS).tolist()
+    found: list[float] = newer_factors(np.array(scores), raw, CONSTANTS, gain=1.0).tolist()
     return found
 
 
 def test_what_is_about_somebody_else_gains_nothing() -> None:
     """Nor is it counted among the earlier ones."""
     others = np.array([False, True, False])
-    found = newer_factors(np.array([0.9, 0.8, 0.7]), signals([1, 3, 2]), CONSTANTS, others)
+    found = newer_factors(np.array([0.9, 0.8, 0.7]), signals([1, 3, 2]), CONSTANTS, others, gain=1.0)
     assert found.tolist() == [1.0, 1.0, 2.0]
 
 
@@ -62,7 +62,7 @@ def test_only_the_first_candidates_are_compared() -> None:
 def test_what_scores_far_below_the_best_is_about_something_else() -> None:
     """As a wife who turned 38 where somebody asks how old they are."""
     constants = CONSTANTS.model_copy(update={"least": 0.5})
-    found = newer_factors(np.array([0.9, 0.8, 0.4]), signals([1, 2, 3]), constants)
+    found = newer_factors(np.array([0.9, 0.8, 0.4]), signals([1, 2, 3]), constants, gain=1.0)
     assert found.tolist() == [1.0, 2.0, 1.0]
 
 
@@ -85,12 +85,19 @@ def test_nothing_found_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("route", "expected"),
     [
-        (Route(intents=(Intent.CURRENT_VALUE,)), True),
-        (Route(intents=()), False),
-        (Route(intents=(Intent.CURRENT_VALUE,), past=Past.TENSE), False),
-        (Route(intents=(Intent.CURRENT_VALUE,), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), False),
+        (Route(intents=(Intent.CURRENT_VALUE,)), 1.0),
+        (Route(intents=()), 0.25),
+        (Route(intents=(), names_something=True), 0.0),
+        (Route(intents=(Intent.CURRENT_VALUE,), names_something=True), 1.0),
+        (Route(intents=(Intent.CURRENT_VALUE,), past=Past.TENSE), 0.0),
+        (Route(intents=(), past=Past.TENSE), 0.0),
+        (Route(intents=(Intent.CURRENT_VALUE,), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), 0.0),
+        (Route(intents=(), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), 0.0),
     ],
 )
-def test_which_questions_ask_for_the_newest(route: Route, expected: bool) -> None:
-    """Those for a value, now."""
-    assert asks_for_newest(route) is expected
+def test_which_questions_ask_for_the_newest(route: Route, expected: float) -> None:
+    """All in the present tense, by a gain of their own where no value is asked for.
+
+    What is told of a name adds up, so the latest of it is no better.
+    """
+    assert newest_gain(route, Newer(gain=1.0, elsewhere=0.25)) == expected

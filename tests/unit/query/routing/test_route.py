@@ -47,6 +47,20 @@ def test_a_question_about_a_past_time_has_a_latest_moment(query: str, moment: da
     assert moment == route(query, PLAIN, now=NOW, centroids=CENTROIDS).as_of_moment
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What does Caroline like to paint?", True),
+        ("how does ludek take his coffee? (asked by Ida)", True),
+        ("which day can i get into the new place", False),
+        ("What is due on 3 March?", False),
+    ],
+)
+def test_a_route_tells_whether_the_question_names_something(query: str, *, expected: bool) -> None:
+    """A person or a thing by its name; a date is none."""
+    assert route(query, PLAIN, now=NOW, centroids=CENTROIDS).names_something is expected
+
+
 def test_an_event_is_looked_up_only_if_it_dates_the_question() -> None:
     """One look-up for "before the migration"; none for a date, a statement or a plain question."""
     looked_up = []

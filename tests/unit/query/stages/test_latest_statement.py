@@ -62,3 +62,17 @@ def test_statements_of_one_moment_keep_the_order_of_their_scores() -> None:
         min_score=0.0,
     )
     assert gains.tolist() == [1.6, 1.6]
+
+
+def test_one_statement_alone_is_not_the_latest() -> None:
+    """What changed it may say so in other words, so it keeps the place that its relevance gives it."""
+    gains = latest_statement(
+        np.array([1.0, 0.9, 0.8]),
+        np.array([1.0, 1.0, 0.2]),
+        np.array([7, 7, 9]),
+        min_coverage=0.8,
+        min_text_coverage=0.5,
+        min_score=0.0,
+        fewest=2,
+    )
+    assert gains.tolist() == [0.0, 0.0, 0.0]

@@ -23,6 +23,7 @@ from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
 from helix_cli.stack.addresses import Server
 from helix_memory.transport import dead_letters
+from helix_memory.transport.credentials import NatsCredentials
 from helix_memory.transport.publisher import Publisher
 from helix_shared.sources.source_event import Entry, Refusal
 
@@ -69,7 +70,8 @@ def publish_items(
             )
             if tracked and not (server.nats and server.nats.is_of_tenant):
                 tally.letters_before = await dead_letters.last_sequence(jetstream)
-            publisher = Publisher(jetstream, only_tenant=server.nats.tenant if server.nats else "")
+            user = server.nats or NatsCredentials()
+            publisher = Publisher(jetstream, only_tenant=user.tenant, id_secret=user.id_secret)
             publish_batch = functools.partial(publisher.publish_together, client)
             with progress() as bar:
                 task = bar.add_task("publishing", total=total)

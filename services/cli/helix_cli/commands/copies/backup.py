@@ -14,10 +14,11 @@ from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.output.terminal import size
+from helix_cli.output.terminal import note, size
 from helix_cli.stack.addresses import nats_server
 from helix_cli.stack.home import HomeFolder, read_record
 from helix_shared.errors import InvalidInputError, NotFoundError
+from helix_shared.keys.key_store import KEYS
 
 HELP: Final = f"""
 [bold]Examples[/bold]
@@ -34,7 +35,11 @@ many backups; a later one adds only what is new. A backup that did not end
 does not exist. With --verify nothing is written: every byte of all backups
 in the folder is compared with its checksum.
 
-What is erased later stays in older backups until --keep removes them.
+What belongs to a user is encrypted under that user's key. The keys lie in
+data/keys of the home, and in no backup: WITHOUT THEM NO BACKUP CAN BE
+RESTORED. `helix keys copy FOLDER` keeps a copy elsewhere; repeat it after
+every backup. An erasure destroys keys, so that no backup shows what it
+erased.
 
 {EXIT_CODES}
 """
@@ -90,6 +95,7 @@ def backup_command(
         f"{_line(made.contents)}: {size(made.all_bytes)}, of which {size(made.new_bytes)} are new"
         + (f"; {size(freed)} of older backups removed" if freed else "")
     )
+    note(f"it opens only with the keys in {at.data / KEYS}: keep a copy with `helix keys copy FOLDER`")
 
 
 def _verify(root: Path, *, as_json: bool) -> None:

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
-from helix_consolidation.delivery.erasing.selected import fields_of
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.errors import HelixError
+from helix_shared.keys.owner import fields_of
 from helix_shared.pairs.messages import read_pairs
 
 if TYPE_CHECKING:

@@ -11,16 +11,18 @@ import asyncio
 import contextlib
 import uuid
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
+from helix_consolidation.delivery.erasing.audit import record_erasure
+from helix_consolidation.delivery.erasing.backup_keys import BackupKeys, Keyed
 from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters, remove_pairs
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.neighbours import derive_again
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
 from helix_consolidation.delivery.erasing.remembered import is_any_erased, unheld
+from helix_consolidation.delivery.erasing.round import Round, Task
 from helix_consolidation.delivery.erasing.selected import selects, subject_of
 from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
@@ -29,16 +31,17 @@ from helix_memory.events import EraseEvent
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import log
 from helix_shared.errors import HelixError
+from helix_shared.keys.owner import key_owner, owner_code
 from helix_shared.published import published_event
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from pathlib import Path
 
     from nats.aio.client import Client
 
     from helix_consolidation.delivery.store_thread import StoreThread
-    from helix_consolidation.ledger.event_reach import Actor
     from helix_consolidation.stores.shard import Shard
     from helix_memory.transport.publisher import Publishes
 
@@ -53,36 +56,6 @@ ASKED_IN_A_ROUND: Final = 64
 _log = logger(__name__)
 
 
-@dataclass(slots=True)
-class Task:
-    """One erasure in a round."""
-
-    sequence: int
-    tenant_id: str
-    actor: Actor
-    selects_more: bool
-    """Whether it may select events that have no memory."""
-    events: set[int]
-    counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    nexts: set[int] = field(default_factory=set)
-    """Turns right after a removed one: their memories, and those of the turn before, were made with it."""
-    is_done: bool = False
-
-
-@dataclass(slots=True)
-class Round:
-    """What one round works on, and what became of it."""
-
-    tasks: list[Task]
-    late: dict[int, str]
-    asks: list[int]
-    model: str
-    has_copies: bool
-    derived: dict[int, int] = field(default_factory=dict)
-    """Event derived again -> its last message in HELIX_DERIVED."""
-    is_late_done: bool = False
-
-
 class Eraser:
     """Of one writer."""
 
@@ -93,8 +66,11 @@ class Eraser:
         thread: StoreThread,
         shard: Shard,
         erase_archived: EraseArchived,
+        data: Path,
     ) -> None:
+        """`data`: the data folder, which has the keys of backups."""
         self._client = client
+        self._keys = BackupKeys(data)
         self._jetstream = client.jetstream()
         self._publisher = publisher
         self._thread = thread
@@ -128,7 +104,14 @@ class Eraser:
     def _next_round(self) -> Round | None:
         erasures, model = self._shard.state.erasures, self._shard.state.model
         tasks = [
-            Task(one.sequence, one.tenant_id, one.actor, one.kind != "memory", set(one.events))
+            Task(
+                one.sequence,
+                one.tenant_id,
+                one.actor,
+                one.kind != "memory",
+                set(one.events),
+                one.counts.get("memories", 0),
+            )
             for one in erasures.open.values()
             if "memories" in one.held and not one.are_streams_clean and not one.is_out_of_streams
         ]
@@ -136,16 +119,24 @@ class Eraser:
         asks = erasures.asks.union(*(one.asks for one in open_ones)).difference(self._derived)
         chosen = sorted(asks)[:ASKED_IN_A_ROUND]
         late, has_copies = dict(erasures.late_tenants), erasures.has_copies
-        if not (tasks or late or chosen or has_copies):
+        ends = [
+            one.sequence
+            for one in erasures.open.values()
+            if one.is_clean_here and not one.is_complete and not one.is_state_key_replaced
+        ]
+        if not (tasks or late or chosen or has_copies or ends):
             return None
         # one that comes during the round is for the next
         erasures.has_copies = False
-        return Round(tasks, late, chosen, "" if model is None else model.id, has_copies)
+        return Round(tasks, late, chosen, "" if model is None else model.id, has_copies, ends)
 
     async def _run(self, work: Round) -> Round:
         """One round; what fails is done again in the next one."""
         try:
             await self._clean(work)
+            if work.ends or (work.late and work.is_late_done):
+                await self._keys.replace_state_key()
+                work.is_state_key_replaced = True
             work.derived = await derive_again(
                 self._client, self._publisher, work.asks, model=work.model, round_id=uuid.uuid4().hex
             )
@@ -159,8 +150,8 @@ class Eraser:
             await self._select(task)
             await self._remove_events(task)
             of_tenant[task.tenant_id] |= task.events
+        await self._remove_logged(await self._logged(work.late))
         for sequence, tenant in work.late.items():
-            await remove_message(self._jetstream, subjects.EVENTS_STREAM, sequence)
             of_tenant[tenant].add(sequence)
         for tenant, removed in of_tenant.items():
             counts = {
@@ -176,6 +167,9 @@ class Eraser:
         is_due = bool(of_tenant) or work.has_copies
         if is_due and is_archive_clean and await drop_derived_bytes(self._jetstream):
             for task in work.tasks:
+                event = await self._erase_event(task)
+                if event is not None:
+                    await record_erasure(self._publisher, event, task.sequence, task.memories)
                 task.is_done = True
             work.is_late_done = True
 
@@ -196,7 +190,8 @@ class Eraser:
         event = await self._erase_event(task) if task.selects_more else None
         if event is None:
             return
-        found = []
+        found, own = [], set[int]()
+        owner = owner_code(task.tenant_id, event.of_user) if event.of_user else ""
         async for message in messages_of(self._jetstream, subjects.EVENTS_STREAM, subject_of(event)):
             sequence = message.metadata.sequence.stream
             if sequence >= task.sequence:
@@ -204,7 +199,10 @@ class Eraser:
             name = selects(event, task.actor, message.subject, message.data)
             if name is not None and sequence not in task.events:
                 found.append(LoggedCandidate(task.tenant_id, sequence, name))
+            if owner and key_owner(message.subject, message.data) == owner:
+                own.add(sequence)
         task.events |= await self._thread.run(unheld, self._shard.state, found)
+        task.whole_owner = owner if own <= task.events else ""
 
     async def _erase_event(self, task: Task) -> EraseEvent | None:
         """The erase event, which stays in the log."""
@@ -213,18 +211,39 @@ class Eraser:
         return event if isinstance(event, EraseEvent) else None
 
     async def _remove_events(self, task: Task) -> None:
-        for sequence in sorted(task.events):
-            logged = await log.message_at(self._client, subjects.EVENTS_STREAM, sequence)
-            if logged is None:
-                continue
-            task.counts["events"] += await remove_message(self._jetstream, subjects.EVENTS_STREAM, sequence)
-            if subjects.kind_of(logged.subject) == "message":
+        """Remove the events from the log, after what backups hold of them is unreadable."""
+        logged = await self._logged(task.events)
+        if task.whole_owner:
+            await self._keys.destroy_user(task.whole_owner, before=task.sequence)
+        task.counts["events"] += await self._remove_logged(logged)
+        task.counts["backups"] += len(logged)
+        for sequence, keyed in logged.items():
+            if subjects.kind_of(keyed.subject) == "message":
                 following = await log.first_after(
-                    self._client, subjects.EVENTS_STREAM, logged.subject, sequence
+                    self._client, subjects.EVENTS_STREAM, keyed.subject, sequence
                 )
                 if following is not None:
                     task.nexts.add(following.sequence)
         task.nexts -= task.events
+
+    async def _logged(self, sequences: Iterable[int]) -> dict[int, Keyed]:
+        """The events that the log still has, by sequence."""
+        found = {}
+        for sequence in sorted(sequences):
+            logged = await log.message_at(self._client, subjects.EVENTS_STREAM, sequence)
+            if logged is not None:
+                found[sequence] = Keyed(logged.subject, key_owner(logged.subject, logged.body))
+        return found
+
+    async def _remove_logged(self, logged: dict[int, Keyed]) -> int:
+        """Destroy the keys of events, then remove them; returns how many were there.
+
+        A key first: an event whose key is destroyed is in no later backup, one that is removed has no owner.
+        """
+        await self._keys.destroy(logged)
+        return sum(
+            [await remove_message(self._jetstream, subjects.EVENTS_STREAM, number) for number in logged]
+        )
 
     async def _is_erased(self, tenant_id: str, events: frozenset[str], memories: frozenset[str]) -> bool:
         return await self._thread.run(is_any_erased, self._shard.state, tenant_id, events, memories)
@@ -242,12 +261,15 @@ class Eraser:
             if task.is_done:
                 erasure.events, erasure.are_streams_clean, erasure.is_changed = set(), True, True
         erasures.has_copies |= done.has_copies and not done.is_late_done
+        for sequence in done.ends if done.is_state_key_replaced else ():
+            if sequence in erasures.open:
+                erasures.open[sequence].is_state_key_replaced = erasures.open[sequence].is_changed = True
         if done.is_late_done:
             for sequence in done.late:
                 erasures.late_tenants.pop(sequence, None)
                 erasures.late.discard(sequence)
         self._derived |= done.derived
-        return bool(done.tasks or done.late)
+        return bool(done.tasks or done.late or done.ends)
 
     def _take_derived(self) -> bool:
         """Note the events whose new memories are applied."""

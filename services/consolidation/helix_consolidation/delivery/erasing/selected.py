@@ -7,18 +7,16 @@ rebuild needs them, and they hold no text.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from helix_consolidation.ledger.event_reach import value_code, visibility_of
 from helix_memory import subjects
 from helix_shared.audience import audience_of, owner_of
+from helix_shared.keys.owner import fields_of, holds_text
 
 if TYPE_CHECKING:
     from helix_consolidation.ledger.event_reach import Actor
     from helix_memory.events import EraseEvent
-
-WITH_TEXT: Final = frozenset({"message", "tool", "memory", "correct", "document", "feedback"})
 
 
 def subject_of(event: EraseEvent) -> str:
@@ -32,9 +30,7 @@ def selects(event: EraseEvent, actor: Actor, subject: str, body: bytes) -> str |
     """The id of a logged event that an erasure selects, empty where it cannot be read; None: it does not."""
     address = subjects.parse_event_subject(subject)
     fields = fields_of(body)
-    if address is None or address.kind not in WITH_TEXT or fields.get("deleted") is True:
-        return None
-    if address.kind == "feedback" and not fields.get("query"):
+    if address is None or not holds_text(address.kind, fields):
         return None
     named = {
         "session": (event.of_session, address.session_id),
@@ -43,15 +39,6 @@ def selects(event: EraseEvent, actor: Actor, subject: str, body: bytes) -> str |
     }
     is_selected = any(wanted and wanted == found for wanted, found in named.values())
     return str(fields.get("event_id", "")) if is_selected and _reaches(actor, event, fields) else None
-
-
-def fields_of(body: bytes) -> dict[str, Any]:
-    """The fields of an event, also of one that is refused; none where it is no JSON object."""
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return fields if isinstance(fields, dict) else {}
 
 
 def _reaches(actor: Actor, event: EraseEvent, fields: dict[str, Any]) -> bool:

@@ -19,6 +19,8 @@ IN_STORES: Final = ("memories", "derived_statements", "vectors", "lexicon", "gra
 """Places that are clean from the generation whose stores were purged."""
 IN_STREAMS: Final = ("events", "archive", "dead_letters", "answers", "pairs", "derived_messages")
 """Places that are clean once a round of `delivery.erasing` is done: the streams, and the copy of the log."""
+IN_BACKUPS: Final = ("backups",)
+"""Unreadable once the keys are destroyed: those of the events at once, that of everything else at the end."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,8 @@ class Erasure:
     """Events whose memories quoted what was erased, and that are not derived again yet."""
     are_streams_clean: bool = False
     """Not saved: what is not in a receipt is done again after a restart."""
+    is_state_key_replaced: bool = False
+    """Whether what a backup holds besides events is unreadable; not saved, as above."""
     is_changed: bool = True
     """Whether its receipt is to be written again."""
 
@@ -59,6 +63,11 @@ class Erasure:
     def is_out_of_streams(self) -> bool:
         """Whether the streams hold nothing of it any more."""
         return all(place in self.held for place in IN_STREAMS)
+
+    @property
+    def is_clean_here(self) -> bool:
+        """Whether nothing but its copies in backups is left."""
+        return all(place in self.held for place in PLACES if place not in IN_BACKUPS)
 
     @property
     def is_complete(self) -> bool:
@@ -143,6 +152,8 @@ class Erasures:
                 erasure.hold(("generations",), generation)
             if erasure.are_streams_clean:
                 erasure.hold(IN_STREAMS, generation)
+            if erasure.is_state_key_replaced:
+                erasure.hold(IN_BACKUPS, generation)
 
     def drop_complete(self) -> None:
         """Forget erasures whose receipt says that everything is done; call it once that is published."""

@@ -96,9 +96,15 @@ class Outdated(Section):
 
 
 class Newer(Section):
-    """What the order in time of the first candidates does where a question asks for a value that holds."""
+    """What the order in time of the first candidates does where a question asks for what holds."""
 
-    gain: Factor = Field(default=0.0, description="share of its score that the latest one gains; 0: off")
+    gain: Factor = Field(
+        default=0.0,
+        description="share of its score that the latest one gains where a value is asked for; 0: off",
+    )
+    elsewhere: Factor = Field(
+        default=0.0, description="the same for all other questions in the present tense; 0: off"
+    )
     compared: int = Field(default=20, ge=2, le=200, description="first candidates that are compared")
     longest: int = Field(
         default=60, ge=0, le=10_000, description="tokens of a memory whose time is compared, at most"
@@ -160,6 +166,12 @@ class Rank(Section):
     current_min_score: Share = Field(
         default=0.0,
         description="current_value: least score of such a memory, as a share of the best",
+    )
+    current_fewest: int = Field(
+        default=1,
+        ge=1,
+        le=10,
+        description="current_value: moments at which such memories state the value, at least, that one leads",
     )
     preference_gain: Factor = Field(
         default=0.0,

@@ -43,6 +43,11 @@ class Routing(Section):
     event_lookup: bool = Field(
         default=False, description="look up an event that dates the query, as in 'before the move'"
     )
+    most_turns: Share = Field(
+        default=1.0,
+        description="share of turns of sessions among the first 20 candidates, above which a question is not"
+        " multi_hop; 1: off",
+    )
 
 
 class FieldWeights(Section):

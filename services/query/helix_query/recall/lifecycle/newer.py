@@ -2,7 +2,9 @@
 
 Whoever asks what holds is answered best by the last word on it, and few of the changes that people tell can
 be linked to what they change ("the plumber rang, so not before Friday"). What the first candidates have in
-common is that they are near the question, so their order in time says which of them is the last word.
+common is that they are near the question, so their order in time says which of them is the last word. Any
+question in the present tense may ask for what has changed ("which day can I get into the new place?"): these
+have a gain of their own.
 """
 
 from __future__ import annotations
@@ -24,10 +26,17 @@ FEWEST: Final = 2
 """Statements whose order in time says something."""
 
 
-def asks_for_newest(route: Route) -> bool:
-    """Whether a question asks for a value that holds, not for an earlier one or one of a past time."""
-    is_value = Intent.CURRENT_VALUE in route.intents
-    return is_value and route.past is Past.NO and route.as_of_moment is None
+def newest_gain(route: Route, constants: Newer) -> float:
+    """What the latest candidate gains for this question; 0 where it asks for an earlier or a past time.
+
+    Nor does it gain where something else than a value is asked about a name: what friends tell of each other
+    adds up, and the latest of it replaces nothing (locomo loses 2 points of Hit@1 with it).
+    """
+    if route.past is not Past.NO or route.as_of_moment is not None:
+        return 0.0
+    if Intent.CURRENT_VALUE in route.intents:
+        return constants.gain
+    return 0.0 if route.names_something else constants.elsewhere
 
 
 def newer_factors(
@@ -35,6 +44,8 @@ def newer_factors(
     raw: CandidateSignals,
     constants: Newer,
     others: NDArray[np.bool_] | None = None,
+    *,
+    gain: float,
 ) -> NDArray[np.float64]:
     """1 + `gain` x share of the first candidates that are earlier; 1 for all others.
 
@@ -43,7 +54,7 @@ def newer_factors(
     whenever they came, and of all the things that a long text says its time tells little: these get
     1 + `gain` / 2. `others` are about somebody else than the question: they gain nothing.
     """
-    gain, factors = constants.gain, np.ones(len(scores))
+    factors = np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]
     first = first[scores[first] >= constants.least * scores.max(initial=0.0)]
     if others is not None:

@@ -10,6 +10,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from helix_query.recall.candidates import Route, Window
+from helix_query.recall.query_text import read_query
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
 from helix_query.recall.routing.asked_person import asked_person
 from helix_query.recall.routing.past.history import asks_for_former, past_of
@@ -72,6 +73,7 @@ def route(
         reason=_reason(by_rule, by_example, window_reason, past),
         past=past,
         asked=asked_person(query),
+        names_something=any(name.kind == "name" for name in find_names(read_query(query))),
         asks_for_former=past.wants_replaced and asks_for_former(query),
     )
 

@@ -21,6 +21,7 @@ def latest_statement(
     min_coverage: float,
     min_text_coverage: float,
     min_score: float,
+    fewest: int = 1,
 ) -> NDArray[np.float64]:
     """The gain of each memory that states the value: enough to go first, the latest on top; else 0.
 
@@ -34,7 +35,7 @@ def latest_statement(
     best = float(scores.max(initial=0.0))
     states = (coverage >= min_coverage * most) & (coverage >= min_text_coverage) & (coverage > 0)
     stating = np.flatnonzero(states & (scores >= min_score * best))
-    if len(stating):
-        _, places = np.unique(occurred_at[stating], return_inverse=True)
+    moments, places = np.unique(occurred_at[stating], return_inverse=True)
+    if len(moments) >= fewest:
         gains[stating] = (places + 1) * STEP * best
     return gains

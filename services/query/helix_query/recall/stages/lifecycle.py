@@ -12,7 +12,7 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
-from helix_query.recall.lifecycle.newer import asks_for_newest, newer_factors
+from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 from helix_query.recall.lifecycle.outdated import (
     OF_CHANGED,
     held_then,
@@ -95,8 +95,9 @@ def _current_steps(
         if not stated:
             builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
-    if constants.newer.gain and not stated and asks_for_newest(route):
-        builder.times("newer", newer_factors(builder.scores, raw, constants.newer, others))
+    if not stated and (gain := newest_gain(route, constants.newer)):
+        factors = newer_factors(builder.scores, raw, constants.newer, others, gain=gain)
+        builder.times("newer", factors)
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))
 
@@ -136,4 +137,5 @@ def _latest_gains(
         min_coverage=constants.current_min_coverage,
         min_text_coverage=constants.current_min_text_coverage,
         min_score=constants.current_min_score,
+        fewest=constants.current_fewest,
     )

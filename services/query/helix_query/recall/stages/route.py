@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Route
 from helix_query.recall.routing.event_lookup import look_up_event
 from helix_query.recall.routing.route import route
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from helix_query.recall.candidates import Candidates
     from helix_query.recall.context import RecallContext
+
+FIRST: Final = 20
+"""First candidates that tell whether a question is about conversations."""
 
 
 def route_query(context: RecallContext, vector: NDArray[np.float32]) -> Route:
@@ -39,3 +46,19 @@ def route_query(context: RecallContext, vector: NDArray[np.float32]) -> Route:
         look_up_event=look_up if constants.event_lookup else None,
         intents_of=lambda _: context.rule_intents.value,
     )
+
+
+def settled_route(context: RecallContext, candidates: Candidates, route: Route) -> Route:
+    """The route without `multi_hop` where more than `most_turns` of the first candidates are turns.
+
+    Texts about named things lead to each other by these names. What people say in sessions seldom does: who
+    spoke and whom they know connects everything, so the order by graph mass is worse than that by relevance.
+    """
+    if Intent.MULTI_HOP not in route.intents or not len(candidates):
+        return route
+    first = candidates.ordinals[np.argsort(-candidates.fused, kind="stable")[:FIRST]]
+    is_turn = context.generation.signals.session_code[first] != 0
+    if is_turn.mean() <= context.profile.route.most_turns:
+        return route
+    intents = tuple(intent for intent in route.intents if intent is not Intent.MULTI_HOP)
+    return replace(route, intents=intents, reason=f"{route.reason}; found turns: one hop")

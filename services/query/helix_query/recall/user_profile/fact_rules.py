@@ -18,6 +18,7 @@ _MY = r"(?<!\w)(?:my|our) (?P<change>new )?"
 _PARTNER = r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf|fianc[\u00e9e]e?)"
 _AS = r"(?: as (?:[\w'-]+ ){1,4}?| )"
 _NO_STAFF = r"(?:member|customer|client|patient|regular|fan|guest|visitor|student|pupil|one|guy|girl|kid)\b"
+_NOT = r" (?:no longer|don['\u2019]?t|do not|am not|aren['\u2019]t|not)"
 _IS = r"(?:['\u2019]s name is| is called| is|,)? (?=\S)"
 _MOVED = (
     rf"{_I} (?:moved|relocated|emigrated)(?: yesterday| today| recently| (?:last|this|on) [a-z]+)?"
@@ -58,7 +59,10 @@ def _rule(
 
 
 RULES: Final = (
-    _rule("home", rf"{_I} (?:live|living|based|settled)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) "),
+    _rule(
+        "home",
+        rf"{_I} (?:been )?(?:live|living|based|settled)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) ",
+    ),
     _rule(
         "home",
         rf"{_MOVED}(?: with [\w' ]{{1,30}}?)? (?:in)?to ",
@@ -68,6 +72,18 @@ RULES: Final = (
     ),
     _rule("home", rf"{_MOVED} in with [\w' ]{{1,30}}? in ", is_change=True, is_act=True),
     _rule("home", rf"{_MY}(?:home|flat|house|apartment|place) is (?:in|near|outside) "),
+    _rule(
+        "home",
+        r"\b(?P<value>[\w'-]{1,30}(?: [\w'-]{1,30}){0,2}) is (?:my |our )?(?:new )?home now\b",
+        is_change=True,
+    ),
+    _rule(
+        "home",
+        rf"{_SELF}{_NOT} (?:live|living|based)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) ",
+        "name_or_thing",
+        is_end=True,
+    ),
+    _rule("home", rf"{_I} moved (?:out of|away from) ", "name_or_thing", is_act=True, is_end=True),
     _rule(
         "work",
         rf"{_I} (?:work|working|employed)(?: full[- ]time| remotely| nights| shifts)?{_AS}(?:at|for|by) ",
@@ -107,8 +123,28 @@ RULES: Final = (
         is_change=True,
         is_act=True,
     ),
-    _rule("work", r"(?<!\w)my new job is (?:at|with) ", "name_or_thing", is_change=True),
+    _rule("work", r"(?<!\w)my new (?:job is (?:at|with)|employer is) ", "name_or_thing", is_change=True),
+    _rule(
+        "work",
+        rf"{_I} (?:changed|switched) jobs\b[^;.!?\n]{{0,20}}? (?:at|with|to) ",
+        is_change=True,
+        is_act=True,
+    ),
     _rule("work", rf"{_I} (?:quit|lost|left) my (?:\w+ )?job(?: (?:at|with))? ?", is_act=True, is_end=True),
+    _rule("work", rf"{_I} (?:quit|resigned from) ", "name_or_thing", is_act=True, is_end=True),
+    _rule(
+        "work",
+        rf"{_SELF}{_NOT} (?:work|working|employed){_AS}(?:at|for|by) ",
+        "name_or_thing",
+        is_end=True,
+    ),
+    _rule(
+        "work",
+        rf"{_I} (?:(?:got|was|been|were) (?:laid off|fired|sacked|let go|made redundant)|retired)\b"
+        r"(?: (?:at|by|from))? ?",
+        is_act=True,
+        is_end=True,
+    ),
     _rule("partner", rf"{_MY}{_PARTNER}{_IS}", "person"),
     _rule("partner", rf"{_I} (?:married|engaged) to ", "person"),
     _rule("partner", rf"{_I} (?:dating|going out with) ", "person"),
@@ -136,7 +172,7 @@ ANNOUNCED: Final = re.compile(
     r"\b(?:live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
-    r"|dentist|therapist|gp|supervisor|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
+    r"|dentist|therapist|gp|supervisor|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
     re.IGNORECASE,
 )
 """A sentence without any of these words has no value of the rules: one search costs far less than all."""

@@ -1,0 +1,47 @@
+"""What one round of `eraser` works on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from helix_consolidation.ledger.event_reach import Actor
+
+
+@dataclass(slots=True)
+class Task:
+    """One erasure in a round."""
+
+    sequence: int
+    tenant_id: str
+    actor: Actor
+    selects_more: bool
+    """Whether it may select events that have no memory."""
+    events: set[int]
+    memories: int = 0
+    """How many left the stores."""
+    whole_owner: str = ""
+    """Owner of whom no event before the erase event is left."""
+    counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    nexts: set[int] = field(default_factory=set)
+    """Turns right after a removed one: their memories, and those of the turn before, were made with it."""
+    is_done: bool = False
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round works on, and what became of it."""
+
+    tasks: list[Task]
+    late: dict[int, str]
+    asks: list[int]
+    model: str
+    has_copies: bool
+    ends: list[int] = field(default_factory=list)
+    """Erasures of which nothing but the state key of backups is left."""
+    derived: dict[int, int] = field(default_factory=dict)
+    """Event derived again -> its last message in HELIX_DERIVED."""
+    is_late_done: bool = False
+    is_state_key_replaced: bool = False
