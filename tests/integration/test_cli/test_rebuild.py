@@ -27,7 +27,7 @@ from helix_shared.errors import CorruptArtifactError
 
 from .running import run
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(900)]
 
 SAID = (
     "We picked Postgres for the ledger, Priya has run it for years.",
@@ -149,12 +149,14 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     before = _memories(home)
     lines = "".join(f"{json.dumps(_of_another_tenant(n))}\n" for n in range(8))
     command = [sys.executable, "-m", "helix_cli", "publish", "-", "--wait", "--home", str(home)]
+    # they wait for the rebuild, which holds ingest
+    command += ["--wait-seconds", "240"]
     publishing = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, stderr=subprocess.PIPE)
     assert publishing.stdin is not None
     publishing.stdin.write(lines)
     publishing.stdin.close()
     made = _rebuilt(home)
-    assert publishing.wait(120) == 0
+    assert publishing.wait(240) == 0
 
     parity = made["parity"]
     assert parity["total"], parity
