@@ -93,9 +93,7 @@ def test_a_rebuild_says_the_same_and_is_about_as_fast_as_bulk_ingest(
         stack.wait_ready()
         ingested(stack, FEW)
         (tmp_path / "sitecustomize.py").write_text(WITHOUT_LINKS)
-        code, out = command(
-            stack.home.root, "rebuild", "--json", environment={"PYTHONPATH": str(tmp_path)}
-        )
+        code, out = command(stack.home.root, "rebuild", "--json", environment={"PYTHONPATH": str(tmp_path)})
     report.control(code == 1 and "links" in different(json.loads(out)), "a rebuild without kg differs")
     if count >= MEASURED_FROM:
         assert speeds["rebuilt a second"] >= LEAST_SHARE * speeds["ingested a second"]

@@ -72,7 +72,7 @@ async def first_after(client: Client, stream: str, subject: str, sequence: int) 
 async def some_after(
     client: Client, stream: str, subject: str, sequence: int, *, most: int
 ) -> list[LoggedMessage]:
-    """The first messages on `subject` above `sequence`, in one request: at most `most`, fewer if they are large.
+    """The first messages on `subject` above `sequence`, in one request: `most`, or fewer if they are large.
 
     Empty: there is none.
 

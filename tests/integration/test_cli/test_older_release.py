@@ -1,8 +1,8 @@
 """A home that an older release wrote: the error names one command, and that command makes it anew.
 
-`tests/golden/releases/format-1.tar.gz` is the data folder of commit 1d529ff (2026-11-21), the first with a query
-service. It holds 14 events of every kind of that time: turns, a tool call, a document, a decision that was
-forgotten, a turn that was corrected, another user's turn that was erased, feedback.
+`tests/golden/releases/format-1.tar.gz` is the data folder of commit 1d529ff (2026-11-21), one of the first
+with a query service. It holds 14 events of every kind of that time: turns, a tool call, a document, a decision
+that was forgotten, a turn that was corrected, another user's turn that was erased, feedback.
 """
 
 import json
@@ -41,9 +41,9 @@ def test_what_an_older_release_wrote_is_rebuilt_with_the_command_that_the_error_
         assert json.loads(run(home, "dlq", "ls", "--json")[1]) == []
         said = {
             "where does the spare key hang?": "The spare key of the lab hangs in the hall.",
-            "which database does the ledger use?": "We picked Postgres for the ledger, Priya has run it for years.",
+            "what has the ledger?": "We picked Postgres for the ledger, Priya has run it for years.",
             "when do invoices go out?": "Invoices go out on the last Friday. Ask Jana for the seal.",
-            "what did make test say?": "bash: make test\nexit status: 2\nAssertionError in test_ledger\n2 failed",
+            "what did make say?": "bash: make test\nexit status: 2\nAssertionError in test_ledger\n2 failed",
         }
         for question, text in said.items():
             found = json.loads(run(home, "recall", question, "--never-skip", "--json")[1])

@@ -36,7 +36,7 @@ async def acknowledge(jetstream: JetStreamContext, name: str) -> None:
 async def test_what_a_worker_stores_while_it_is_asked_is_unfinished(
     nats_client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kg ends its work after the end of the stream was read, and before it is asked whether it is behind."""
+    """One worker ends after the end of the stream was read, and before it is asked whether it is behind."""
     jetstream = nats_client.jetstream()
     await derive(jetstream, "memories")
     await acknowledge(jetstream, streams.DOC2QUERY)

@@ -82,7 +82,8 @@ class Replay:
             PermanentError: a message waits for one that the log does not have.
         """
         with ThreadPoolExecutor(AT_WORK, thread_name_prefix="replay") as pool:
-            following = asyncio.create_task(self._derived(self.sequence, until, pool))
+            read = self.sequence
+            following = asyncio.create_task(self._derived(read, until, pool))
             try:
                 while self.sequence < until:
                     found, messages = await following
@@ -90,9 +91,10 @@ class Replay:
                         # the last events are gone from the log
                         self._shard.state.applied.skip_to(until)
                         break
+                    self._skip_gap(read, found[0].sequence)
+                    read = found[-1].sequence
                     # the next events embed while these are applied
-                    following = asyncio.create_task(self._derived(found[-1].sequence, until, pool))
-                    self._shard.state.applied.skip_to(found[0].sequence - 1)
+                    following = asyncio.create_task(self._derived(read, until, pool))
                     await self._apply(messages, log_end=until)
                     advance(self.sequence, until)
                     interval = max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * self._cost_seconds)
@@ -119,6 +121,15 @@ class Replay:
         self._checkpointed = time.monotonic()
         self._cost_seconds = self._checkpointed - started
         return manifest
+
+    def _skip_gap(self, read: int, first: int) -> None:
+        """Count what the log lacks between two events as applied, but not what is read and postponed."""
+        applied = self._shard.state.applied
+        if applied.floor >= read:
+            applied.skip_to(first - 1)
+        else:
+            for sequence in range(read + 1, first):
+                applied.mark(sequence)
 
     async def _derived(
         self, after: int, until: int, pool: ThreadPoolExecutor

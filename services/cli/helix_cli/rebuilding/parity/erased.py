@@ -1,8 +1,8 @@
 """Which differences an erasure explains.
 
-A statement is related to the earlier ones that are there when it is decided about, and its probabilities depend
-on all of them. The log has lost what was erased since, so a rebuild decides without it. That concerns the
-statements between the erased event and its erasure, and nothing but relations and what follows from them.
+A statement is related to the earlier ones that are there when it is decided about, and its probabilities
+depend on all of them. The log has lost what was erased since, so a rebuild decides without it. That concerns
+the statements between the erased event and its erasure, their relations and what follows from these.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ async def unfinished_events(client: Client, generation: Path, applied: int) -> s
     jetstream = client.jetstream()
     state = json.loads((generation / STATE_FILE).read_bytes())
     done = ProcessedSequences.from_json(state["derived"])
-    # Up to this message every worker has derived what it derives. It is read before the workers are asked, and
-    # `end` after: a worker acknowledges once its own messages are stored, so those are up to `end`.
+    # Up to this message every worker has derived what it derives. It is read before the workers are asked,
+    # `end` after them: a worker acknowledges once its own messages are stored, so these are up to `end`.
     worked = await _last_sequence(client)
     for name in _WORKERS:
         info = await jetstream.consumer_info(subjects.DERIVED_STREAM, name)
