@@ -1,7 +1,7 @@
 """A home that an older release wrote: the error names one command, and that command makes it anew.
 
 `tests/golden/releases/format-1.tar.gz` is the data folder of commit 1d529ff (2026-11-21), one of the first
-with a query service. It holds 14 events of every kind of that time: turns, a tool call, a document, a decision
+with a query service. It has 14 events of every kind of that time: turns, a tool call, a document, a decision
 that was forgotten, a turn that was corrected, another user's turn that was erased, feedback.
 """
 
