@@ -81,8 +81,8 @@ def _events() -> list[dict[str, Any]]:
     ]
     page = {"kind": "document", "tenant_id": "acme", "document_id": "handbook", "title": "Handbook"}
     pages = [
-        page | {"event_id": "d1", "text": "Invoices go out on the last Friday. Ask Jana for the seal."},
-        page | {"event_id": "d2", "text": "Invoices go out on the first Monday. Ask Jana for the seal."},
+        page | {"event_id": "d1", "body": "Invoices go out on the last Friday. Ask Jana for the seal."},
+        page | {"event_id": "d2", "body": "Invoices go out on the first Monday. Ask Jana for the seal."},
     ]
     note = {"kind": "message", "tenant_id": "acme", "session_id": "v", "role": "user"}
     notes = [
