@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -54,19 +53,6 @@ def command(home: Path, *arguments: str, environment: Mapping[str, str] | None =
     return done.returncode, done.stdout
 
 
-def processor_seconds(stack: Stack) -> float:
-    """What NATS and the services have used so far."""
-    stats = (Path(f"/proc/{child.pid}/stat").read_text() for child in stack.processes)
-    ticks = (stat.rpartition(")")[2].split()[11:13] for stat in stats)
-    return sum(int(user) + int(system) for user, system in ticks) / os.sysconf("SC_CLK_TCK")
-
-
-def used_by_commands() -> float:
-    """What the commands that have ended have used so far."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def ingested(stack: Stack, count: int) -> float:
     """Publish events in bulk, and wait until all are recallable with all that is derived; the seconds."""
     file = stack.home.root / "events.jsonl"
@@ -90,19 +76,14 @@ def test_a_rebuild_says_the_same_and_is_about_as_fast_as_bulk_ingest(
     count = report.scaled(EVENTS, least=FEW)
     with Stack(tmp_path / "home", nats_port=0, query_port=0, models=models_dir) as stack:
         stack.wait_ready()
-        idle = processor_seconds(stack)
         seconds = ingested(stack, count)
-        used, before = processor_seconds(stack) - idle, used_by_commands()
         code, out = command(stack.home.root, "rebuild", "--json")
-        used_again = used_by_commands() - before
     made = json.loads(out)
     parity, again = made["parity"], made["seconds"]
     compared = min(one["compared"] for one in parity["sections"])
     speeds = {"ingested a second": count / seconds, "rebuilt a second": made["events"] / again}
     report.counts = {"events": count, "compared": compared, "ingest seconds": round(seconds)}
     report.counts |= {"replay seconds": round(again)}
-    # other work on the machine changes these less
-    report.counts |= {"ingest processor seconds": round(used), "rebuild processor seconds": round(used_again)}
     report.figure = f"{different(made) or 'nothing'} different, " + ", ".join(
         f"{name} {speed:.1f}" for name, speed in speeds.items()
     )
