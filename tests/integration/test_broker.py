@@ -113,6 +113,30 @@ async def test_an_address_without_a_server_is_a_clear_error() -> None:
         await connect("nats://127.0.0.1:1", name="test")
 
 
+async def test_some_after_reads_many_messages_in_one_request(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of the log, past a removed one, at most as many as asked for; fewer if they are large."""
+    jetstream, subject = nats_client.jetstream(), f"{subjects.ROOT}.events.>"
+    for number in range(1, 8):
+        await jetstream.publish(subjects.event_subject("acme", "s1", "message"), b"%d" % number)
+    await jetstream.delete_msg(subjects.EVENTS_STREAM, 4)
+
+    async def read(after: int, most: int) -> list[tuple[int, bytes]]:
+        found = await log.some_after(nats_client, subjects.EVENTS_STREAM, subject, after, most=most)
+        return [(one.sequence, one.body) for one in found]
+
+    assert await read(0, 3) == [(1, b"1"), (2, b"2"), (3, b"3")]
+    assert await read(3, 9) == [(5, b"5"), (6, b"6"), (7, b"7")]
+    assert await read(7, 9) == []
+    one = await log.first_after(nats_client, subjects.EVENTS_STREAM, subject, 3)
+    assert one == (await log.some_after(nats_client, subjects.EVENTS_STREAM, subject, 3, most=1))[0]
+    monkeypatch.setattr(log, "BATCH_BYTES", 1)
+    assert await read(0, 9) == [(1, b"1")]
+    with pytest.raises(TemporaryError, match="HELIX_NOTHING"):
+        await log.some_after(nats_client, "HELIX_NOTHING", subject, 0, most=9)
+
+
 async def test_last_before_reads_the_sessions_own_past(nats_client: Client) -> None:
     """Other sessions and later messages are not seen."""
     publisher = Publisher(nats_client.jetstream())

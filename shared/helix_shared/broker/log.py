@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from helix_memory.subjects import STORED_AT_HEADER
@@ -20,6 +21,9 @@ from helix_shared.broker.stored_at import checked_time, is_sealed
 from helix_shared.errors import TemporaryError
 
 READ_SECONDS: Final = 5.0
+BATCH_BYTES: Final = 16 * 1024 * 1024
+"""Bodies of one batch; the client would drop messages above 128 MiB."""
+_DIRECT_GET: Final = "$JS.API.DIRECT.GET.{}"
 _NOT_FOUND: Final = "404"
 _END_OF_BATCH: Final = "204"
 _NANOSECONDS: Final = 1e9
@@ -65,12 +69,42 @@ async def first_after(client: Client, stream: str, subject: str, sequence: int) 
     return await _direct(client, stream, {"seq": sequence + 1, "next_by_subj": subject})
 
 
+async def some_after(
+    client: Client, stream: str, subject: str, sequence: int, *, most: int
+) -> list[LoggedMessage]:
+    """The first messages on `subject` above `sequence`, in one request: `most`, or fewer if they are large.
+
+    Empty: there is none.
+
+    Raises:
+        TemporaryError: the server does not answer.
+    """
+    selector = {"seq": sequence + 1, "next_by_subj": subject, "batch": most, "max_bytes": BATCH_BYTES}
+    inbox, found = client.new_inbox(), list[LoggedMessage]()
+    try:
+        replies = await client.subscribe(inbox)
+        try:
+            await client.publish(_DIRECT_GET.format(stream), json.dumps(selector).encode(), reply=inbox)
+            while (one := await _logged(client, stream, await replies.next_msg(READ_SECONDS))) is not None:
+                found.append(one)
+        finally:
+            await replies.unsubscribe()
+    except (NatsError, TimeoutError) as error:
+        raise TemporaryError(f"stream {stream} does not answer a direct get") from error
+    return found
+
+
 async def _direct(client: Client, stream: str, selector: Mapping[str, Any]) -> LoggedMessage | None:
     request = json.dumps(selector).encode()
     try:
-        reply = await client.request(f"$JS.API.DIRECT.GET.{stream}", request, timeout=READ_SECONDS)
+        reply = await client.request(_DIRECT_GET.format(stream), request, timeout=READ_SECONDS)
     except (NatsError, TimeoutError) as error:
         raise TemporaryError(f"stream {stream} does not answer a direct get") from error
+    return await _logged(client, stream, reply)
+
+
+async def _logged(client: Client, stream: str, reply: Msg) -> LoggedMessage | None:
+    """The message in a reply; None where it says that there is none, or no more."""
     headers = reply.headers or {}
     if headers.get("Status", "") in {_NOT_FOUND, _END_OF_BATCH}:
         return None

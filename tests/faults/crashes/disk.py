@@ -21,7 +21,8 @@ import pytest
 
 from helix_memory.transport.polling import poll
 
-IMAGE_BYTES: Final = 1024**3
+IMAGE_BYTES: Final = 4 * 1024**3
+"""NATS takes three quarters of a disk, and all limits of streams together must fit; most stays empty."""
 OPTIONS: Final = "loop,commit=300"
 PATH: Final = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 STOP_SECONDS: Final = 20.0

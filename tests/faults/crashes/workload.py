@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from helix_cli.clients.broker import connected
+from nats.errors import NoRespondersError
+from nats.js import JetStreamContext
+from nats.js.errors import ServiceUnavailableError
+
+from helix_cli.clients.broker import async_poll, connected
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_memory.transport.connection import connect
@@ -18,6 +22,8 @@ from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
 
 TENANTS: Final = ("acme", "umbrella", "initech")
+AT_ONCE: Final = 64
+READ_SECONDS: Final = 60.0
 FIRST: Final = datetime(2026, 9, 1, 8, tzinfo=UTC)
 TOPICS: Final = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
 
@@ -69,13 +75,24 @@ class Ledger:
 
 async def stored(url: str) -> list[str]:
     """The id of each message in the stream of events."""
-    ids = []
+    ids: list[str] = []
     async with connected(url) as jetstream:
         state = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state
-        for sequence in range(state.first_seq, state.last_seq + 1):
-            message = await jetstream.get_msg(subjects.EVENTS_STREAM, sequence, direct=True)
-            ids.append((message.headers or {}).get(subjects.MSG_ID_HEADER, ""))
+        for start in range(state.first_seq, state.last_seq + 1, AT_ONCE):
+            part = range(start, min(start + AT_ONCE, state.last_seq + 1))
+            ids += await asyncio.gather(*(_id_at(jetstream, sequence) for sequence in part))
     return ids
+
+
+async def _id_at(jetstream: JetStreamContext, sequence: int) -> str:
+    """Of the leader, because a replica that catches up lacks messages; asked again while there is none."""
+    async for _ in async_poll(READ_SECONDS):
+        try:
+            message = await jetstream.get_msg(subjects.EVENTS_STREAM, sequence)
+        except (NoRespondersError, ServiceUnavailableError, TimeoutError):
+            continue
+        return (message.headers or {}).get(subjects.MSG_ID_HEADER, "")
+    raise TemporaryError(f"nobody gives message {sequence}")
 
 
 def id_of(number: int) -> str:

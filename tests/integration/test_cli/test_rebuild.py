@@ -27,7 +27,7 @@ from helix_shared.errors import CorruptArtifactError
 
 from .running import run
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(900)]
 
 SAID = (
     "We picked Postgres for the ledger, Priya has run it for years.",
@@ -81,8 +81,8 @@ def _events() -> list[dict[str, Any]]:
     ]
     page = {"kind": "document", "tenant_id": "acme", "document_id": "handbook", "title": "Handbook"}
     pages = [
-        page | {"event_id": "d1", "text": "Invoices go out on the last Friday. Ask Jana for the seal."},
-        page | {"event_id": "d2", "text": "Invoices go out on the first Monday. Ask Jana for the seal."},
+        page | {"event_id": "d1", "body": "Invoices go out on the last Friday. Ask Jana for the seal."},
+        page | {"event_id": "d2", "body": "Invoices go out on the first Monday. Ask Jana for the seal."},
     ]
     note = {"kind": "message", "tenant_id": "acme", "session_id": "v", "role": "user"}
     notes = [
@@ -98,13 +98,14 @@ def _change(home: Path) -> None:
     ids = {row["text"]: one for one, row in _memories(home).items()}
     # first, and to its end: what is decided while the log still has the event may rest on it
     assert run(home, "erase", ids["The vault opens with xyzzyplugh42."], "--wait-seconds", "120")[0] == 0
-    key = next(one for text, one in ids.items() if "spare key" in text)
+    # by text: ordinals, and so the first row of any kind, follow the order of arrival
+    key, closed = ids[f"{SAID[3]} (0)"], ids[f"{SAID[2]} (0)"]
     assert run(home, "memory", "correct", key, "The spare key hangs in the hall.")[0] == 0
     assert run(home, "memory", "forget", ids["The blue van is sold."])[0] == 0
     assert run(home, "memory", "forget", ids["The red van is sold."])[0] == 0
     assert run(home, "memory", "restore", ids["The red van is sold."])[0] == 0
     fields = {"tenant_id": "acme"}
-    closed = next(one for one, row in _memories(home).items() if row["superseded_by"])
+    assert _memories(home)[closed]["superseded_by"], "a later turn says the same with another number"
     _publish(
         home,
         [
@@ -149,12 +150,14 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     before = _memories(home)
     lines = "".join(f"{json.dumps(_of_another_tenant(n))}\n" for n in range(8))
     command = [sys.executable, "-m", "helix_cli", "publish", "-", "--wait", "--home", str(home)]
+    # they wait for the rebuild, which holds ingest
+    command += ["--wait-seconds", "240"]
     publishing = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, stderr=subprocess.PIPE)
     assert publishing.stdin is not None
     publishing.stdin.write(lines)
     publishing.stdin.close()
     made = _rebuilt(home)
-    assert publishing.wait(120) == 0
+    assert publishing.wait(240) == 0
 
     parity = made["parity"]
     assert parity["total"], parity

@@ -12,6 +12,7 @@ from helix_cli.rebuilding.parity.compare import compare
 from helix_cli.rebuilding.parity.result import Parity
 from helix_cli.rebuilding.parity.unfinished import unfinished_events
 from helix_cli.rebuilding.served import Served
+from helix_consolidation.stores.erased_before import erased_spans
 from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import CorruptArtifactError
@@ -96,4 +97,5 @@ class Check:
                 return
             after = Generation.open(self.workspace, number)
             opened.callback(after.close)
-            compare(before, after, parity, unfinished=unfinished)
+            erased = erased_spans(served.folder)
+            compare(before, after, parity, unfinished=unfinished, erased=erased)

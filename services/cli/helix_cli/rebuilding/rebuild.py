@@ -32,6 +32,7 @@ from helix_ingest.settings import IngestSettings
 from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import choose_model
+from helix_shared.encoders.vector_cache import VectorCache
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -99,10 +100,11 @@ async def rebuild(task: Task) -> Made:
         CorruptArtifactError: the archive is damaged.
     """
     settings, workspace = ConsolidationSettings.load(), workspace_of(task.home.data)
-    lanes = IngestSettings.load().lanes_of(len(os.sched_getaffinity(0)))
+    of_ingest = IngestSettings.load()
+    lanes, cache = of_ingest.lanes_of(len(os.sched_getaffinity(0))), VectorCache(of_ingest.vector_cache_bytes)
     with contextlib.ExitStack() as stack:
         stack.enter_context(owned(workspace))
-        encoder = stack.enter_context(Encoder.load(task.folder, lanes=lanes))
+        encoder = stack.enter_context(Encoder.load(task.folder, lanes=lanes, cache=cache))
         workers = Workers.configured(encoder)
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats

@@ -13,14 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from nats.aio.msg import Msg
+
 from helix_cli.rebuilding.derive import Workers, delivered, delivered_event
 from helix_cli.rebuilding.refusals import INGEST, UNREACHED, Refusals
+from helix_cli.rebuilding.source import LogSource
 from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.session_turns import SessionTurns
+from helix_ingest.settings import IngestSettings
 from helix_memory import events, subjects
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.errors import PermanentError
@@ -29,7 +33,6 @@ from helix_shared.published import published_event
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
-    from nats.aio.msg import Msg
 
     from helix_cli.rebuilding.source import Source, SourceEvent
     from helix_shared.artifacts.generation.manifest import Manifest
@@ -57,7 +60,9 @@ class Replay:
         self._client = client
         self._shard = shard
         self._workers = workers
-        self._turns = SessionTurns(most_bytes=0)
+        # an archive may have events that the log lost; the turns around an event are those of the log
+        is_of_log = isinstance(source, LogSource)
+        self._turns = SessionTurns(most_bytes=IngestSettings.load().turn_cache_bytes if is_of_log else 0)
         self._postponed: list[Msg] = []
         self._number = shard.state.derived.highest
         """Of the last message; a checkpoint has none that waits."""
@@ -77,17 +82,27 @@ class Replay:
             PermanentError: a message waits for one that the log does not have.
         """
         with ThreadPoolExecutor(AT_WORK, thread_name_prefix="replay") as pool:
-            while self.sequence < until:
-                found = await self._read(until)
-                if not found:
-                    # the last events are gone from the log
-                    self._shard.state.applied.skip_to(until)
-                    break
-                await self._apply(await self._messages(found, pool), log_end=until)
-                advance(self.sequence, until)
-                interval = max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * self._cost_seconds)
-                if time.monotonic() - self._checkpointed >= interval:
-                    await self.checkpoint()
+            read = self.sequence
+            following = asyncio.create_task(self._derived(read, until, pool))
+            try:
+                while self.sequence < until:
+                    found, messages = await following
+                    if not found:
+                        # the last events are gone from the log
+                        self._shard.state.applied.skip_to(until)
+                        break
+                    self._skip_gap(read, found[0].sequence)
+                    read = found[-1].sequence
+                    # the next events embed while these are applied
+                    following = asyncio.create_task(self._derived(read, until, pool))
+                    await self._apply(messages, log_end=until)
+                    advance(self.sequence, until)
+                    interval = max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * self._cost_seconds)
+                    if time.monotonic() - self._checkpointed >= interval:
+                        await self.checkpoint()
+            finally:
+                following.cancel()
+                await asyncio.wait([following])
         if self._postponed:
             raise PermanentError(
                 f"{len(self._postponed)} messages wait for others that the log does not have"
@@ -107,32 +122,44 @@ class Replay:
         self._cost_seconds = self._checkpointed - started
         return manifest
 
-    async def _read(self, until: int) -> Sequence[SourceEvent]:
-        """The next events without a gap; a gap before the first is skipped."""
-        found = await self._source.after(self.sequence, until=until, most=EVENTS_AT_ONCE)
-        if found:
-            self._shard.state.applied.skip_to(found[0].sequence - 1)
-        return [one for place, one in enumerate(found) if one.sequence == found[0].sequence + place]
+    def _skip_gap(self, read: int, first: int) -> None:
+        """Count what the log lacks between two events as applied, but not what is read and postponed."""
+        applied = self._shard.state.applied
+        if applied.floor >= read:
+            applied.skip_to(first - 1)
+        else:
+            for sequence in range(read + 1, first):
+                applied.mark(sequence)
+
+    async def _derived(
+        self, after: int, until: int, pool: ThreadPoolExecutor
+    ) -> tuple[Sequence[SourceEvent], list[Msg]]:
+        """The next events up to a gap, and their messages; calls come one after the other."""
+        found = await self._source.after(after, until=until, most=EVENTS_AT_ONCE)
+        found = [one for place, one in enumerate(found) if one.sequence == found[0].sequence + place]
+        return found, await self._messages(found, pool)
 
     async def _messages(self, found: Sequence[SourceEvent], pool: ThreadPoolExecutor) -> list[Msg]:
         loop = asyncio.get_running_loop()
-        derived: dict[int, asyncio.Future[Sequence[DerivedMessage]]] = {}
+        made: list[Msg | asyncio.Future[Sequence[DerivedMessage]]] = []
         for logged in found:
+            at = microseconds(logged.stored_at)
+            stored = delivered_event(self._client, logged.subject, logged.body, logged.sequence, at)
             if subjects.kind_of(logged.subject) in events.LIFECYCLE_KINDS:
+                self._turns.observe(stored, None)
+                made.append(stored)
                 continue
             earlier, event = [], self._event(logged)
+            self._turns.observe(stored, event if isinstance(event, LoggedEvent) else None)
             if isinstance(event, LoggedEvent):
                 earlier = await self._turns.before(event, self._client)
-            derived[logged.sequence] = loop.run_in_executor(pool, self._derive, logged, event, earlier)
+            made.append(loop.run_in_executor(pool, self._derive, logged, event, earlier))
         messages = []
-        for logged in found:
-            if logged.sequence not in derived:
-                at = microseconds(logged.stored_at)
-                messages.append(
-                    delivered_event(self._client, logged.subject, logged.body, logged.sequence, at)
-                )
+        for one in made:
+            if isinstance(one, Msg):
+                messages.append(one)
                 continue
-            for message in await derived[logged.sequence]:
+            for message in await one:
                 self._number += 1
                 messages.append(delivered(self._client, message, self._number))
         return messages

@@ -79,19 +79,17 @@ class LogSource:
         return await last_event_sequence(self.client.jetstream())
 
     async def after(self, sequence: int, *, until: int, most: int) -> Sequence[SourceEvent]:
-        """By direct gets.
+        """By a direct get of many.
 
         Raises:
             TemporaryError: NATS does not answer.
         """
-        found: list[SourceEvent] = []
-        while len(found) < most:
-            logged = await log_reading.first_after(self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
-            if logged is None or logged.sequence > until:
-                break
-            found.append(logged)
-            sequence = logged.sequence
-        return found
+        if sequence >= until:
+            return []
+        found = await log_reading.some_after(
+            self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence, most=most
+        )
+        return [one for one in found if one.sequence <= until]
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_shared.artifacts.generation.folders import current_number, folder_of
-from helix_shared.artifacts.generation.manifest import Manifest, ModelIdentity
+from helix_shared.artifacts.generation.manifest import Manifest, ModelIdentity, check_format
 from helix_shared.encoders.model import ModelCard, read_card
 from helix_shared.encoders.store import choose_model, default_model, folder_with_checksum
 from helix_shared.errors import NotFoundError
@@ -21,10 +21,14 @@ def model_of(data: Path) -> ModelIdentity | None:
     """The model of the current generation; None before the first.
 
     Raises:
-        CorruptArtifactError: CURRENT or the manifest cannot be read.
+        CorruptArtifactError: CURRENT or the manifest cannot be read, or it is of another format.
     """
     number = current_number(data)
-    return None if number is None else Manifest.read(folder_of(data, number)).model
+    if number is None:
+        return None
+    manifest = Manifest.read(folder_of(data, number))
+    check_format({"format_version": manifest.format_version})
+    return manifest.model
 
 
 def follow_generation(data: Path, models: Path) -> str:

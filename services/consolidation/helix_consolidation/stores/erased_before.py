@@ -39,6 +39,20 @@ def remember_erased(state: ConsolidationState, generation: Path) -> None:
             state.tombstones.add(record)
 
 
+def erased_spans(generation: Path) -> list[tuple[int, int]]:
+    """Of each erased memory of the folder `generation`: its event, and the event that erased it.
+
+    What was decided about the events between the two may rest on the erased memory.
+
+    Raises:
+        CorruptArtifactError: they cannot be read.
+    """
+    found = Tombstones()
+    for record in TombstoneLog(generation / TOMBSTONES).records():
+        found.restore(record)
+    return [(one.sequence, one.erased_at) for one in found.erased_memories.values()]
+
+
 def take_over_erasures(shard: Shard, generation: Path) -> None:
     """Add everything about the erasures of the folder `generation`: ids, what is left to do, receipts.
 

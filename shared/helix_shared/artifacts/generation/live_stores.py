@@ -16,6 +16,7 @@ from helix_shared.artifacts.generation.integrity import Checksums
 from helix_shared.artifacts.graph.base import GraphBase
 from helix_shared.artifacts.graph.builder import GraphBuilder
 from helix_shared.artifacts.graph.fold import fold
+from helix_shared.artifacts.graph.snapshot import DELTA_FILE
 from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
@@ -112,6 +113,8 @@ class Live:
         replace()
         if old is not None:
             shutil.rmtree(old)
+        # of the generation that was cloned at the start; it may name what is erased since
+        (self.folder / GRAPH / DELTA_FILE).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Release the lock of the lexicon; uncommitted changes and running tasks are dropped."""

@@ -62,6 +62,17 @@ def test_an_erased_word_is_in_no_file_and_in_no_index(bench: Bench, stream: Stre
     }  # fmt: skip
 
 
+def test_an_erasure_after_a_restart_leaves_nothing_of_what_was_cloned(bench: Bench, stream: Stream) -> None:
+    """A start clones the last generation into the live folder, with the graph that names the word."""
+    said = told(bench, stream)
+    again = bench.reopened()
+    again.apply(erase(4, said["memory_id"]))
+    again.publish()
+    again.shard.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    assert residue(again, said) == {}
+    again.shard.close()
+
+
 def test_without_the_purge_the_search_finds_residue(
     bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,8 +10,12 @@ import pytest
 
 from helix_cli.rebuilding.parity.compare import compare
 from helix_cli.rebuilding.parity.result import Parity
+from helix_consolidation.stores.erased_before import erased_spans
+from helix_memory import events
+from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.reader import Generation
-from tests.unit.consolidation.conftest import FIRST, SECOND, Bench, Stream, row
+from helix_shared.identity import memory_id
+from tests.unit.consolidation.conftest import FIRST, SECOND, Bench, Stream, lifecycle, row
 
 TEXTS = {
     "e1": "Mira picked Postgres for the ledger",
@@ -123,3 +127,45 @@ def test_a_manifest_states_what_made_its_memories(bench: Bench) -> None:
     again.apply(stream.memories("acme", "e2", 2, [row("acme", "e2", 2, TEXTS["e2"])]))
     assert again.publish().made_with["memories"] == ("12 piece_tokens=242", "not stated")
     again.shard.close()
+
+
+VANS = {2: "The blue van is sold.", 3: "The red van is sold.", 5: "The green van is sold."}
+
+
+def _decided(bench: Bench, *, erased: bool = False) -> Bench:
+    """Three statements that are related, the first two beside a fourth one, or after it was erased."""
+    stream = Stream()
+
+    def said(number: int, text: str) -> None:
+        rows = [row("acme", f"e{number}", number, text, vector=[1.0, 0.1 * number] + [0.0] * 6)]
+        bench.apply(stream.memories("acme", f"e{number}", number, rows))
+
+    if erased:
+        bench.shard.state.applied.skip_to(1)
+    else:
+        said(1, "The yellow van is in the hall.")
+    said(2, VANS[2])
+    said(3, VANS[3])
+    erase = events.EraseEvent(event_id="x", tenant_id="acme", memory_ids=[memory_id("acme", "e1", 0)])
+    bench.apply(lifecycle(erase, 4))
+    said(5, VANS[5])
+    return bench
+
+
+def test_relations_decided_beside_what_is_erased_since_are_explained(
+    make_bench: Callable[[], Bench],
+) -> None:
+    """A probability depends on all earlier statements, and the log has lost one of them."""
+    before, after = _decided(make_bench()), _decided(make_bench(), erased=True)
+    sides = [Generation.open(one.folder, one.publish().generation) for one in (before, after)]
+    spans = erased_spans(folder_of(before.folder, sides[0].manifest.generation))
+    assert spans == [(1, 4)]
+    parity, unexplained = Parity(1, up_to=5), Parity(1, up_to=5)
+    compare(sides[0], sides[1], parity, erased=spans)
+    compare(sides[0], sides[1], unexplained)
+    relations = next(section for section in parity.sections if section.name == "relations")
+    assert {one.memory_id for one in relations.examples} == {memory_id("acme", "e3", 0)}
+    assert "erased since" in relations.note
+    assert (parity.is_total, parity.refuses, unexplained.refuses) == (False, False, True)
+    for one in sides:
+        one.close()

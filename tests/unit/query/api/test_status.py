@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api import service
+from helix_query.api import service, status_call
 from helix_query.settings import QuerySettings
 from helix_shared.rpc.access.admission import Admission
 
@@ -39,7 +39,7 @@ class Current:
 
 async def test_the_event_loop_reads_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """The counts are in the reply all the same."""
-    monkeypatch.setattr(service, "status_response", lambda *_, **__: recall_pb2.GetStatusResponse())
+    monkeypatch.setattr(status_call, "status_response", lambda *_, **__: recall_pb2.GetStatusResponse())
     current = Current()
     handlers: Any = service.RecallHandlers.__new__(service.RecallHandlers)
     handlers._started, handlers._profiles, handlers._current = 0.0, {}, current

@@ -10,7 +10,7 @@ from helix_cli.rebuilding.parity.result import Section
 from helix_shared.artifacts.vectors.scan import SCAN_COLUMN, VECTOR_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -33,6 +33,8 @@ _SECTIONS: Final = {
     ),
     "questions": ("expansions",),
 }
+_BY_RELATIONS: Final = frozenset({"hidden", "is_latest", "superseded_by", "closed_at", "restated"})
+"""Columns that a decided relation can change."""
 OTHERS: Final = "other columns"
 VECTORS: Final = "vectors"
 _VECTOR: Final = (VECTOR_COLUMN, SCAN_COLUMN)
@@ -40,9 +42,17 @@ _BATCH: Final = 4_096
 
 
 def compare_columns(
-    before: Generation, after: Generation, places: NDArray[np.int64], *, same_model: bool
+    before: Generation,
+    after: Generation,
+    places: NDArray[np.int64],
+    *,
+    same_model: bool,
+    explained: Container[str] = (),
 ) -> list[Section]:
-    """Sections of the columns and of the vectors; `places` [n, 2] has the ordinals of each memory in both."""
+    """Sections of the columns and of the vectors; `places` [n, 2] has the ordinals of each memory in both.
+
+    Of the memories `explained`, other relations are explained, and so what relations change.
+    """
     sections = {name: Section(name) for name in (*_SECTIONS, OTHERS, VECTORS)}
     section_of = {column: name for name, columns in _SECTIONS.items() for column in columns}
     names = [name for name in before.vectors.columns if name in after.vectors.columns]
@@ -58,16 +68,21 @@ def compare_columns(
         )
         ids = old["memory_id"].to_pylist()
         touched: dict[str, set[int]] = {name: set() for name in sections}
+        unexplained: dict[str, set[int]] = {name: set() for name in sections}
         for column in plain:
             section = sections[section_of.get(column, OTHERS)]
             for row in _differing(old, new, column):
                 touched[section.name].add(row)
+                if column not in _BY_RELATIONS or ids[row] not in explained:
+                    unexplained[section.name].add(row)
                 section.example(ids[row], column, old[column][row].as_py(), new[column][row].as_py())
         if same_model:
             cosines.append(_compare_vectors(old, new, ids, sections[VECTORS], touched[VECTORS]))
+            unexplained[VECTORS] = touched[VECTORS]
         for name, rows in touched.items():
             sections[name].compared += len(ids)
             sections[name].different += len(rows)
+            sections[name].explained += len(rows - unexplained[name])
     if not same_model:
         sections[VECTORS] = Section(VECTORS, note="not compared: another model made them")
     elif any(len(one) for one in cosines):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_cli.rebuilding.parity.columns import compare_columns
+from helix_cli.rebuilding.parity.erased import decided_beside
 from helix_cli.rebuilding.parity.links import Labels, compare_links, compare_relations
 from helix_cli.rebuilding.parity.result import Parity, Section
 from helix_shared.edges import FIRST_STATEMENT_PIECE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,10 +27,18 @@ _NOTE_STATEMENTS: Final = (
 )
 
 
-def compare(before: Generation, after: Generation, parity: Parity, *, unfinished: Iterable[int] = ()) -> None:
+def compare(
+    before: Generation,
+    after: Generation,
+    parity: Parity,
+    *,
+    unfinished: Iterable[int] = (),
+    erased: Sequence[tuple[int, int]] = (),
+) -> None:
     """Fill `parity` with what differs in the memories of events up to `parity.up_to`.
 
-    Memories of the events `unfinished` are left out, and statements that a language model drew.
+    Memories of the events `unfinished` are left out, and statements that a language model drew. `erased` has
+    the spans of events in which decisions may rest on what is erased since.
     """
     old, new = (_Rows.of(one, parity.up_to, frozenset(unfinished)) for one in (before, after))
     ids = [memory_id for memory_id in old.places if memory_id in new.places]
@@ -41,11 +50,15 @@ def compare(before: Generation, after: Generation, parity: Parity, *, unfinished
         dict(zip(places[:, 1].tolist(), ids, strict=True)),
     )
     labels = (Labels(before, names[0]), Labels(after, names[1]))
+    relations, ends = compare_relations(sides, names, ids, places, decided_beside(erased, old.events))
+    touched = {old.events[one] for one in ends}
+    explained = {one for one in ids if old.events[one] in touched}
+    same_model = before.manifest.model == after.manifest.model
     parity.sections = [
         _compare_ids(old, new),
-        *compare_columns(before, after, places, same_model=before.manifest.model == after.manifest.model),
-        compare_links(sides, labels, ids, places),
-        compare_relations(sides, names, ids, places),
+        *compare_columns(before, after, places, same_model=same_model, explained=explained),
+        compare_links(sides, labels, ids, places, explained),
+        relations,
     ]
 
 
@@ -55,6 +68,8 @@ class _Rows:
 
     places: Mapping[str, int]
     """Ordinal of every id that is compared."""
+    events: Mapping[str, int]
+    """Sequence of the event of each."""
     statements: int
 
     @classmethod
@@ -66,7 +81,8 @@ class _Rows:
         events, pieces = rows["stream_sequence"].to_numpy(), rows["piece"].to_numpy()
         drawn = pieces >= FIRST_STATEMENT_PIECE
         wanted = (events <= up_to) & ~drawn & ~np.isin(events, np.array(sorted(unfinished), np.int64))
-        return cls({ids[one]: one for one in found[wanted].tolist()}, int(drawn.sum()))
+        places = {ids[one]: one for one in found[wanted].tolist()}
+        return cls(places, dict(zip(places, events[wanted].tolist(), strict=True)), int(drawn.sum()))
 
 
 def _compare_ids(old: _Rows, new: _Rows) -> Section:

@@ -17,7 +17,7 @@ from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from numpy.typing import NDArray
 
@@ -53,8 +53,13 @@ class Labels:
         return found
 
 
-def link_digests(generation: Generation, labels: Labels, ordinals: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """One number for all links of each memory: kind, direction, weight and other end, in any order."""
+def link_digests(
+    generation: Generation, labels: Labels, ordinals: NDArray[np.int64], *, to_entities: bool = False
+) -> NDArray[np.uint64]:
+    """One number for all links of each memory: kind, direction, weight and other end, in any order.
+
+    With `to_entities`, links to other memories are left out.
+    """
     digests = np.zeros(len(ordinals), np.uint64)
     for start in range(0, len(ordinals), _BATCH):
         edges = generation.graph.edges_of(ordinals[start : start + _BATCH])
@@ -62,6 +67,8 @@ def link_digests(generation: Generation, labels: Labels, ordinals: NDArray[np.in
         what = edges.kinds.astype(np.uint64) * np.uint64(2) + edges.forward.astype(np.uint64)
         ends = labels.of(edges.targets)
         mixed = _mixed(_mixed(ends) ^ _mixed(weights << np.uint64(16) | what)) * (ends != NOT_COMPARED)
+        if to_entities:
+            mixed *= edges.targets >= ENTITIES_FROM
         owners = np.repeat(np.arange(len(edges.counts)), edges.counts) + start
         np.add.at(digests, owners, mixed)
     return digests
@@ -72,8 +79,12 @@ def compare_links(
     labels: tuple[Labels, Labels],
     ids: list[str],
     places: NDArray[np.int64],
+    explained: Container[str] = (),
 ) -> Section:
-    """The section of the graph; its note has the digest of both."""
+    """The section of the graph; its note has the digest of both.
+
+    Of the memories `explained`, other relations are explained, and so are other links to memories.
+    """
     section = Section(LINKS, compared=len(ids))
     before, after = (
         link_digests(side, named, places[:, column])
@@ -81,9 +92,15 @@ def compare_links(
     )
     rows = np.flatnonzero(before != after)
     section.different = len(rows)
+    decided = np.array([row for row in rows.tolist() if ids[row] in explained], np.int64)
+    old, new = (
+        link_digests(side, named, places[decided, column], to_entities=True)
+        for column, (side, named) in enumerate(zip(sides, labels, strict=True))
+    )
+    section.explained = int((old == new).sum())
     for row in rows.tolist()[:EXAMPLES]:
-        old, new = (_described(side, int(places[row, column])) for column, side in enumerate(sides))
-        section.example(ids[row], "links", old - new or "none", new - old or "none")
+        was, now = (_described(side, int(places[row, column])) for column, side in enumerate(sides))
+        section.example(ids[row], "links", was - now or "none", now - was or "none")
     own = np.array([int(one[:16], 16) for one in ids], np.uint64)
     digests = [int(np.bitwise_xor.reduce(_mixed(own) * (one | np.uint64(1)))) for one in (before, after)]
     section.note = f"digest {digests[0]:016x}, then {digests[1]:016x}"
@@ -110,9 +127,13 @@ def compare_relations(
     ids_of: tuple[Mapping[int, str], Mapping[int, str]],
     ids: list[str],
     places: NDArray[np.int64],
-) -> Section:
-    """The section of the decided relations, each by its newer memory."""
-    section = Section(RELATIONS, compared=len(ids))
+    beside: Container[str] = (),
+) -> tuple[Section, set[str]]:
+    """The section of the decided relations, each by its newer memory.
+
+    Those of the memories `beside` are explained; returns both ends of these.
+    """
+    section, ends = Section(RELATIONS, compared=len(ids)), set[str]()
     for start in range(0, len(ids), _BATCH):
         part = places[start : start + _BATCH]
         before, after = (
@@ -125,11 +146,16 @@ def compare_relations(
             old, new = before.get(memory_id, []), after.get(memory_id, [])
             if old != new:
                 section.different += 1
+                if memory_id in beside:
+                    section.explained += 1
+                    ends |= {memory_id, *(older for older, *_ in (*old, *new))}
                 gone = [one for one in old if one not in new] or "none"
                 section.example(
                     memory_id, "relations", gone, [one for one in new if one not in old] or "none"
                 )
-    return section
+    if section.explained:
+        section.note = f"{section.explained} were decided beside a memory that is erased since"
+    return section, ends
 
 
 def _by_newer(

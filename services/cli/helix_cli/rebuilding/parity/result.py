@@ -27,6 +27,8 @@ class Section:
     name: str
     compared: int = 0
     different: int = 0
+    explained: int = 0
+    """Of the different ones, those whose relations were decided beside a memory that is erased since."""
     note: str = ""
     """What is known of the differences, or of what was not compared."""
     examples: list[Difference] = field(default_factory=list)
@@ -67,7 +69,8 @@ class Parity:
         """Whether a difference remains that nothing explains."""
         if self.not_compared or self.is_total or self.changed:
             return False
-        return bool(self.missing) or not self.reasons
+        is_explained = all(section.different == section.explained for section in self.sections)
+        return bool(self.missing) or not (self.reasons or is_explained)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, with the verdict."""

@@ -32,14 +32,15 @@ async def unfinished_events(client: Client, generation: Path, applied: int) -> s
     jetstream = client.jetstream()
     state = json.loads((generation / STATE_FILE).read_bytes())
     done = ProcessedSequences.from_json(state["derived"])
-    end = (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.last_seq
-    # up to this message every worker has derived what it derives
-    worked = end
+    # Up to this message every worker has derived what it derives. It is read before the workers are asked,
+    # `end` after them: a worker acknowledges once its own messages are stored, so these are up to `end`.
+    worked = await _last_sequence(client)
     for name in _WORKERS:
         info = await jetstream.consumer_info(subjects.DERIVED_STREAM, name)
         behind = bool(info.num_pending or info.num_ack_pending)
         if behind:
             worked = min(worked, info.ack_floor.stream_seq if info.ack_floor else 0)
+    end = await _last_sequence(client)
     sequence, found = min(done.floor, worked), set[int]()
     for _ in range(MOST):
         message = await log.first_after(
@@ -51,3 +52,7 @@ async def unfinished_events(client: Client, generation: Path, applied: int) -> s
         if sequence not in done or sequence > worked:
             found.add(edges.decode(message.body)[0].event_sequence)
     return None
+
+
+async def _last_sequence(client: Client) -> int:
+    return int((await client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq)

@@ -17,6 +17,8 @@ _ELEMENT: Final = re.compile(r"^[ \t]*-[ \t]+(?P<value>.*)$")
 
 Fields = dict[str, str | list[str]]
 
+_COMMENT: Final = re.compile(r"(?:^|[ \t])#[ \t].*$")
+
 
 def front_matter(text: str) -> tuple[Fields, str]:
     """The fields of a note, and its text below them; no fields if it has no front matter."""
@@ -63,4 +65,4 @@ def _scalar(value: str) -> str:
             return str(json.loads(value))
         except ValueError:
             return value[1:-1]
-    return re.sub(r"(?:^|[ \t])#[ \t].*$", "", value)
+    return _COMMENT.sub("", value)
