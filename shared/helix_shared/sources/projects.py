@@ -6,7 +6,6 @@ folder, and outside of git that of the working directory. Reads the files of git
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -15,8 +14,8 @@ from helix_memory import limits
 
 _READ_CHARACTERS: Final = 64 * 1024
 _POINTER: Final = "gitdir:"
-_ORIGIN: Final = re.compile(r'^\s*\[remote "origin"\]\s*$(?P<section>[^\[]*)', re.MULTILINE)
-_ADDRESS: Final = re.compile(r"^\s*url\s*=\s*(?P<address>\S.*?)\s*$", re.MULTILINE)
+_ORIGIN: Final = '[remote "origin"]'
+_SEPARATORS: Final = str.maketrans("\\:", "//")
 
 
 @lru_cache(maxsize=1024)
@@ -53,11 +52,20 @@ def _git_folder(folder: Path) -> Path | None:
 
 def _origin(git: Path) -> str:
     config = git / "config"
-    section = _ORIGIN.search(_read(config)) if config.is_file() else None
-    address = _ADDRESS.search(section["section"]) if section else None
-    if address is None:
-        return ""
-    return re.split(r"[/\\:]", address["address"].rstrip("/\\"))[-1].removesuffix(".git")
+    address = _address(_read(config)) if config.is_file() else ""
+    return address.translate(_SEPARATORS).rstrip("/").rpartition("/")[2].removesuffix(".git")
+
+
+def _address(config: str) -> str:
+    """The `url` of the section of `origin`; "" where there is none."""
+    is_origin = False
+    for line in map(str.strip, config.splitlines()):
+        if line.startswith("["):
+            is_origin = line == _ORIGIN
+        name, _, value = line.partition("=")
+        if is_origin and name.strip() == "url" and value.strip():
+            return value.strip()
+    return ""
 
 
 def _main_folder(git: Path) -> str:

@@ -14,10 +14,9 @@ _BLOCK: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"^(?P<name>[A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(?P<value>.*))?$")
 _ELEMENT: Final = re.compile(r"^[ \t]*-[ \t]+(?P<value>.*)$")
+_COMMENT: Final = re.compile(r"(?:^|[ \t])#[ \t]")
 
 Fields = dict[str, str | list[str]]
-
-_COMMENT: Final = re.compile(r"(?:^|[ \t])#[ \t].*$")
 
 
 def front_matter(text: str) -> tuple[Fields, str]:
@@ -65,4 +64,5 @@ def _scalar(value: str) -> str:
             return str(json.loads(value))
         except ValueError:
             return value[1:-1]
-    return _COMMENT.sub("", value)
+    comment = _COMMENT.search(value)
+    return value if comment is None else value[: comment.start()]
