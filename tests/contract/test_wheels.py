@@ -58,6 +58,7 @@ EXTRAS = {
         "helix_shared.endpoint",
         "helix_shared.pairs.verdicts",
         "helix_shared.rpc",
+        "helix_shared.sources",
     ),
     "helix-memory-doc2query": ("helix_doc2query.t5.beam", "helix_doc2query.t5.question_model"),
     "helix-memory-lab": ("helix_lab.peers.engines",),

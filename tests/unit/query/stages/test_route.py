@@ -13,9 +13,16 @@ from helix_query.recall.stages.route import FIRST, settled_route
 ASKED = Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE), reason="rules: multi_hop")
 
 
-def settled(sessions: list[int], *, most_turns: float = 0.5, route: Route = ASKED) -> Route:
+def settled(
+    sessions: list[int],
+    *,
+    most_turns: float = 0.5,
+    route: Route = ASKED,
+    text: str = "which machine do they use?",
+) -> Route:
     """The route after a search that found memories of these sessions, best first; 0: of none."""
     context = SimpleNamespace(
+        query=SimpleNamespace(text=text),
         generation=SimpleNamespace(signals=SimpleNamespace(session_code=np.array(sessions, np.int64))),
         profile=SimpleNamespace(route=SimpleNamespace(most_turns=most_turns)),
     )
@@ -43,6 +50,11 @@ def test_turns_are_ordered_by_relevance() -> None:
 def test_documents_are_walked() -> None:
     """Half of them is not more than half."""
     assert settled([7, 0]) is ASKED
+
+
+def test_a_relation_of_a_relation_is_walked_among_turns() -> None:
+    """Nobody says it in one turn: who wrote it is in one, where that person sits in another."""
+    assert settled([7, 7, 0], text="Which team does the author of the retry budget belong to?") is ASKED
 
 
 def test_only_the_first_candidates_tell() -> None:

@@ -126,6 +126,12 @@ def allows_intent(intent: Intent, query: str) -> bool:
     return is_question(text) and (intent is not Intent.MULTI_HOP or log_odds(text) > MIN_EXAMPLE_LOG_ODDS)
 
 
+def chains_relations(query: str) -> bool:
+    """Whether a query asks for a relation of a relation: "the team of the author of"."""
+    text = read_query(query)
+    return any(pattern.search(text) for pattern in _OF_RELATIONS)
+
+
 def intents_by_rule(query: str) -> tuple[Intent, ...]:
     """Intents whose pattern matches, in a fixed order.
 
@@ -138,9 +144,7 @@ def intents_by_rule(query: str) -> tuple[Intent, ...]:
         for intent, pattern in _PATTERNS.items()
         if (asks or intent in _OF_ANY_TEXT) and pattern.search(folded)
     ]
-    multi_hop = asks and (
-        log_odds(text) > MIN_LOG_ODDS or any(pattern.search(text) for pattern in _OF_RELATIONS)
-    )
+    multi_hop = asks and (log_odds(text) > MIN_LOG_ODDS or chains_relations(text))
     # A multi-hop question asks for a fact, not for the latest statement, unless it mentions the present.
     if asks_for_value(folded, is_question=asks) and (not multi_hop or mentions_present(folded)):
         found.append(Intent.CURRENT_VALUE)

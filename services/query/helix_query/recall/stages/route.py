@@ -12,6 +12,7 @@ from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Route
 from helix_query.recall.routing.event_lookup import look_up_event
 from helix_query.recall.routing.route import route
+from helix_query.recall.routing.rules import chains_relations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,8 +54,11 @@ def settled_route(context: RecallContext, candidates: Candidates, route: Route) 
 
     Texts about named things lead to each other by these names. What people say in sessions seldom does: who
     spoke and whom they know connects everything, so the order by graph mass is worse than that by relevance.
+    A question that asks for a relation of a relation needs its hops wherever the answer is.
     """
     if Intent.MULTI_HOP not in route.intents or not len(candidates):
+        return route
+    if chains_relations(context.query.text):
         return route
     first = candidates.ordinals[np.argsort(-candidates.fused, kind="stable")[:FIRST]]
     is_turn = context.generation.signals.session_code[first] != 0
