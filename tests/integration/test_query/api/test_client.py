@@ -8,7 +8,7 @@ from helix_cli.stack.addresses import Server
 from helix_cli.stack.served import wait_until_served
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
-from helix_query.api import service as handlers
+from helix_query.api import status_call as handlers
 from helix_shared.errors import OtherInstanceError
 
 pytestmark = pytest.mark.integration
