@@ -182,7 +182,7 @@ async def test_the_gateway_passes_on_the_credential_of_its_caller(stack: Stack, 
     home = {"HELIX_HOME": str(stack.home.root)}
     async with over_stdio(**home, HELIX_TOKEN_FILE=str(file)) as agent:
         found = (await agent.call_tool("recall", {"query": "who keeps bees?"})).structured_content
-        assert [one["text"] for one in found["memories"]] == ["Gil keeps bees."]
+        assert found["memories"][0]["text"] == "Gil keeps bees."
     code, _, err = run(stack.home.root, "mcp")
     assert (code, "HELIX_TOKEN_FILE" in err) == (2, True)
     assert violations(stack) == []
