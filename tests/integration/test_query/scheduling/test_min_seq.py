@@ -124,12 +124,14 @@ def test_a_cancelled_waiting_call_frees_its_place(corpus: Any, start: Any) -> No
 
 def test_the_first_generation_is_waited_for_too(corpus: Any, start: Any) -> None:
     """A recall with `min_seq` may wait before any generation exists."""
-    service = start(corpus.root)
+    service = start(corpus.root, HELIX_QUERY_DEADLINE_SECONDS="60")
     service.wait_for(lambda at: at.status().generation == 0)
     replies: list[Any] = []
-    asking = threading.Thread(target=lambda: replies.append(service.recall("release marker", min_seq=1)))
+    request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="release marker", min_seq=1)
+    stub = service.stub()
+    asking = threading.Thread(target=lambda: replies.append(stub.Recall(request, timeout=60)))
     asking.start()
     corpus.add([marker(1)])
     corpus.publish()
-    asking.join(timeout=10)
+    asking.join(timeout=60)
     assert (replies[0].generation, replies[0].stale) == (1, False)
