@@ -5,10 +5,10 @@
     python ops/healthy.py grpc://127.0.0.1:7461          the gRPC health service answers; with TLS where the
                                                          service has it (HELIX_..._TLS_CERT_FILE)
 
-A worker is ready once it reads its durable consumer, until it ends (`helix_shared.health`), and ends itself
-when it can never receive again (`helix_shared.broker.worker.watch`). The query service is healthy as soon as
-it listens: a fresh installation has no generation before its first event. Clients that must know ask
-`GetStatus`.
+A worker is ready once it reads its durable consumer, until it ends (`helix_shared.telemetry.health`), and
+ends itself when it can never receive again (`helix_shared.broker.worker.watch`). The query service is healthy
+as soon as it listens: a fresh installation has no generation before its first event. Clients that must
+know ask `GetStatus`.
 """
 
 from __future__ import annotations

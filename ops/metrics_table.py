@@ -15,7 +15,7 @@ from typing import Any, Final
 from prometheus_client.metrics import MetricWrapperBase
 
 MODULES: Final = {
-    "helix_shared.metrics": "all",
+    "helix_shared.telemetry.metrics": "all",
     "helix_shared.endpoint.metrics": "extract, deep",
     "helix_consolidation.metrics": "consolidation",
     "helix_query.metrics": "query",

@@ -39,7 +39,7 @@ from helix_memory.transport.publisher import Publisher
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import HelixError
 from helix_shared.settings import helix_home
-from helix_shared.telemetry import configure_logging
+from helix_shared.telemetry.logs import configure_logging
 
 SHOWN: Final = 3
 WAIT_SECONDS: Final = 150.0

@@ -124,7 +124,7 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("source_class", pa.string()),
             # id of the memory that this one is a new version of
             _required("corrects", pa.string()),
-            # one of `helix_memory.speech_acts.SPEECH_ACTS`
+            # one of `helix_memory.vocabulary.speech_acts.SPEECH_ACTS`
             _required("speech_act", pa.string()),
             # whom it is about, a word of `helix_shared.about`
             _required("about", pa.string()),
@@ -135,9 +135,10 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("derived_from", pa.string()),
             # ids of the other events whose text may be in its text, context, vector or expansions
             _required("quotes", _NAMES),
-            # some of `helix_memory.speech_acts.FLAGS`
+            # some of `helix_memory.vocabulary.speech_acts.FLAGS`
             _required("flags", _NAMES),
-            # some of `helix_memory.facets.FACETS`; two offsets in the text for each: start, end of a sentence
+            # some of `helix_memory.vocabulary.facets.FACETS`; for each two offsets in the text: start and
+            # end of a sentence
             _required("facets", _NAMES),
             _required("facet_spans", pa.list_(pa.int32())),
             _required("vector", pa.list_(pa.float32(), dimensions)),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from helix_memory.identity import ESCAPE, ESCAPES, SEPARATOR, digest, joined, memory_id
-from helix_shared.unicode_form import normalised
+from helix_shared.text.unicode_form import normalised
 
 __all__ = [
     "ESCAPE",

@@ -35,7 +35,7 @@ from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
-from helix_shared.telemetry import configure_logging
+from helix_shared.telemetry.logs import configure_logging
 
 FAILED: Final = 1
 SHOWN: Final = (

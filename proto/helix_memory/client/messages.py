@@ -18,11 +18,11 @@ from helix_memory import events, limits
 from helix_memory.client.options import AccessOptions, FilterOptions, MemoryRef, RecallOptions
 from helix_memory.client.results import Memory, Written
 from helix_memory.errors import InvalidInputError
-from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.speech_acts import FLAGS
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.speech_acts import FLAGS
 
 MODES: Final = ("hybrid", "dense", "auto")
 EXPANSIONS: Final = ("none", "neighbours", "session")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from helix_memory.client.results import Memory, Written
-from helix_memory.memory_types import MemoryType
+from helix_memory.vocabulary.memory_types import MemoryType
 
 MemoryRef = str | Memory | Written
 """A memory: its id, the memory itself, or what the write that made it returned."""

@@ -11,7 +11,7 @@ from helix_memory.client.results import Written
 
 if TYPE_CHECKING:
     from helix_memory.events.content import MediaType, Role
-    from helix_memory.memory_types import MemoryType
+    from helix_memory.vocabulary.memory_types import MemoryType
 
 
 class Remembering(ABC):

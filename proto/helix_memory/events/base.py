@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from helix_memory import limits, subjects
 from helix_memory.events.field_types import EventId, Moment, Name, Priority, Tags, Title, Token, Unit
-from helix_memory.memory_types import MemoryType
+from helix_memory.vocabulary.memory_types import MemoryType
 
 
 class EventBase(BaseModel):

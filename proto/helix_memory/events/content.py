@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from helix_memory import limits
 from helix_memory.events.base import EventBase, MemoryFields
 from helix_memory.events.field_types import MemoryId, Name, OptionalText, Text, Title
-from helix_memory.memory_types import MemoryType
+from helix_memory.vocabulary.memory_types import MemoryType
 
 Role = Literal["user", "assistant", "system", "tool"]
 MediaType = Literal[

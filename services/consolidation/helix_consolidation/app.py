@@ -11,7 +11,7 @@ from helix_consolidation.settings import ConsolidationSettings
 from helix_shared.broker.worker.watchdog import end_at_once
 from helix_shared.broker.worker.worker import DRAIN_SECONDS, Durable, Worker, create_broker, create_worker
 from helix_shared.errors import HelixError
-from helix_shared.telemetry import configure_logging, logger
+from helix_shared.telemetry.logs import configure_logging, logger
 
 if TYPE_CHECKING:
     from faststream.nats import NatsBroker

@@ -12,13 +12,13 @@ from helix_deep.fast.query_service import QueryService
 from helix_deep.settings import DeepSettings
 from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import InvalidInputError
-from helix_shared.health import STARTING, Health, beat
-from helix_shared.metrics import serve_metrics
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals
-from helix_shared.telemetry import configure_logging, logger
-from helix_shared.tracing.setup import configure_tracing
+from helix_shared.telemetry.health import STARTING, Health, beat
+from helix_shared.telemetry.logs import configure_logging, logger
+from helix_shared.telemetry.metrics import serve_metrics
+from helix_shared.telemetry.tracing.setup import configure_tracing
 
 SERVICE: Final = "deep"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from helix_deep.questions.rerank import Candidate
 from helix_deep.stages.fuse import QUESTION_WEIGHT, Fused, Listed, RankedList
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.speech_acts import FLAGS
+from helix_memory.vocabulary.speech_acts import FLAGS
 from helix_shared.endpoint.passages import plain as plain_text
 
 SECRET_FLAG: Final = next(flag for flag in FLAGS if flag == "secret")

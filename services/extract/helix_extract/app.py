@@ -32,7 +32,7 @@ from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import InvalidInputError
 from helix_shared.moments import microseconds
 from helix_shared.pairs.verdicts import EDGE as VERDICTS_EDGE
-from helix_shared.telemetry import configure_logging, logger
+from helix_shared.telemetry.logs import configure_logging, logger
 
 if TYPE_CHECKING:
     from faststream.nats import NatsBroker

@@ -17,7 +17,7 @@ from helix_shared.endpoint.client import (
     estimate_tokens,
 )
 from helix_shared.endpoint.metrics import DROPPED
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from helix_extract.accounting.ledger import Ledger

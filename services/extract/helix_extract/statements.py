@@ -16,7 +16,7 @@ from typing import Any, Final
 from helix_extract.answers.check import CheckedAnswer, CheckedMemory
 from helix_extract.answers.names import Entity
 from helix_extract.windows.window import Window
-from helix_memory.predicates import OBJECT, SUBJECT
+from helix_memory.vocabulary.predicates import OBJECT, SUBJECT
 from helix_shared import edges
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder

@@ -18,12 +18,12 @@ from helix_gateway.rest.routes import health_routes, rest_routes
 from helix_gateway.settings import GatewaySettings
 from helix_gateway.web_server import WebServer
 from helix_memory.client import AsyncHelix
-from helix_shared.health import STARTING, Health, beat
-from helix_shared.metrics import serve_metrics
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import stop_signals
-from helix_shared.telemetry import configure_logging, logger
-from helix_shared.tracing.setup import configure_tracing
+from helix_shared.telemetry.health import STARTING, Health, beat
+from helix_shared.telemetry.logs import configure_logging, logger
+from helix_shared.telemetry.metrics import serve_metrics
+from helix_shared.telemetry.tracing.setup import configure_tracing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

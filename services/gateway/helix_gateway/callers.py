@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import DeniedError, InvalidInputError
-from helix_shared.metrics import CALLS_DENIED
 from helix_shared.rpc.access.authenticator import KEY, SCHEME, Authenticator
 from helix_shared.rpc.access.credential import OUT_OF_SCOPE
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import CALLS_DENIED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

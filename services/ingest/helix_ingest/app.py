@@ -13,7 +13,7 @@ from helix_shared.broker.worker.worker import Worker, create_broker, create_work
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.encoders.vector_cache import VectorCache
-from helix_shared.telemetry import configure_logging, logger
+from helix_shared.telemetry.logs import configure_logging, logger
 
 
 def create_app() -> Worker:

@@ -22,7 +22,7 @@ from helix_shared.identity import content_hash, memory_id
 
 if TYPE_CHECKING:
     from helix_memory.events import Event
-    from helix_memory.speech_acts import SpeechAct
+    from helix_memory.vocabulary.speech_acts import SpeechAct
 
 
 def rows_of(

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from helix_kg.relations import Relation, find_relations
 from helix_kg.sentences import sentence_spans
-from helix_memory.predicates import OBJECT, SUBJECT
+from helix_memory.vocabulary.predicates import OBJECT, SUBJECT
 from helix_shared.naming import Name, base_name, canonical, find_names, without_disambiguation
 from helix_shared.naming.frequency import is_common
 

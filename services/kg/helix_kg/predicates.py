@@ -12,7 +12,7 @@ class Rule:
     """A verb phrase between two names."""
 
     predicate: str
-    """One of `helix_memory.predicates.PREDICATES`."""
+    """One of `helix_memory.vocabulary.predicates.PREDICATES`."""
     verb: re.Pattern[str]
     reversed: bool = False
     """Whether the name behind the verb is the subject: the passive voice, or the inverse verb."""

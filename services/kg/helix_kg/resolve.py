@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from helix_kg.extract import Link
-from helix_memory.predicates import SIDES
+from helix_memory.vocabulary.predicates import SIDES
 
 LINKS: Final = 64
 """Most links of one memory; a memory with more mentions says little about each."""

@@ -21,14 +21,14 @@ from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.settings import QuerySettings
 from helix_shared.encoders.cross_encoder import CrossEncoder
-from helix_shared.health import STARTING, Health, beat
-from helix_shared.metrics import serve_metrics
 from helix_shared.processes import allow_open_files
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals
-from helix_shared.telemetry import configure_logging, logger
-from helix_shared.tracing.setup import configure_tracing
+from helix_shared.telemetry.health import STARTING, Health, beat
+from helix_shared.telemetry.logs import configure_logging, logger
+from helix_shared.telemetry.metrics import serve_metrics
+from helix_shared.telemetry.tracing.setup import configure_tracing
 
 _log = logger(__name__)
 

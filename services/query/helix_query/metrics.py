@@ -1,4 +1,4 @@
-"""Metrics of the query service alone; those of every service are in `helix_shared.metrics`."""
+"""Metrics of the query service alone; those of every service are in `helix_shared.telemetry.metrics`."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from nats.errors import Error as NatsError
 
 from helix_shared.broker.stored_at import check_times
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

@@ -25,8 +25,8 @@ from helix_shared.errors import (
     PermanentError,
     TemporaryError,
 )
-from helix_shared.metrics import MESSAGES
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import MESSAGES
 
 ATTEMPTS: Final = 8
 OVERDUE_ATTEMPTS: Final = 3

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 from helix_memory import subjects, trace_context
 from helix_memory.trace_context import TRACEPARENT
 from helix_shared.broker.worker.rederive import header_sequence
-from helix_shared.tracing import attributes, spans
+from helix_shared.telemetry.tracing import attributes, spans
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from helix_shared.edges import Origin
-    from helix_shared.tracing.attributes import Value
-    from helix_shared.tracing.spans import Span
+    from helix_shared.telemetry.tracing.attributes import Value
+    from helix_shared.telemetry.tracing.spans import Span
 
 _TEMPLATES: Final = {
     subjects.EVENTS_STREAM: f"{subjects.ROOT}.events.{{tenant}}.{{session}}.{{kind}}",

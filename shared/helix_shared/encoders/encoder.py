@@ -19,7 +19,7 @@ from helix_shared.encoders.token_codes import Embedding, QueryTokens, TokenProje
 from helix_shared.encoders.tokens import TextTokens
 from helix_shared.encoders.vector_cache import Cache, VectorCache
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
-from helix_shared.metrics import EMBEDDINGS
+from helix_shared.telemetry.metrics import EMBEDDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:

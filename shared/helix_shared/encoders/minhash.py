@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helix_shared.edges import MINHASH_PERMUTATIONS
-from helix_shared.scripts import WORD
+from helix_shared.text.scripts import WORD
 
 CACHED_TEXTS: Final = 512
 """Texts whose signature is cached: the last piece of a turn is built again with the next turn."""

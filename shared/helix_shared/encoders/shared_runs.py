@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helix_shared.metrics import EMBEDDINGS
+from helix_shared.telemetry.metrics import EMBEDDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

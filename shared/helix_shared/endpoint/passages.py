@@ -6,7 +6,7 @@ import functools
 import re
 from typing import Final
 
-from helix_shared.unicode_form import normalised
+from helix_shared.text.unicode_form import normalised
 
 CACHED_TEXTS: Final = 64
 """The turns of a window are compared with every item of an answer."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from helix_shared.unicode_form import without_accents
+from helix_shared.text.unicode_form import without_accents
 
 _SPACE = re.compile(r"\s+")
 _ARTICLE = re.compile(r"(?:the|an?) (?=.)")

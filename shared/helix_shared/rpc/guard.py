@@ -11,8 +11,8 @@ from typing import Any, Final
 import grpc
 
 from helix_shared.errors import InvalidInputError, OverloadedError
-from helix_shared.metrics import RPC_SECONDS
 from helix_shared.rpc.statuses import refused_of
+from helix_shared.telemetry.metrics import RPC_SECONDS
 
 Call = Callable[[Any, Any], Awaitable[Any]]
 """A handler: request and context in, reply out."""

@@ -21,7 +21,7 @@ from helix_shared.errors import (
     TemporaryError,
     UnauthenticatedError,
 )
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 _log = logger(__name__)
 

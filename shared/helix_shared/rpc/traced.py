@@ -13,11 +13,11 @@ import grpc
 
 from helix_memory.trace_context import TRACEPARENT
 from helix_memory.transport.statuses import STATUS_OF_NUMBER
-from helix_shared.tracing import attributes, spans
+from helix_shared.telemetry.tracing import attributes, spans
 
 if TYPE_CHECKING:
     from helix_shared.rpc.guard import Call, Stream
-    from helix_shared.tracing.spans import Span
+    from helix_shared.telemetry.tracing.spans import Span
 
 _OK: Final = 0
 _CANCELLED: Final = 1

@@ -17,7 +17,7 @@ from nats.js import JetStreamContext, api
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_consolidation.delivery.lease import Lease
+from helix_consolidation.delivery.leading.lease import Lease
 from helix_ingest.extraction.score import event_times
 from helix_memory import events, subjects
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc

@@ -8,7 +8,7 @@ import pytest
 from nats.js import api
 from nats.js.kv import KeyValue
 
-from helix_consolidation.delivery.lease import FolderLock, Lease, LostLeaseError
+from helix_consolidation.delivery.leading.lease import FolderLock, Lease, LostLeaseError
 from helix_memory.transport.connection import connect
 from helix_shared.broker.server import NatsServer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_consolidation.delivery.lease import KEY
+from helix_consolidation.delivery.leading.lease import KEY
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_shared.broker import streams

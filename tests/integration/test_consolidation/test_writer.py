@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix_consolidation.delivery.lease import KEY
+from helix_consolidation.delivery.leading.lease import KEY
 from helix_memory import subjects
 from helix_memory.events import EraseEvent
 from helix_shared.artifacts.generation.folders import current_number, folder_of

@@ -10,7 +10,7 @@ import httpx
 from helix_gateway.app import application
 from helix_gateway.settings import GatewaySettings
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.health import Health
+from helix_shared.telemetry.health import Health
 
 HOST = "127.0.0.1:7464"
 

@@ -14,7 +14,7 @@ from helix_ingest.extraction.score import confidence, event_times, salience, sou
 from helix_memory.events import DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
 from helix_shared.edges import MINHASH_BYTES, MINHASH_PERMUTATIONS
 from helix_shared.encoders.minhash import minhash
-from helix_shared.scripts import WORD
+from helix_shared.text.scripts import WORD
 
 MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
 

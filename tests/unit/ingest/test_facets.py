@@ -5,7 +5,7 @@ import pytest
 from helix_ingest.facets import current, lasting
 from helix_ingest.facets.find import facets_of
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
-from helix_memory.speech_acts import SpeechAct
+from helix_memory.vocabulary.speech_acts import SpeechAct
 
 STATED = {
     "identity": (

@@ -12,7 +12,7 @@ from helix_ingest.extraction.score import salience
 from helix_ingest.extraction.segment import segment
 from helix_memory.events import MessageEvent
 from helix_shared.encoders.minhash import minhash
-from helix_shared.scripts import word_count
+from helix_shared.text.scripts import word_count
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import pytest
 
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent, ToolEvent
-from helix_memory.speech_acts import SpeechAct
+from helix_memory.vocabulary.speech_acts import SpeechAct
 
 ACTS: dict[SpeechAct, list[str]] = {
     "question": [

@@ -10,7 +10,7 @@ from helix_kg.extract import extract
 from helix_kg.predicates import RULES
 from helix_kg.relations import find_relations
 from helix_kg.resolve import resolve
-from helix_memory.predicates import PREDICATES
+from helix_memory.vocabulary.predicates import PREDICATES
 from helix_shared.naming import Name, canonical, find_names
 
 

@@ -6,7 +6,7 @@ from itertools import chain, permutations
 import pytest
 
 from helix_ingest.facets.find import facets_of
-from helix_query.generations.facet_index import DYNAMIC, STATIC
+from helix_query.generations.indexes.facet_index import DYNAMIC, STATIC
 from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import merged

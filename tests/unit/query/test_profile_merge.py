@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_query.generations.facet_index import STATIC
+from helix_query.generations.indexes.facet_index import STATIC
 from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import merged

@@ -8,8 +8,8 @@ import urllib.request
 import pytest
 
 from helix_shared.broker.server import free_port
-from helix_shared.health import STARTING, Health, beat
-from helix_shared.metrics import serve_metrics
+from helix_shared.telemetry.health import STARTING, Health, beat
+from helix_shared.telemetry.metrics import serve_metrics
 
 
 def asked(url: str) -> tuple[int, str]:

@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import logging
-from helix_shared.telemetry import configure_logging, logger
+from helix_shared.telemetry.logs import configure_logging, logger
 configure_logging(log_format="json", level="INFO", service="test")
 def fail():
     try:

@@ -20,8 +20,8 @@ from helix_lab.ablation.tables import ablation_markdown, ablation_report, ablati
 from helix_lab.ablation.timing import cost
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.measures.metrics import score
-from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
-from helix_lab.sets.cached_corpus import TOP_K, CachedCorpus
+from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached.corpus import TOP_K, CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import DirectCorpus
 from helix_query.profile.profile import RankingProfile

@@ -22,8 +22,8 @@ from helix_lab.channel_share.fit import FEATURES, PENALTY, fit
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.profile_text import write_table
 from helix_lab.sets.build import corpus_key
-from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
-from helix_lab.sets.cached_corpus import CachedCorpus
+from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached.corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile

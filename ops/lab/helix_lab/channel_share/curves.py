@@ -25,7 +25,7 @@ from helix_query.profile.overrides import with_constants
 from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from helix_lab.sets.cached_corpus import CachedCorpus
+    from helix_lab.sets.cached.corpus import CachedCorpus
     from helix_lab.sets.data import EvaluationSet
     from helix_query.profile.profile import RankingProfile
 

@@ -29,8 +29,8 @@ from helix_lab.query_adapter.from_feedback import MOST, learn
 from helix_lab.query_adapter.observations import Observation, observations
 from helix_lab.query_adapter.tenant import open_tenant
 from helix_lab.ranking_profiles import chosen, profile_folder
-from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
-from helix_lab.sets.cached_corpus import CachedCorpus
+from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached.corpus import CachedCorpus
 from helix_lab.sets.data import MONTHS, EvaluationSet
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile

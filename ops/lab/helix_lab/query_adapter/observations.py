@@ -18,7 +18,7 @@ from helix_shared.encoders.token_codes import CODE_BITS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from helix_lab.sets.cached_corpus import CachedCorpus
+    from helix_lab.sets.cached.corpus import CachedCorpus
     from helix_lab.sets.data import EvaluationSet
     from helix_query.profile.profile import RankingProfile
     from helix_query.recall.context import RecallContext

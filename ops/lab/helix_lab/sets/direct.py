@@ -23,7 +23,7 @@ from helix_lab.sets.data import EvaluationSet, Question
 from helix_lab.sets.packs import documents_within
 from helix_lab.sets.vector_store import VectorStore
 from helix_query.api.requests import query_of
-from helix_query.api.responses import recall_response
+from helix_query.api.responses.recall import recall_response
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile

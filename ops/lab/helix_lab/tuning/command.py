@@ -19,8 +19,8 @@ from rich.table import Table
 
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.sets.answers import Run
-from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
-from helix_lab.sets.cached_corpus import CachedCorpus
+from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached.corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.nested import Outcome, tuned
 from helix_lab.tuning.objective import DEFAULT_METRIC, read_objective

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

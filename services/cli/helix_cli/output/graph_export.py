@@ -10,7 +10,7 @@ from itertools import product
 import networkx as nx
 import numpy as np
 
-from helix_memory.predicates import OBJECT, PREDICATES, SIDES, SUBJECT
+from helix_memory.vocabulary.predicates import OBJECT, PREDICATES, SIDES, SUBJECT
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, NO_TENANT, GraphSnapshot
 
 

@@ -18,6 +18,6 @@ def set_log_level(*, verbose: bool) -> None:
 def configure_logs() -> None:
     """Apply the level; does nothing where no `helix` command runs, as in the lab."""
     if level := _level.get():
-        from helix_shared.telemetry import configure_logging  # noqa: PLC0415  slow to import
+        from helix_shared.telemetry.logs import configure_logging  # noqa: PLC0415  slow to import
 
         configure_logging(log_format="console", level=level, service="cli")

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 from helix_cli.clients.broker import connected_client
 from helix_cli.rebuilding.check import Check
 from helix_cli.rebuilding.derive import Workers
-from helix_cli.rebuilding.erasures import begin_with_erased
-from helix_cli.rebuilding.hand_over import HandOver, draw_statements_again
 from helix_cli.rebuilding.progress import Progress, Say
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.replay import Replay
 from helix_cli.rebuilding.served import Served
 from helix_cli.rebuilding.source import LogSource, from_archive
+from helix_cli.rebuilding.taking_over.erasures import begin_with_erased
+from helix_cli.rebuilding.taking_over.hand_over import HandOver, draw_statements_again
 from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
 from helix_consolidation.delivery.abandoned import clear_workspace

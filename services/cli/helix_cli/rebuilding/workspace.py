@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from helix_consolidation.delivery.abandoned import clear_workspace
-from helix_consolidation.delivery.lease import FolderLock
+from helix_consolidation.delivery.leading.lease import FolderLock
 from helix_consolidation.settings import ConsolidationSettings
 from helix_consolidation.stores.anew import WORKSPACE
 from helix_consolidation.stores.shard import Shard

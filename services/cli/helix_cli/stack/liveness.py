@@ -1,4 +1,4 @@
-"""Whether the processes of a stack are alive: asks each for `/healthz` of `helix_shared.health`.
+"""Whether the processes of a stack are alive: asks each for `/healthz` of `helix_shared.telemetry.health`.
 
 A thread asks one process after the other. A process that is stopped, or whose interpreter hangs, accepts the
 connection but does not answer; one whose event loop hangs answers 503. `supervisor` kills it after

@@ -15,7 +15,7 @@ from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.event_log.archive import Archive
 from helix_shared.event_log.archive_files import CARD
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

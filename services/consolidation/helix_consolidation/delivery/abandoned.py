@@ -10,9 +10,9 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.delivery.lease import FolderLock
+from helix_consolidation.delivery.leading.lease import FolderLock
 from helix_consolidation.stores.anew import REPLACED, WORKSPACE
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from helix_consolidation.folding.incoming.decode import edge_of
 from helix_consolidation.metrics import BLOCKED
 from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from nats.errors import Error as NatsError
 
 from helix_consolidation.archiving.event_archive import EventArchive, erase_where_none_is_written
 from helix_consolidation.delivery.inbox import Inbox
-from helix_consolidation.delivery.lease import LostLeaseError
-from helix_consolidation.delivery.standby import POLL_SECONDS, stand_by
+from helix_consolidation.delivery.leading.lease import LostLeaseError
+from helix_consolidation.delivery.leading.standby import POLL_SECONDS, stand_by
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.delivery.stream_state import (
     check_acknowledged,
@@ -40,14 +40,14 @@ from helix_shared.broker.streams import (
     CONSOLIDATION_LIFECYCLE,
 )
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-    from helix_consolidation.delivery.lease import Lease
+    from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.settings import ConsolidationSettings
-    from helix_shared.health import Health
+    from helix_shared.telemetry.health import Health
 
 DURABLES: Final = (
     (DERIVED_STREAM, CONSOLIDATION_DERIVED),

@@ -13,7 +13,7 @@ from helix_consolidation.delivery.stream_state import skip_gap
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.moments import microseconds
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg

@@ -13,7 +13,7 @@ from nats.js.errors import NotFoundError
 
 from helix_memory.subjects import DERIVED_STREAM
 from helix_shared.broker.streams import CONSUMERS
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext

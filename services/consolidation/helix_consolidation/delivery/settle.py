@@ -13,7 +13,7 @@ from helix_memory.subjects import EVENTS_STREAM, kind_of
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import log, settlement
 from helix_shared.errors import PermanentError, TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence

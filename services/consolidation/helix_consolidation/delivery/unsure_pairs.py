@@ -18,7 +18,7 @@ from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.folding.relate import without_removed
 from helix_memory import subjects
 from helix_memory.transport.connection import UNANSWERED
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext

@@ -37,9 +37,9 @@ from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
 from helix_shared.broker.traced import made_recallable
 from helix_shared.errors import TemporaryError
-from helix_shared.metrics import MESSAGES, WORK_SECONDS, report_generation
 from helix_shared.moments import microseconds
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import MESSAGES, WORK_SECONDS, report_generation
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from helix_consolidation.archiving.event_archive import EventArchive
     from helix_consolidation.delivery.erasing.eraser import EraseArchived
     from helix_consolidation.delivery.inbox import Inbox
-    from helix_consolidation.delivery.lease import Lease
+    from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.delivery.store_thread import StoreThread
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.stores.shard import Shard
-    from helix_shared.health import Health
+    from helix_shared.telemetry.health import Health
 
 TICK_SECONDS: Final = 0.05
 """Longest sleep when nothing arrives, and so the longest delay of due work."""

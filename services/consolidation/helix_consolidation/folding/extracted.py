@@ -21,7 +21,7 @@ from helix_consolidation.folding.memories import accept_model, store_row
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import value_code
-from helix_memory.source_classes import least_trusted
+from helix_memory.vocabulary.source_classes import least_trusted
 from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.errors import TemporaryError
 

@@ -10,7 +10,7 @@ from helix_memory.subjects import ACCESS_STREAM
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.broker.worker.worker import Durable, Worker, create_broker, create_worker
-from helix_shared.telemetry import configure_logging
+from helix_shared.telemetry.logs import configure_logging
 
 if TYPE_CHECKING:
     import asyncio

@@ -17,8 +17,8 @@ from helix_consolidation.forwarder.counts import AccessCounts
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.errors import HelixError, TemporaryError
-from helix_shared.metrics import ACCESSES, AUDIT_RECORDS
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import ACCESSES, AUDIT_RECORDS
 
 if TYPE_CHECKING:
     from prometheus_client import Counter

@@ -27,8 +27,8 @@ from helix_consolidation.metrics import (
 from helix_memory.subjects import DLQ_STREAM, EVENTS_STREAM, ROOT
 from helix_shared.broker import log
 from helix_shared.broker.streams import STREAMS
-from helix_shared.metrics import report_generation
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import report_generation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from helix_consolidation.metrics import RECONCILE_DIFFERENCES, RECONCILED
 from helix_consolidation.reconciliation.compare import compare
 from helix_consolidation.reconciliation.log import compare_log, read_state
 from helix_shared.errors import HelixError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from datetime import date, datetime

@@ -7,7 +7,7 @@ from typing import Final
 
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, content_words
 from helix_consolidation.relations.statement import Candidate, Statement
-from helix_memory.source_classes import CONVERSATION
+from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.about import are_two
 
 _STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])

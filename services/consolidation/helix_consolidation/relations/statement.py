@@ -31,7 +31,7 @@ class Statement:
     speaker: str = ""
     role: str = ""
     speech_act: str = "statement"
-    """One of `helix_memory.speech_acts.SPEECH_ACTS`."""
+    """One of `helix_memory.vocabulary.speech_acts.SPEECH_ACTS`."""
     source_class: str = "user"
     type: str = "episodic"
     entities: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_consolidation.relations.model import shipped_model
-from helix_memory.source_classes import CONVERSATION
+from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.artifacts.relations.records import MOST_EVIDENCE, RelationKind
 from helix_shared.pairs.verdicts import NO_VERDICT
 

@@ -27,7 +27,7 @@ from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.errors import PermanentError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

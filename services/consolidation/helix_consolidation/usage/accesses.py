@@ -13,7 +13,7 @@ from helix_consolidation.ledger.lifecycle.tombstones import Usage
 from helix_shared.accesses import decode_accesses
 from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_shared.endpoint.client import RefusedError, UnavailableError, estimate_tokens
 from helix_shared.endpoint.metrics import DROPPED
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from helix_deep.questions.limits import Budget, DailyTokens

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from helix_extract.accounting.metrics import ABOUT_PAIRS, ABOUT_WINDOWS
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import streams
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.js.kv import KeyValue

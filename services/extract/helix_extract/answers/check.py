@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 from helix_extract.answers.names import CheckedLink, Entity, NamedEntity, entities_of, links_of, read_entities
 from helix_extract.answers.prompt import MOST_MEMORIES, MOST_QUESTIONS
 from helix_extract.windows.window import Turn, Window
-from helix_memory.source_classes import least_trusted
+from helix_memory.vocabulary.source_classes import least_trusted
 from helix_shared.endpoint.json_text import MOST_ITEMS
 from helix_shared.endpoint.passages import holds, plain
 from helix_shared.identity import content_hash

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from helix_extract.windows.window import Turn, Window
-from helix_memory.predicates import PREDICATES
+from helix_memory.vocabulary.predicates import PREDICATES
 from helix_shared.endpoint.passages import holds, plain
 
 NAME_CHARACTERS: Final = 120
@@ -60,7 +60,7 @@ class CheckedLink:
     source: Entity
     target: Entity
     predicate: str
-    """One of `helix_memory.predicates.PREDICATES`; `source` is its subject, `target` its object."""
+    """One of `helix_memory.vocabulary.predicates.PREDICATES`; `source` is subject, `target` object."""
 
 
 def predicate_of(relation: str) -> str | None:

@@ -12,7 +12,7 @@ import json
 from typing import Any, Final
 
 from helix_extract.windows.window import Turn, Window
-from helix_memory.predicates import PREDICATES
+from helix_memory.vocabulary.predicates import PREDICATES
 
 PROMPT_VERSION: Final = "2"
 """Part of the key: raise it when another answer should be asked for."""

@@ -24,7 +24,7 @@ from helix_shared.sources.items import Item, Scope, Skipped
 from helix_shared.sources.new_lines import NewLines, TranscriptReader, read_new
 from helix_shared.sources.projects import project_of
 from helix_shared.sources.source_event import SourceEvent
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

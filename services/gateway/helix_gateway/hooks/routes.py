@@ -25,7 +25,7 @@ from helix_gateway.hooks.sessions import Sessions
 from helix_shared.errors import DeniedError, HelixError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 from helix_shared.sources.projects import project_of
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from starlette.requests import Request

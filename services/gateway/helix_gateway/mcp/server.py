@@ -67,7 +67,7 @@ def mcp_server(tools: Iterable[Tool]) -> Server[Any]:
         on_list_resource_templates=_list_templates,
         on_read_resource=_read_resource,
     )
-    # its spans would hold what callers send; those of Helix are in `helix_shared.tracing`
+    # its spans would hold what callers send; those of Helix are in `helix_shared.telemetry.tracing`
     server.middleware.clear()
     return server
 

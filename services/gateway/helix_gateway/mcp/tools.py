@@ -14,7 +14,7 @@ from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, Several, given
 from helix_memory import limits
 from helix_memory.identity import digest
-from helix_memory.memory_types import MemoryType
+from helix_memory.vocabulary.memory_types import MemoryType
 from helix_shared.errors import InvalidInputError, NotFoundError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 

@@ -21,8 +21,8 @@ from helix_memory.client.options import (
 )
 from helix_memory.client.results import Written
 from helix_memory.events.content import MediaType, Role
-from helix_memory.memory_types import MemoryType
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.vocabulary.memory_types import MemoryType
 from helix_shared.errors import InvalidInputError
 from helix_shared.rpc.access.credential import ERASE, RECALL, WRITE
 

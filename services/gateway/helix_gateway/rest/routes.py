@@ -16,7 +16,7 @@ from helix_gateway.operations.reading import READING
 from helix_gateway.operations.requests import parsed_json, parsed_query
 from helix_gateway.operations.writing import WRITING
 from helix_gateway.rest.openapi import document
-from helix_shared.health import Health
+from helix_shared.telemetry.health import Health
 
 if TYPE_CHECKING:
     from helix_gateway.callers import Caller

@@ -11,8 +11,8 @@ from typing import Final
 from helix_ingest.extraction.acts.decision import decides
 from helix_ingest.extraction.documents.languages import language_of
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
-from helix_memory.memory_types import MemoryType
-from helix_memory.speech_acts import SpeechAct
+from helix_memory.vocabulary.memory_types import MemoryType
+from helix_memory.vocabulary.speech_acts import SpeechAct
 
 _INDENT: Final = r"[^\S\n]*"
 """White space at the start of a line; `\\s*` would also match empty lines and take quadratic time."""

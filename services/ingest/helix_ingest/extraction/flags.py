@@ -10,8 +10,8 @@ import re
 import unicodedata
 from typing import Final
 
-from helix_memory.speech_acts import FLAGS
-from helix_shared.unicode_form import normalised
+from helix_memory.vocabulary.speech_acts import FLAGS
+from helix_shared.text.unicode_form import normalised
 
 READ_CHARACTERS: Final = 20_000
 """Characters of a text that are read; a memory is a piece of a few hundred tokens."""

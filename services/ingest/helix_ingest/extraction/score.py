@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from helix_ingest.extraction.acts.negation import is_asserted
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
-from helix_memory.memory_types import MemoryType
-from helix_memory.speech_acts import SpeechAct
-from helix_shared.scripts import word_count
+from helix_memory.vocabulary.memory_types import MemoryType
+from helix_memory.vocabulary.speech_acts import SpeechAct
+from helix_shared.text.scripts import word_count
 from helix_shared.timex import find_time_expressions
 
 _TYPE_SALIENCE: Final = {"decision": 0.35, "procedural": 0.25, "semantic": 0.2, "code": 0.15, "episodic": 0.1}

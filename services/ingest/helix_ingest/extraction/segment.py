@@ -17,7 +17,7 @@ from typing import Final
 from helix_ingest.extraction.draft import Piece
 from helix_ingest.extraction.tables import split_at_tables, start_of_rows
 from helix_shared.naming.abbreviations import sentence_ends
-from helix_shared.scripts import FULL_STOPS
+from helix_shared.text.scripts import FULL_STOPS
 
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(```|~~~)", re.MULTILINE)
 _HEADING: Final = re.compile(r"^[ ]{0,3}(#{1,6})[ \t]+(\S[^\n]*)$", re.MULTILINE)

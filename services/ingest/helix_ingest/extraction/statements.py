@@ -12,7 +12,7 @@ from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.persons.organisations import with_organisation
 from helix_ingest.extraction.persons.pronouns import Turn, resolved
 from helix_memory.events import MessageEvent
-from helix_shared.scripts import FULL_STOPS, QUESTION_MARKS, word_count
+from helix_shared.text.scripts import FULL_STOPS, QUESTION_MARKS, word_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from helix_memory.facets import Facet
-    from helix_memory.speech_acts import SpeechAct
+    from helix_memory.vocabulary.facets import Facet
+    from helix_memory.vocabulary.speech_acts import SpeechAct
 
 READ_TEXTS: Final = 512
 """Texts whose facets are cached: a turn is read again with the next turn."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from helix_memory.facets import Facet
+    from helix_memory.vocabulary.facets import Facet
 
 WORD: Final = re.compile(r"[a-z\u00e0-\u024f0-9'-]+")
 

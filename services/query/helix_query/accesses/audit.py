@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from grpc import StatusCode
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.metrics import AUDIT_RECORDS
+from helix_shared.telemetry.metrics import AUDIT_RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,10 +17,10 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.accesses.audit import UNPROVEN
 from helix_shared.audit.record import ADDRESS_CHARACTERS, MOST_IDS, OK, short
 from helix_shared.identity import MEMORY_ID_PATTERN
-from helix_shared.metrics import AUDIT_RECORDS
 from helix_shared.rpc.access.admission import caller
 from helix_shared.rpc.statuses import status_of
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import AUDIT_RECORDS
 
 if TYPE_CHECKING:
     from helix_query.accesses.audit import AuditLog

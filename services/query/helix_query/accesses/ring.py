@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from helix_query.accesses.audit import AuditLog
-from helix_shared.metrics import ACCESSES
+from helix_shared.telemetry.metrics import ACCESSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.neighbours_call import neighbours_query, neighbours_reply
 from helix_query.api.requests import scope_of, selection_of
-from helix_query.api.responses import memory_message
+from helix_query.api.responses.recall import memory_message
 from helix_query.listing import cursor as tokens
 from helix_query.listing import timeline
 from helix_query.listing.entities import ByEntity

@@ -12,7 +12,7 @@ from helix_memory import limits
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.requests import scope_of
-from helix_query.api.responses import memory_message
+from helix_query.api.responses.recall import memory_message
 from helix_query.listing.neighbours import neighbourhood, sees_entity
 from helix_query.listing.visible import Visible
 from helix_shared.artifacts.graph.base import ENTITIES_FROM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.responses import context_message
+from helix_query.api.responses.recall import context_message
 from helix_query.recall.context import RecallContext
 from helix_query.recall.packing.fetch import fetch_by_id
 from helix_query.recall.packing.profile_first import pack_with_profile

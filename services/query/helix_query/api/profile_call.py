@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from helix_query.api.profile_response import profile_response
+from helix_query.api.responses.profile import profile_response
 from helix_query.recall.user_profile.build import user_profile
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from helix_query.api.responses import recall_response
+from helix_query.api.responses.recall import recall_response
 from helix_query.diagnostics.explain import explained
 from helix_query.metrics import RECALL_SECONDS
 from helix_query.recall.context import RecallContext

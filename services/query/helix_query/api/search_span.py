@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_shared.tracing import attributes, spans
+from helix_shared.telemetry.tracing import attributes, spans
 
 if TYPE_CHECKING:
     from helix_memory.recall.v1 import recall_pb2

@@ -23,7 +23,6 @@ from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
 from helix_query.api.erasure_call import erasure_reply
 from helix_query.api.listing_calls import LISTINGS
-from helix_query.api.memory_replies import history_reply, ids_reply, memory_reply
 from helix_query.api.pack_call import pack_reply
 from helix_query.api.profile_call import profile_reply
 from helix_query.api.recall_call import recall_reply
@@ -34,7 +33,8 @@ from helix_query.api.requests import (
     query_of,
     scope_of,
 )
-from helix_query.api.responses import batch_response, without_other_tenants
+from helix_query.api.responses.memory import history_reply, ids_reply, memory_reply
+from helix_query.api.responses.recall import batch_response, without_other_tenants
 from helix_query.api.search_span import in_span
 from helix_query.api.status_call import status_reply
 from helix_query.api.why_not_call import WhyNotSearch

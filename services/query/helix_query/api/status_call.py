@@ -6,7 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from helix_query.api.responses import describe_cross_encoders, describe_learned_adapters, status_response
+from helix_query.api.responses.recall import (
+    describe_cross_encoders,
+    describe_learned_adapters,
+    status_response,
+)
 from helix_query.profile.cross_encoders import profiles_by_cross_encoder
 from helix_shared.errors import TemporaryError
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.why_not_response import hidden_response, why_not_response
+from helix_query.api.responses.why_not import hidden_response, why_not_response
 from helix_query.diagnostics.hidden import hidden_memory
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import Steps, why_not

@@ -31,8 +31,8 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of,
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import CorruptArtifactError, TemporaryError
-from helix_shared.metrics import report_generation
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import report_generation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import model_folders
 from helix_shared.errors import NotFoundError, PermanentError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

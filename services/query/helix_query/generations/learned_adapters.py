@@ -21,7 +21,7 @@ from helix_shared.artifacts.learned_adapters import (
 )
 from helix_shared.encoders.query_adapter import QueryAdapter
 from helix_shared.errors import CorruptArtifactError, NotFoundError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from helix_query.generations.prober import CrashedError
 from helix_query.metrics import GENERATIONS_REJECTED
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError, naming_rebuild
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

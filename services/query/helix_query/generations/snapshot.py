@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from helix_query.generations.as_of_index import AsOfIndex
-from helix_query.generations.facet_index import FacetIndex
-from helix_query.generations.session_order import SessionOrder
-from helix_query.generations.time_order import TimeOrder
+from helix_query.generations.indexes.as_of_index import AsOfIndex
+from helix_query.generations.indexes.facet_index import FacetIndex
+from helix_query.generations.indexes.session_order import SessionOrder
+from helix_query.generations.indexes.time_order import TimeOrder
 from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.lexicon.reader import SELECTIONS

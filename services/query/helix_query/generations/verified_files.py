@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:

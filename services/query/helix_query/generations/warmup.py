@@ -25,9 +25,9 @@ from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
+    from helix_query.generations.indexes.session_order import SessionOrder
+    from helix_query.generations.indexes.time_order import TimeOrder
     from helix_query.generations.learned_adapters import LearnedAdapters
-    from helix_query.generations.session_order import SessionOrder
-    from helix_query.generations.time_order import TimeOrder
     from helix_query.profile.profile import RankingProfile
     from helix_shared.artifacts.generation.reader import Generation
     from helix_shared.encoders.cross_encoder import CrossEncoder

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from helix_shared.encoders.cross_encoder import SAMPLE_TOKENS, CrossEncoder
 from helix_shared.encoders.store import reranker_folder
 from helix_shared.errors import InvalidInputError, PermanentError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -269,7 +269,7 @@ class CandidateSignals:
     about_code: NDArray[np.int64]
     """Whom it is about, `helix_shared.about`."""
     speech_act: NDArray[np.uint8]
-    """Index in `helix_memory.speech_acts.SPEECH_ACTS`."""
+    """Index in `helix_memory.vocabulary.speech_acts.SPEECH_ACTS`."""
     source_code: NDArray[np.int64]
     """The same for a turn and the statements that were derived from it."""
     is_derived: NDArray[np.bool_]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from helix_query.metrics import STAGE_SECONDS
 from helix_query.scheduling.deadline import check
-from helix_shared.tracing import spans
+from helix_shared.telemetry.tracing import spans
 
 if TYPE_CHECKING:
     from prometheus_client import Histogram

@@ -22,7 +22,7 @@ from helix_query.scheduling.deadline import PASSED_IN_QUEUE
 from helix_query.scheduling.fair_queue import Call, FairQueue, Work
 from helix_query.scheduling.worker_threads import WorkerThreads, end_all, outcome, settle
 from helix_shared.errors import PASSED, OverdueError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 QUEUE: Final = "queue"
 """Label of the time a call was queued, in the histogram of stages."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
-from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall import checks
-from helix_memory.speech_acts import FLAGS
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.speech_acts import FLAGS
 from helix_shared.artifacts.filter.filter import (
     Filter,
     NumberRange,

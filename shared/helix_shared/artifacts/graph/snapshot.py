@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_memory.predicates import SIDES
+from helix_memory.vocabulary.predicates import SIDES
 from helix_shared.artifacts.graph.base import ENTITIES_FROM, GraphBase, flat
 from helix_shared.artifacts.graph.delta import GraphDelta
 from helix_shared.errors import CorruptArtifactError

@@ -11,7 +11,7 @@ import errno
 import re
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.scripts import HANGUL, UNSPACED
+from helix_shared.text.scripts import HANGUL, UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

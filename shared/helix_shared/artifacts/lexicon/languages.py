@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from helix_shared.scripts import HAN, HANGUL, UNSPACED
-from helix_shared.unicode_form import normalised, without_accents
+from helix_shared.text.scripts import HAN, HANGUL, UNSPACED
+from helix_shared.text.unicode_form import normalised, without_accents
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from tantivy import Document, Index, Query
 
-from helix_memory.speech_acts import FLAGS
+from helix_memory.vocabulary.speech_acts import FLAGS
 from helix_shared.artifacts.filter.filters import CLEAR_OF, TERM_FIELDS
 from helix_shared.artifacts.filter.scopes import scopes_of
 from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems, storable

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow.compute as pc
 
-from helix_memory.facets import FACETS
-from helix_memory.memory_types import MEMORY_TYPES
-from helix_memory.speech_acts import FLAGS, SPEECH_ACTS
+from helix_memory.vocabulary.facets import FACETS
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.speech_acts import FLAGS, SPEECH_ACTS
 from helix_shared.about import about_code
 from helix_shared.artifacts.signals.record_file import encoded_records
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
@@ -89,13 +89,13 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "is_answered": np.bool_,
     # whether this statement was resolved from the verbatim memory of the same event
     "is_derived": np.bool_,
-    # bits of `helix_memory.speech_acts.FLAGS`
+    # bits of `helix_memory.vocabulary.speech_acts.FLAGS`
     "flags": np.uint8,
     # of the verbatim memory: its own id, or the one that a statement was derived from
     "source_code": np.int64,
     # of the question that this memory answers; 0: of none
     "answers_code": np.int64,
-    # bits of `helix_memory.facets.FACETS`
+    # bits of `helix_memory.vocabulary.facets.FACETS`
     "facets": np.uint16,
     # what its use adds to the salience of ingest
     SALIENCE_MOVE: np.float32,

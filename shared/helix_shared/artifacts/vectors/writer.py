@@ -27,7 +27,7 @@ from helix_shared.artifacts.vectors.maintenance import (
 from helix_shared.artifacts.vectors.records import conforming
 from helix_shared.artifacts.vectors.scan import require_scanned, scanned_dimensions, with_scanned_vectors
 from helix_shared.artifacts.vectors.table import create_table, open_table, rows_of_ids
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,7 +33,7 @@ from helix_shared.broker.worker.worker import (
     subscribe,
 )
 from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError, TemporaryError
-from helix_shared.telemetry import configure_logging, logger
+from helix_shared.telemetry.logs import configure_logging, logger
 
 if TYPE_CHECKING:
     import pyarrow as pa

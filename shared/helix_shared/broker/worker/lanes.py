@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from helix_shared.broker import deadline
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 from helix_memory import subjects
 from helix_shared.broker.settlement import header_text
 from helix_shared.errors import HelixError, PermanentError, TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

@@ -16,7 +16,7 @@ from nats.js.errors import NotFoundError
 
 from helix_memory.transport import connection
 from helix_shared.errors import PermanentError, TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

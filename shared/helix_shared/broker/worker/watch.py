@@ -14,13 +14,13 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from helix_shared.broker import drift
-from helix_shared.metrics import (
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import (
     CONSUMER_PENDING,
     CONSUMER_UNACKNOWLEDGED,
     STREAM_SETTINGS,
     STUCK_THREADS,
 )
-from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from helix_shared.broker.pull import Pulling
     from helix_shared.broker.worker.lanes import Lanes
-    from helix_shared.health import Health
+    from helix_shared.telemetry.health import Health
 
 WATCH_SECONDS: Final = 2.0
 SETTINGS_SECONDS: Final = 60.0

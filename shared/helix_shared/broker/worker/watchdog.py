@@ -14,7 +14,7 @@ import sys
 from collections.abc import Awaitable
 from typing import Final, NoReturn
 
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 FAILURE_EXIT: Final = 1
 BEATS: Final = 4

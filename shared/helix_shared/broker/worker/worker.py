@@ -37,11 +37,11 @@ from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consum
 from helix_shared.broker.worker.watch import MOST_STUCK, watch, watch_settings
 from helix_shared.broker.worker.watchdog import FAILURE_EXIT, watched
 from helix_shared.errors import HelixError, InvalidInputError
-from helix_shared.health import STARTING, Health, beat
-from helix_shared.metrics import WORK_SECONDS, serve_metrics
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
-from helix_shared.telemetry import logger
-from helix_shared.tracing.setup import configure_tracing
+from helix_shared.telemetry.health import STARTING, Health, beat
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import WORK_SECONDS, serve_metrics
+from helix_shared.telemetry.tracing.setup import configure_tracing
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

@@ -12,11 +12,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_shared.errors import DeniedError
-from helix_shared.metrics import CALLS_DENIED
 from helix_shared.rpc.access.authenticator import Authenticator
 from helix_shared.rpc.access.credential import ADMIN, Credential
 from helix_shared.rpc.guard import MALFORMED
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import CALLS_DENIED
 
 if TYPE_CHECKING:
     from helix_shared.rpc.access.settings import AccessSettings

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from helix_shared.errors import UnauthenticatedError
-from helix_shared.metrics import CREDENTIALS_REFUSED
 from helix_shared.rpc.access.settings import JWT, TOKENS
 from helix_shared.rpc.access.static_tokens import StaticToken, matching, parse_tokens
 from helix_shared.rpc.access.watched_file import WatchedFile
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.metrics import CREDENTIALS_REFUSED
 
 if TYPE_CHECKING:
     from helix_shared.rpc.access.credential import Credential

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from helix_shared.errors import HelixError, InvalidInputError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 T = TypeVar("T")
 OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH

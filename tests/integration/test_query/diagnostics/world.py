@@ -12,7 +12,7 @@ from typing import Any
 from helix_memory.changes import changed
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.requests import query_of
-from helix_query.api.why_not_response import why_not_response
+from helix_query.api.responses.why_not import why_not_response
 from helix_query.diagnostics.explain import explained
 from helix_query.diagnostics.explanation import Explanation
 from helix_query.diagnostics.replays import Replays

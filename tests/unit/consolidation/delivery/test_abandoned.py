@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.delivery.abandoned import discard_abandoned, mark_erasure
-from helix_consolidation.delivery.lease import FolderLock
+from helix_consolidation.delivery.leading.lease import FolderLock
 
 if TYPE_CHECKING:
     from pathlib import Path

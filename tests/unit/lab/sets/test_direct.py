@@ -7,7 +7,7 @@ import pytest
 
 from helix_lab.sets.ask import request_of
 from helix_lab.sets.build import BUILT
-from helix_lab.sets.cached_corpus import CachedCorpus
+from helix_lab.sets.cached.corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import build_direct, corpus_folder, open_direct, open_graph
 from helix_lab.sets.handles import event_of

@@ -14,9 +14,9 @@ from helix_query.accesses.audit import AuditLog
 from helix_query.accesses.audited import audited
 from helix_query.accesses.ring import AccessRing
 from helix_shared.errors import DeniedError, InvalidInputError, UnauthenticatedError
-from helix_shared.metrics import AUDIT_RECORDS
 from helix_shared.rpc.access import admission
 from helix_shared.rpc.access.credential import ERASE, RECALL, WRITE, Credential
+from helix_shared.telemetry.metrics import AUDIT_RECORDS
 
 ANN = Credential("key-ann", frozenset({"acme"}), "ann", None, frozenset({RECALL}))
 FOUND = recall_pb2.RecallResponse(

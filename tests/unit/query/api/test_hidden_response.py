@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helix_query.api.why_not_response import hidden_response
+from helix_query.api.responses.why_not import hidden_response
 from helix_query.diagnostics.explanation import Loss
 from helix_query.diagnostics.hidden import Hidden
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from helix_memory.explanation import contribution, fused, recompute, relevance, signals
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.speech_acts import SPEECH_ACTS
-from helix_query.api.explanation_response import candidate_message, explanation_message
+from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
+from helix_query.api.responses.explanation import candidate_message, explanation_message
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_query.generations import as_of_index
-from helix_query.generations.as_of_index import AsOfIndex
+from helix_query.generations.indexes import as_of_index
+from helix_query.generations.indexes.as_of_index import AsOfIndex
 from helix_shared.artifacts.signals.columns import NO_TIME
 
 

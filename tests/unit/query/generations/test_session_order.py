@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_query.generations.session_order import SessionOrder, SessionPart
+from helix_query.generations.indexes.session_order import SessionOrder, SessionPart
 from helix_shared.artifacts.signals.columns import MATRICES, RECORD, SCALARS, TOKEN_CODES, blank, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.segments import write_segment

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helix_memory.speech_acts import SPEECH_ACTS
+from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.profile.sections.ranking import SpeechActs
 from helix_query.recall.candidates import CandidateSignals, Related
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains, asks_about_questions

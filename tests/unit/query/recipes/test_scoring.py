@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.section import DENSE, LEXICAL

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.ranking import Boosts, Rank

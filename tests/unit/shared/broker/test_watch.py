@@ -10,7 +10,7 @@ from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import streams
 from helix_shared.broker.pull import Pulling
 from helix_shared.broker.worker.watch import watch
-from helix_shared.health import STARTING, Health
+from helix_shared.telemetry.health import STARTING, Health
 
 
 @dataclass

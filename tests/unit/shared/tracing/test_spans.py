@@ -9,8 +9,8 @@ from helix_memory.events import parse_event
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.publisher import event_message
 from helix_shared.errors import InvalidInputError
-from helix_shared.tracing import spans
-from helix_shared.tracing.setup import endpoint_of
+from helix_shared.telemetry.tracing import spans
+from helix_shared.telemetry.tracing.setup import endpoint_of
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 EVENT = parse_event(b'{"kind": "memory", "event_id": "e1", "tenant_id": "acme", "text": "a"}')

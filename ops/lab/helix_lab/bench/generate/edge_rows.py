@@ -13,7 +13,7 @@ from helix_lab.bench.generate.base_memories import CHAT, DOCUMENT, FACT, KINDS, 
 from helix_lab.bench.generate.layout import AUDIENCES, NOBODY, Layout, tenant_name
 from helix_lab.bench.generate.variant_vectors import Noise, moved
 from helix_lab.bench.generate.variants import Varied
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id
 

@@ -12,8 +12,8 @@ import typer
 from rich.table import Table
 
 from helix_cli.clients.broker import run_async
+from helix_cli.commands.common.lines.parity import print_parity
 from helix_cli.commands.common.model_use import wait_served
-from helix_cli.commands.common.parity_lines import print_parity
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import complain, note, plain, stdout
@@ -21,7 +21,7 @@ from helix_cli.rebuilding.alone import own_server
 from helix_cli.rebuilding.derive import Workers
 from helix_cli.rebuilding.rebuild import Task, rebuild
 from helix_cli.rebuilding.served import Served
-from helix_cli.rebuilding.set_aside import discard_old
+from helix_cli.rebuilding.taking_over.set_aside import discard_old
 from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.hold import held

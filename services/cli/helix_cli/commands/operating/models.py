@@ -187,7 +187,7 @@ def _row(folder: Path, kind: Kind, *, is_default: bool = False) -> dict[str, Any
 
 
 def _of_encoder(card: ModelCard) -> dict[str, Any]:
-    from helix_cli.commands.common.fitted_lines import fitted_elsewhere  # noqa: PLC0415  slow to import
+    from helix_cli.commands.common.lines.fitted import fitted_elsewhere  # noqa: PLC0415  slow to import
 
     found: dict[str, Any] = {"fitted_elsewhere": fitted_elsewhere(card).lines(card.name)}
     if not card.makes_codes:

@@ -15,7 +15,7 @@ from helix_cli.clients.broker_status import BrokerStatus, broker_status
 from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands.common import options
 from helix_cli.commands.common.broker_tables import consumers_table, streams_table
-from helix_cli.commands.common.deep_lines import deep_lines
+from helix_cli.commands.common.lines.deep import deep_lines
 from helix_cli.commands.common.query_options import Principals, User
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
@@ -239,7 +239,7 @@ def _fitted_elsewhere(service: QueryStatus, models: Path) -> list[str]:
     folder = folder_with_checksum(models, service.model_checksum) if service.model_checksum else None
     if folder is None:
         return []
-    from helix_cli.commands.common.fitted_lines import fitted_elsewhere  # noqa: PLC0415  slow to import
+    from helix_cli.commands.common.lines.fitted import fitted_elsewhere  # noqa: PLC0415  slow to import
 
     return fitted_elsewhere(read_card(folder)).lines("model")
 

@@ -29,7 +29,7 @@ from helix_cli.sources.vendors.export_file import refusing
 from helix_cli.sources.vendors.front_matter import front_matter, listed, one
 from helix_cli.sources.vendors.vendor_fields import Made, tags_of, time_in, with_context
 from helix_memory import identity
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.items import Item, Scope
 

@@ -13,7 +13,7 @@ from helix_memory.transport.connection import UNANSWERED
 from helix_shared.audit.record import MOST_IDS, AuditRecord, short
 from helix_shared.broker.audit_messages import audit_messages
 from helix_shared.errors import HelixError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from helix_memory.events import EraseEvent

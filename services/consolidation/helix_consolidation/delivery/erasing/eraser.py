@@ -33,7 +33,7 @@ from helix_shared.broker import log
 from helix_shared.errors import HelixError
 from helix_shared.keys.owner import key_owner, owner_code
 from helix_shared.published import published_event
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable

@@ -13,7 +13,7 @@ from helix_memory import subjects
 from helix_shared.broker import log
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,8 +28,8 @@ from helix_consolidation.ledger.event_reach import (
 from helix_consolidation.ledger.facts import Entry
 from helix_consolidation.ledger.minhash_bands import signatures_of
 from helix_consolidation.ledger.usage_facts import may_decay
-from helix_memory.memory_types import MEMORY_TYPES
-from helix_memory.source_classes import SOURCE_CLASSES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.source_classes import SOURCE_CLASSES
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import (

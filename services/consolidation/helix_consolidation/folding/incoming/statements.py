@@ -15,7 +15,7 @@ from helix_consolidation.folding.incoming.codes import content_code
 from helix_consolidation.folding.incoming.rows import plain_rows
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.statements.statement_row import StatementRow, statement_row
-from helix_memory.source_classes import CONVERSATION
+from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.identity import joined
 

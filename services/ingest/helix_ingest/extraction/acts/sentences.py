@@ -10,7 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from helix_shared.naming.abbreviations import sentence_ends
-from helix_shared.scripts import FULL_STOPS, HAN, HANGUL, KANA, QUESTION_MARKS
+from helix_shared.text.scripts import FULL_STOPS, HAN, HANGUL, KANA, QUESTION_MARKS
 
 MOST_CHARACTERS: Final = 2_000
 MOST_SENTENCES: Final = 40

@@ -14,7 +14,7 @@ from helix_ingest.extraction.acts.acknowledgement import NUMBER_WORD, is_acknowl
 from helix_ingest.extraction.acts.decision import decides
 from helix_ingest.extraction.acts.sentences import is_question, sentences, words
 from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent
-from helix_memory.speech_acts import SpeechAct
+from helix_memory.vocabulary.speech_acts import SpeechAct
 
 if TYPE_CHECKING:
     from helix_memory.events import Event

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from helix_memory.memory_types import MEMORY_TYPES, MemoryType
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES, MemoryType
 from helix_query.profile.recipes.scoring import Recipe
 from helix_query.profile.sections.section import Factor, Section, Share
 

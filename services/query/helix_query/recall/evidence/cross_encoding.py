@@ -12,7 +12,7 @@ from helix_query.recall.candidates import CrossEncoding
 from helix_shared.encoders.cross_encoder import MOST_PAIRS
 from helix_shared.encoders.passages import before_record
 from helix_shared.errors import CorruptArtifactError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

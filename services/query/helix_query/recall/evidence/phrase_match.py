@@ -12,8 +12,8 @@ import numpy as np
 
 from helix_query.recall.visibility import NO_ORDINALS, visible_hits
 from helix_shared.artifacts.hits import Hits
-from helix_shared.scripts import WORD
-from helix_shared.unicode_form import normalised
+from helix_shared.text.scripts import WORD
+from helix_shared.text.unicode_form import normalised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

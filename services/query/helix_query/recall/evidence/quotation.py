@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from helix_query.recall.routing.rules import REQUESTS
-from helix_shared.scripts import QUESTION_MARKS, word_count
+from helix_shared.text.scripts import QUESTION_MARKS, word_count
 
 LEAST_WORDS: Final = 5
 """Fewer words in a row occur in many texts."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_memory.speech_acts import SPEECH_ACTS
+from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.recall.query_text import read_query
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from helix_query.recall.packing.entries import REPLACED_BY
 from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.result import RecalledRow
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

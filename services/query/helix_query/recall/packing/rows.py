@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.moments import microseconds, moment_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_memory.facets import FACETS
-from helix_query.generations.facet_index import STATIC
+from helix_memory.vocabulary.facets import FACETS
+from helix_query.generations.indexes.facet_index import STATIC
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import code
 from helix_shared.naming import find_names

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.arithmetic import normalised
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.recall.relevance import Signal
 from helix_query.recall.stages.normalise import signal
 from helix_shared.moments import MICROSECONDS_PER_DAY

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.profile.fitted import serves
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL

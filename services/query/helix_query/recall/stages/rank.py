@@ -13,7 +13,7 @@ import numpy as np
 
 from helix_memory.arithmetic import blend, lifted, weighted
 from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION, QUALITY, WEIGHED
-from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
 from helix_query.recall.evidence.comparisons import comparisons

@@ -27,7 +27,7 @@ from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.scheduling.deadline import check, left
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

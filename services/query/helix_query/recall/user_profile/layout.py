@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from helix_query.generations.facet_index import DYNAMIC, PARTS, STATIC, Part
+from helix_query.generations.indexes.facet_index import DYNAMIC, PARTS, STATIC, Part
 from helix_query.recall.user_profile.lines import Line, UserProfile
 
 if TYPE_CHECKING:

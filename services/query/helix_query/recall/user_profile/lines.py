@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from helix_query.generations.facet_index import Part
+    from helix_query.generations.indexes.facet_index import Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_query.generations.facet_index import DYNAMIC, PARTS, Part
+from helix_query.generations.indexes.facet_index import DYNAMIC, PARTS, Part
 from helix_query.recall.packing.rows import completed
 from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.others import is_about_another
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.generations.facet_index import FacetIndex
+    from helix_query.generations.indexes.facet_index import FacetIndex
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.visibility import Visibility
     from helix_shared.artifacts.signals.reader import Signals

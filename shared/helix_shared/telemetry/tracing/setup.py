@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from helix_shared.errors import InvalidInputError
-from helix_shared.telemetry import logger
-from helix_shared.tracing import spans
+from helix_shared.telemetry.logs import logger
+from helix_shared.telemetry.tracing import spans
 
 ENDPOINT: Final = "HELIX_OTLP_ENDPOINT"
 _ENDPOINTS: Final = (ENDPOINT, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")

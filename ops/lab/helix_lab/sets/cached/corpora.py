@@ -11,7 +11,7 @@ from pathlib import Path
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.evaluate import DIRECT, Evaluation
 from helix_lab.ranking_profiles import chosen, profile_folder
-from helix_lab.sets.cached_corpus import TOP_K
+from helix_lab.sets.cached.corpus import TOP_K
 from helix_lab.sets.data import EvaluationSet, load_sets
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_memory import limits
 from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.explanation_response import candidate_message
+from helix_query.api.responses.explanation import candidate_message
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed

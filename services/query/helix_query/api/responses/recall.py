@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.explanation_response import explanation_message
-from helix_query.api.profile_response import profile_message
+from helix_query.api.responses.explanation import explanation_message
+from helix_query.api.responses.profile import profile_message
 
 if TYPE_CHECKING:
     from helix_query.diagnostics.explanation import Explanation

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import BucketNotFoundError
 
-from helix_consolidation.delivery.lease import FolderLock, Lease
+from helix_consolidation.delivery.leading.lease import FolderLock, Lease
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.artifacts.generation.folders import folder_of, published_numbers
 from helix_shared.artifacts.generation.manifest import raw_manifest
 from helix_shared.broker.streams import LEASE_STREAM, LEASES
-from helix_shared.telemetry import logger
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

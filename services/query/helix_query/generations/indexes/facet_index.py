@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_memory.facets import FACETS, STATIC_FACETS
+from helix_memory.vocabulary.facets import FACETS, STATIC_FACETS
 from helix_shared.moments import MICROSECONDS_PER_DAY
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_memory.facets import Facet
+    from helix_memory.vocabulary.facets import Facet
     from helix_shared.artifacts.signals.reader import Signals
 
 _LEAST: Final = 0.01

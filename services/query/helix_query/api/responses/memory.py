@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.responses import memory_message, memory_response
+from helix_query.api.responses.recall import memory_message, memory_response
 from helix_query.diagnostics.explanation import Loss
 from helix_query.diagnostics.hidden import hidden_memory
 from helix_query.diagnostics.history import history_of

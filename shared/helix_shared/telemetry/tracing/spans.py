@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from helix_memory.trace_context import TRACEPARENT, is_traceparent
-from helix_shared.tracing import attributes
-from helix_shared.tracing.attributes import ERROR, Value
+from helix_shared.telemetry.tracing import attributes
+from helix_shared.telemetry.tracing.attributes import ERROR, Value
 
 SERVER: Final = "SERVER"
 CONSUMER: Final = "CONSUMER"

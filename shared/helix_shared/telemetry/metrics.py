@@ -2,8 +2,8 @@
 
 Metrics of one service stand in that service. Names end with their unit (`_seconds`, `_bytes`), of counters
 with `_total`; labels have few values, and a tenant is none. `ops/metrics_table.py` makes the table of the
-runbook.
-`telemetry` has the logs: a command of the CLI logs, but has no metrics, and the client takes 0.1 s to import.
+runbook. The logs have a module of their own: a command of the CLI writes logs, but has no metrics, and the
+client of Prometheus takes 0.1 s to import.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 
-from helix_shared.health import Health
+from helix_shared.telemetry.health import Health
 
 if TYPE_CHECKING:
     from datetime import datetime

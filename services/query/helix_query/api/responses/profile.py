@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.generations.facet_index import STATIC
+from helix_query.generations.indexes.facet_index import STATIC
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot

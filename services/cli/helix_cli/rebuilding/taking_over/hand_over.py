@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError
 
-from helix_cli.rebuilding.accesses import take_over_accesses
-from helix_cli.rebuilding.erasures import end_with_erasures
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.served import Served
-from helix_cli.rebuilding.set_aside import discard_old, set_aside
+from helix_cli.rebuilding.taking_over.accesses import take_over_accesses
+from helix_cli.rebuilding.taking_over.erasures import end_with_erasures
+from helix_cli.rebuilding.taking_over.set_aside import discard_old, set_aside
+from helix_consolidation.delivery.leading.standby import stand_by
 from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
-from helix_consolidation.delivery.standby import stand_by
 from helix_consolidation.delivery.stream_state import created_at, event_stream
 from helix_consolidation.stores.anew import continue_streams, publish_anew
 from helix_consolidation.stores.publish import PublicationInfo
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.js import JetStreamContext
 
-    from helix_consolidation.delivery.lease import Lease
+    from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.stores.shard import Shard
     from helix_shared.artifacts.generation.manifest import Manifest
 

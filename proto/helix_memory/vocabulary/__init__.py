@@ -1,0 +1,1 @@
+"""The words that fields may hold, and what each means."""

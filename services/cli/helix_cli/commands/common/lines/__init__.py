@@ -1,0 +1,1 @@
+"""Lines that several commands print."""

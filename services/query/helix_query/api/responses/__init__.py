@@ -1,0 +1,1 @@
+"""Replies: what a call found, as messages of the contract."""

@@ -1,0 +1,1 @@
+"""Orders and codes over all memories of one generation, for lists, moments and profiles."""

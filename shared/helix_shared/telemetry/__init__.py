@@ -1,0 +1,1 @@
+"""What a process tells its operator: logs, metrics, health, traces."""

@@ -1,0 +1,1 @@
+"""Characters: Unicode forms and writing systems."""
