@@ -5,24 +5,13 @@ Exit code 78: a setting is wrong. Exit code 1: the start failed and may work lat
 
 from __future__ import annotations
 
-import asyncio
-import sys
-
 from helix_gateway.app import create_app
-from helix_shared.errors import InvalidInputError, TemporaryError
-from helix_shared.settings import CONFIG_ERROR_EXIT
+from helix_shared.rpc.entry import run_service
 
 
 def main() -> None:
     """Run the service."""
-    try:
-        asyncio.run(create_app().run())
-    except InvalidInputError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(CONFIG_ERROR_EXIT)
-    except TemporaryError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(1)
+    run_service(create_app)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ many threads are stuck.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 
@@ -19,17 +18,9 @@ def main() -> None:
     # LanceDB would write plain text into the structured log.
     os.environ.setdefault("RUST_LOG", "error")
     from helix_query.app import create_app  # noqa: PLC0415 - numpy reads the variables on import
-    from helix_shared.errors import InvalidInputError, TemporaryError  # noqa: PLC0415 - as above
-    from helix_shared.settings import CONFIG_ERROR_EXIT  # noqa: PLC0415 - as above
+    from helix_shared.rpc.entry import run_service  # noqa: PLC0415 - as above
 
-    try:
-        end = asyncio.run(create_app().run())
-    except InvalidInputError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(CONFIG_ERROR_EXIT)
-    except TemporaryError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(1)
+    end = run_service(create_app)
     if end.stuck:
         # native code in a running thread may crash the interpreter during its shutdown
         sys.stderr.flush()

@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_shared.sources.agents import Agent
+
 if TYPE_CHECKING:
     from helix_cli.agents.connection import Connection, Installed
 
@@ -20,14 +22,6 @@ HTTP_SECONDS: Final = 2
 COMMAND_SECONDS: Final = 5
 """When an agent gives up a hook. The gateway and the program give up much earlier."""
 SOURCES: Final = "startup|resume|clear|compact"
-
-
-class Agent(StrEnum):
-    """A coding agent that `helix agent` knows."""
-
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-    CURSOR = "cursor"
 
 
 class Scope(StrEnum):

@@ -11,7 +11,7 @@ import typer
 
 from helix_cli.agents.connection import Connection, Installed, checked, program_text
 from helix_cli.agents.hook_file import HookFile, read_hook_file
-from helix_cli.agents.hosts import HOSTS, Agent, Scope
+from helix_cli.agents.hosts import HOSTS, Scope
 from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.exit_codes import EXIT_CODES
@@ -20,6 +20,7 @@ from helix_cli.security.folder import SecurityFolder, write_secret
 from helix_cli.stack.addresses import USUAL_GATEWAY_PORT
 from helix_cli.stack.home import HomeFolder, running_record
 from helix_shared.errors import InvalidInputError
+from helix_shared.sources.agents import Agent
 
 DEFAULT_TENANT: Final = "default"
 INSTALL_HELP: Final = f"""Let a coding agent recall before each prompt, and remember its sessions.

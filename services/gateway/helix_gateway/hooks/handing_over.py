@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_gateway.hooks.hosts import Agent
 from helix_gateway.hooks.metrics import HANDED_OVER
 from helix_gateway.hooks.sessions import Transcript
 from helix_shared.errors import HelixError, InvalidInputError
+from helix_shared.sources.agents import Agent
 from helix_shared.sources.claude_code import ClaudeCodeReader
 from helix_shared.sources.codex import CodexReader
 from helix_shared.sources.cursor import CursorReader

@@ -12,16 +12,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from helix_shared.errors import InvalidInputError
+from helix_shared.sources.agents import Agent
 
 SESSION_CHARACTERS: Final = 256
-
-
-class Agent(StrEnum):
-    """A coding agent."""
-
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-    CURSOR = "cursor"
 
 
 class Hook(StrEnum):

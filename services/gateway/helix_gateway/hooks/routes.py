@@ -18,12 +18,13 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from helix_gateway.hooks.handing_over import HandingOver
-from helix_gateway.hooks.hosts import Agent, Hook, HookCall, call_of, reply_of
+from helix_gateway.hooks.hosts import Hook, HookCall, call_of, reply_of
 from helix_gateway.hooks.injecting import Injection, for_prompt, for_start
 from helix_gateway.hooks.metrics import HOOK_SECONDS, HOOKS
 from helix_gateway.hooks.sessions import Sessions
 from helix_shared.errors import DeniedError, HelixError
 from helix_shared.rpc.access.credential import RECALL, WRITE
+from helix_shared.sources.agents import Agent
 from helix_shared.sources.projects import project_of
 from helix_shared.telemetry.logs import logger
 

@@ -7,9 +7,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from helix_cli.agents.connection import Connection, Installed, checked
-from helix_cli.agents.hosts import HOSTS, Agent
+from helix_cli.agents.hosts import HOSTS
 from helix_cli.commands.agent import app
 from helix_shared.errors import HelixError, InvalidInputError
+from helix_shared.sources.agents import Agent
 
 THEIRS: dict[Agent, dict[str, Any]] = {
     Agent.CLAUDE_CODE: {
