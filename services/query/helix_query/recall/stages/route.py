@@ -58,11 +58,9 @@ def settled_route(context: RecallContext, candidates: Candidates, route: Route) 
     """
     if Intent.MULTI_HOP not in route.intents or not len(candidates):
         return route
-    if chains_relations(context.query.text):
-        return route
     first = candidates.ordinals[np.argsort(-candidates.fused, kind="stable")[:FIRST]]
     is_turn = context.generation.signals.session_code[first] != 0
-    if is_turn.mean() <= context.profile.route.most_turns:
+    if is_turn.mean() <= context.profile.route.most_turns or chains_relations(context.query.text):
         return route
     intents = tuple(intent for intent in route.intents if intent is not Intent.MULTI_HOP)
     return replace(route, intents=intents, reason=f"{route.reason}; found turns: one hop")
