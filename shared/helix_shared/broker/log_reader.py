@@ -19,6 +19,8 @@ from helix_shared.errors import TemporaryError
 from helix_shared.event_log.record import EventRecord, kept_headers
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from nats.aio.client import Client
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
@@ -35,11 +37,13 @@ async def read_range(
     filters: Sequence[str],
     *,
     after: int = 0,
+    since: datetime | None = None,
     until: int,
     headers_only: bool = False,
 ) -> AsyncIterator[list[EventRecord]]:
     """The messages on `filters` with sequences above `after`, up to `until`, in order.
 
+    With `since` instead of `after`, those that the server took from that moment on.
     With `headers_only` the bodies are empty, and `stored_at` is the time of this server.
 
     Raises:
@@ -47,8 +51,9 @@ async def read_range(
     """
     config = api.ConsumerConfig(
         ack_policy=api.AckPolicy.NONE,
-        deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
-        opt_start_seq=after + 1,
+        deliver_policy=api.DeliverPolicy.BY_START_TIME if since else api.DeliverPolicy.BY_START_SEQUENCE,
+        opt_start_seq=None if since else after + 1,
+        opt_start_time=since,
         filter_subjects=list(filters),
         inactive_threshold=IDLE_SECONDS,
         mem_storage=True,

@@ -3,7 +3,9 @@
 import asyncio
 import getpass
 import os
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -27,13 +29,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def last_record(server: Server) -> AuditRecord:
     """The newest record."""
+    [found] = records(server, RecordFilter(), limit=1)
+    return found
+
+
+def records(server: Server, only: RecordFilter, *, limit: int) -> list[AuditRecord]:
+    """The newest records, oldest first."""
 
     async def read() -> list[AuditRecord]:
         async with connected_client(server.address) as client:
-            return await newest_records(client, RecordFilter(), limit=1)
+            return await newest_records(client, only, limit=limit)
 
-    [found] = asyncio.run(read())
-    return found
+    return asyncio.run(read())
 
 
 @pytest.mark.parametrize(
@@ -80,3 +87,19 @@ def test_a_record_that_cannot_be_written_fails_no_command(capsys: pytest.Capture
     with recorded(Server("nats://127.0.0.1:9"), "cli.export", CommandRecord([])):
         pass
     assert "not in the audit stream" in capsys.readouterr().err
+
+
+def test_only_records_of_a_time_are_read(server: Server) -> None:
+    """Of one in the future there are none; of one between two records the later one."""
+    for number in range(2):
+        if number:
+            # times of records are whole milliseconds
+            time.sleep(0.01)
+            between = datetime.now(UTC)
+            time.sleep(0.01)
+        with recorded(server, "cli.export", CommandRecord(["span"])) as record:
+            record.count = number
+    found = records(server, RecordFilter(tenant="span", since=between), limit=10)
+    assert [one.count for one in found] == [1]
+    assert records(server, RecordFilter(tenant="span", since=between + timedelta(days=1)), limit=10) == []
+    assert len(records(server, RecordFilter(tenant="span"), limit=10)) == 2

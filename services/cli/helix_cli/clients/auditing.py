@@ -154,7 +154,7 @@ async def newest_records(client: Client, only: RecordFilter, *, limit: int) -> l
         raise NothingFoundError(PROVISION) from None
     found: deque[AuditRecord] = deque(maxlen=limit)
     filters = [subjects.audit_subject(only.tenant or "*")]
-    async for messages in read_range(client, subjects.AUDIT_STREAM, filters, until=last):
+    async for messages in read_range(client, subjects.AUDIT_STREAM, filters, since=only.since, until=last):
         for message in messages:
             if only.since is None or message.stored_at >= only.since:
                 found.extend(filter(only.takes, _records(message.body, message.sequence)))
