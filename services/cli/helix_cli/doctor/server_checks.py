@@ -12,6 +12,7 @@ from helix_cli.doctor.generation_checks import REBUILD, Generations
 from helix_cli.stack.addresses import Server
 from helix_consolidation.reconciliation.log import compare_log, read_state
 from helix_memory import subjects
+from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import HelixError
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
 CALL_SECONDS: Final = 3.0
+OPENING_SECONDS: Final = 10.0
+"""How long the query service may take to serve the generation that CURRENT names."""
 SHOWN: Final = 20
 
 
@@ -90,12 +93,16 @@ async def log_checks(client: Client, data: Path, known: Generations) -> AsyncIte
 
 
 def query_checks(server: Server, known: Generations) -> Finding:
-    """Whether the query service answers, and from which generation."""
+    """Whether the query service answers, and from which generation; a new one has time to be opened."""
+    served = 0
     try:
         with RecallClient(
             server.address, call_seconds=CALL_SECONDS, instance=server.instance, credentials=server.calls
         ) as client:
-            served = client.status().generation
+            for _ in poll(OPENING_SECONDS):
+                served = client.status().generation
+                if served >= known.current:
+                    break
     except HelixError as error:
         return Finding(
             "query", "problem", str(error), "nobody can recall", "read its log; `helix up` restarts it"
@@ -104,6 +111,6 @@ def query_checks(server: Server, known: Generations) -> Finding:
         return ok("query", f"serves generation {served}")
     return Finding(
         "query", "warning", f"serves generation {served}, CURRENT names {known.current}",
-        "it is opening the new one, or refused it",
+        f"it did not open the new one in {OPENING_SECONDS:g} s, or refused it",
         f"if it stays, its log says generation_refused: {REBUILD}",
     )  # fmt: skip

@@ -1,0 +1,53 @@
+"""What the doctor says of the generation that the query service has."""
+
+from collections.abc import Iterator
+from concurrent import futures
+
+import grpc
+import pytest
+
+from helix_cli.doctor import server_checks
+from helix_cli.doctor.generation_checks import Generations
+from helix_cli.doctor.server_checks import query_checks
+from helix_cli.stack.addresses import Server
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+
+
+class Status(recall_pb2_grpc.RecallServiceServicer):
+    """Serves generation 7, and from call `opened` on generation 8."""
+
+    def __init__(self) -> None:
+        self.calls, self.opened, self.address = 0, 0, ""
+
+    def GetStatus(  # noqa: N802  gRPC's name
+        self, _request: recall_pb2.GetStatusRequest, _context: grpc.ServicerContext
+    ) -> recall_pb2.GetStatusResponse:
+        """Reply."""
+        self.calls += 1
+        return recall_pb2.GetStatusResponse(generation=8 if self.calls >= self.opened else 7)
+
+
+@pytest.fixture
+def status() -> Iterator[Status]:
+    """A service that runs."""
+    served, server = Status(), grpc.server(futures.ThreadPoolExecutor(4))
+    recall_pb2_grpc.add_RecallServiceServicer_to_server(served, server)
+    served.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    yield served
+    server.stop(None)
+
+
+def test_a_generation_that_is_being_opened_is_waited_for(status: Status) -> None:
+    """A new one is published every second or two."""
+    status.opened = 3
+    found = query_checks(Server(status.address), Generations(current=8))
+    assert (found.level, found.found) == ("ok", "serves generation 8")
+
+
+def test_one_that_is_not_opened_is_a_warning(status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both numbers."""
+    monkeypatch.setattr(server_checks, "OPENING_SECONDS", 0.3)
+    status.opened = 1_000_000
+    found = query_checks(Server(status.address), Generations(current=8))
+    assert (found.level, found.found) == ("warning", "serves generation 7, CURRENT names 8")
