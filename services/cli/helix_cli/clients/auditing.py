@@ -156,8 +156,7 @@ async def newest_records(client: Client, only: RecordFilter, *, limit: int) -> l
     filters = [subjects.audit_subject(only.tenant or "*")]
     async for messages in read_range(client, subjects.AUDIT_STREAM, filters, since=only.since, until=last):
         for message in messages:
-            if only.since is None or message.stored_at >= only.since:
-                found.extend(filter(only.takes, _records(message.body, message.sequence)))
+            found.extend(filter(only.takes, _records(message.body, message.sequence)))
     return list(found)
 
 
