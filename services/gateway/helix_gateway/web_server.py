@@ -95,7 +95,9 @@ class WebServer:
 def _bound(host: str, port: int, listen: str) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # only with its protocol named does asyncio switch Nagle's algorithm off: headers and body are two
+        # writes, and the second would wait 40 ms for the client's acknowledgement of the first
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)
