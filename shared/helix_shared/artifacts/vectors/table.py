@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+INDEX_CACHE_BYTES: Final = 64 << 20
+METADATA_CACHE_BYTES: Final = 16 << 20
+"""Caches of a handle without a session of its own. LanceDB's limits are 6 GiB and 1 GiB, and a writer fills
+them: every version that it makes has entries of its own (18 KB an event at 25 events a second)."""
 NO_ROW: Final = -1
 _COMPARED: Final = 8
 """Newest rows compared to check that a map belongs to a table."""
@@ -33,7 +37,8 @@ def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
     Row ids stay the same through updates and compaction.
     """
     schema = with_scan_column(table_schema(dimensions), scanned)
-    database = lancedb.connect(str(folder), storage_options={"new_table_enable_stable_row_ids": "true"})
+    stable_rows = {"new_table_enable_stable_row_ids": "true"}
+    database = lancedb.connect(str(folder), storage_options=stable_rows, session=_bounded())
     return database.create_table(TABLE, schema=schema)
 
 
@@ -48,16 +53,20 @@ def require_table(folder: Path) -> None:
 
 
 def open_table(folder: Path, *, session: Any = None) -> Any:
-    """Open the newest version; the handle stays at it. `session` holds LanceDB's caches.
+    """Open the newest version; the handle stays at it. `session` holds LanceDB's caches, else a small one.
 
     Raises:
         CorruptArtifactError: there is no table, or it cannot be read.
     """
     require_table(folder)
     try:
-        return lancedb.connect(str(folder), session=session).open_table(TABLE)
+        return lancedb.connect(str(folder), session=session or _bounded()).open_table(TABLE)
     except (ValueError, RuntimeError, OSError) as error:
         raise CorruptArtifactError(f"vector table cannot be read: {folder}") from error
+
+
+def _bounded() -> Any:
+    return lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
 
 
 def rows_of_version(folder: Path) -> int:

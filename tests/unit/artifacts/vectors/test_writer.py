@@ -6,14 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lancedb
 import pyarrow as pa
 import pytest
 
+from helix_shared.artifacts.vectors import table as vector_table
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
+LANCE_SESSION = lancedb.Session
 
 
 @pytest.fixture
@@ -24,9 +27,9 @@ def writer(tmp_path: Path) -> VectorWriter:
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
     """Every column but the token codes, of which the table has no copy, through the writer and a reader."""
-    table = records([{"text": "naïve\0🙂", "audience": ["a", "b"]}, {"text": "two"}])
-    writer.upsert(table)
-    expected = table.drop_columns(["token_codes"]).to_pylist()
+    rows = records([{"text": "naïve\0🙂", "audience": ["a", "b"]}, {"text": "two"}])
+    writer.upsert(rows)
+    expected = rows.drop_columns(["token_codes"]).to_pylist()
     assert writer.take([0, 1]).sort_by("ordinal").to_pylist() == expected
     assert VectorReader(tmp_path).take([1, 0]).to_pylist() == [expected[1], expected[0]]
 
@@ -39,6 +42,33 @@ def test_upsert_replaces_and_delete_removes(writer: VectorWriter, records: Recor
     assert sorted(writer.scan(["text"])["text"].to_pylist()) == ["new", "stays"]
     writer.delete([0])
     assert writer.find([f"{0:032x}", f"{1:032x}"])["ordinal"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_the_caches_of_a_writer_are_bounded(
+    tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch, *, reopened: bool
+) -> None:
+    """Every version has entries of its own in them; without a limit an hour of events takes gigabytes."""
+    sessions: list[lancedb.Session] = []
+    limits = {"bounded": 32 << 10, "not": 1 << 30}
+
+    def held(limit: str) -> int:
+        """Bytes that the caches hold after some versions."""
+
+        def session(*_: int) -> lancedb.Session:
+            sessions.append(LANCE_SESSION(limits[limit], limits[limit]))
+            return sessions[-1]
+
+        monkeypatch.setattr(vector_table.lancedb, "Session", session)
+        writer = VectorWriter.create(tmp_path / limit, 8)
+        if reopened:
+            writer = VectorWriter.open(tmp_path / limit)
+        for index in range(12):
+            writer.upsert(records([{"ordinal": index}]))
+            writer.find([f"{index:032x}"])
+        return int(sessions[-1].size_bytes)
+
+    assert held("not") > 2 * limits["bounded"] >= held("bounded") > 0
 
 
 def test_maintenance_waits_until_it_pays_unless_forced(
