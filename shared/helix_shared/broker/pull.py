@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nats.errors import Error as NatsError
 
+from helix_shared.broker.cancelling import cancel_all
 from helix_shared.broker.stored_at import check_times
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -85,9 +86,7 @@ async def pull(
         while in_work:
             await _wait_for_one(in_work)
     finally:
-        for task in (heartbeat, *in_work):
-            task.cancel()
-        await asyncio.gather(heartbeat, *in_work, return_exceptions=True)
+        await cancel_all((heartbeat, *in_work))
         with contextlib.suppress(NatsError):
             await subscription.unsubscribe()
 

@@ -34,6 +34,7 @@ from helix_consolidation.stores.shard import Shard
 from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
+from helix_shared.broker.cancelling import cancel_all
 from helix_shared.broker.streams import (
     CONSOLIDATION_ACCESS,
     CONSOLIDATION_DERIVED,
@@ -214,8 +215,7 @@ async def _run_writer(
         finally:
             for inbox in inboxes:
                 inbox.stop_fetching()
-            for task in background:
-                task.cancel()
+            await cancel_all(background)
 
 
 async def _request_redelivery(client: Client) -> None:

@@ -16,6 +16,7 @@ import grpc
 from helix_consolidation.forwarder.counts import AccessCounts
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_shared.broker.cancelling import cancel_all
 from helix_shared.errors import HelixError, TemporaryError
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import ACCESSES, AUDIT_RECORDS
@@ -43,8 +44,7 @@ async def forward(publisher: Publishes, settings: ForwarderSettings, stop: async
                 await asyncio.wait_for(stop.wait(), settings.publish_interval_seconds)
             await forwarder.publish()
     finally:
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
+        await cancel_all([reading])
     await forwarder.publish()
 
 
