@@ -19,9 +19,10 @@ NAME_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 """No control characters and line separators: names are used in keys, filters, headers and logs."""
 
 MEMORY_ID_PATTERN: Final = r"^[0-9a-f]{32}$"
+"""128 bits as lower-case hexadecimal digits."""
+
 ID_PREFIX_DIGITS: Final = 4
 """Fewest digits of the beginning of an id that FindIds takes."""
-"""128 bits as lower-case hexadecimal digits."""
 
 EVENT_BYTES: Final = 256 * 1024
 """Body and headers of one event; the stream refuses a larger one."""

@@ -165,3 +165,10 @@ async def test_a_pdf_comes_in_base64() -> None:
         refused = await client.post("/v1/document", json={**body, "body_base64": "%"})
     assert helix.calls[0][2]["body"] == b"%PDF"
     assert refused.json()["error"]["field"] == "body_base64"
+
+
+def test_a_request_describes_the_options_that_its_class_inherits() -> None:
+    """The OpenAPI document says of `correct` what it says of every write."""
+    properties = document(WRITING)["components"]["schemas"]["CorrectRequest"]["properties"]
+    assert "a repeated one changes nothing" in properties["event_id"]["description"]
+    assert "Multiplier of relevance" in properties["priority"]["description"]

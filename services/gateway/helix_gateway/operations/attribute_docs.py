@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import sys
 import textwrap
 from itertools import pairwise
 
@@ -13,25 +14,24 @@ from itertools import pairwise
 def attribute_docs(kind: type) -> dict[str, str]:
     """One line of text by attribute, those of its bases included."""
     found: dict[str, str] = {}
-    for one in reversed(_sources(kind)):
-        body = ast.parse(textwrap.dedent(inspect.getsource(one))).body[0]
-        statements = body.body if isinstance(body, ast.ClassDef) else []
-        for statement, after in pairwise(statements):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                text = _text_of(after)
-                if text:
-                    found[statement.target.id] = " ".join(text.split())
+    definition = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    if not isinstance(definition, ast.ClassDef):
+        return found
+    for base in reversed(_bases(kind, definition)):
+        found |= attribute_docs(base)
+    for statement, after in pairwise(definition.body):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            text = _text_of(after)
+            if text:
+                found[statement.target.id] = " ".join(text.split())
     return found
 
 
-def _sources(kind: type) -> list[type]:
-    """The class and its bases that are written in Helix; a TypedDict does not have them in `__mro__`."""
-    bases = getattr(kind, "__orig_bases__", None) or kind.__bases__
-    found = [kind]
-    for base in bases:
-        if isinstance(base, type) and base.__module__.startswith("helix_"):
-            found += _sources(base)
-    return found
+def _bases(kind: type, definition: ast.ClassDef) -> list[type]:
+    """The bases that are written in Helix, from the source: in Python 3.11 a TypedDict does not know its own."""
+    names = [base.id for base in definition.bases if isinstance(base, ast.Name)]
+    found = [getattr(sys.modules[kind.__module__], name, None) for name in names]
+    return [base for base in found if isinstance(base, type) and base.__module__.startswith("helix_")]
 
 
 def _text_of(statement: ast.stmt) -> str:
