@@ -8,6 +8,7 @@
 #   make eval    measure quality on DATA or your own data (ARGS=...)
 #   make bench   measure latency and throughput (N=..., ARGS=...)
 #   make peers   compare with other engines, in an environment of their own (ARGS=...)
+#   make docs    build the site of the documentation and run its programs (ARGS=--no-run)
 #   make lock    resolve the pinned dependencies again
 #   make stubs   generate the protobuf stubs and the AsyncAPI document
 #   make clean   remove what make has created; memories and models stay
@@ -31,6 +32,7 @@ SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/heal
 
 READY := $(VENV)/.ready
 PEERS := .venv-peers
+DOCS := .venv-docs
 CONTRACTS := proto/helix_memory/recall/v1/recall.proto proto/helix_memory/deep/v1/deep.proto
 MANIFEST := shared/helix_shared/artifacts/vectors/manifest.proto
 
@@ -46,7 +48,7 @@ endif
 HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
-.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock stubs lock clean
+.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock docs docs-setup docs-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -110,6 +112,21 @@ peers-lock: setup
 	  --python-platform linux --generate-hashes --no-emit-index-url --no-header \
 	  --output-file ops/lab/peers.lock $(ARGS) > /dev/null
 
+# Pages and programs use the product; MkDocs has an environment of its own.
+docs: setup docs-setup
+	PYTHONPATH=docs $(BIN)/python -m helix_docs.build --mkdocs $(DOCS)/bin/mkdocs $(ARGS)
+
+docs-setup: $(DOCS)/.ready
+$(DOCS)/.ready: docs/docs.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make docs PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(DOCS)/bin/python || "$(PYTHON)" -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --require-hashes --no-deps -r docs/docs.lock
+	@touch $@
+
+docs-lock: setup
+	$(BIN)/uv pip compile docs/docs.in --quiet --no-config --python-version 3.11 --python-platform linux \
+	  --generate-hashes --no-emit-index-url --no-header --output-file docs/docs.lock $(ARGS) > /dev/null
+
 stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
@@ -127,5 +144,5 @@ lock: setup
 	  > requirements.lock.new && mv requirements.lock.new requirements.lock
 
 clean:
-	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(DOCS) site build/docs docs/examples/typescript/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
