@@ -83,6 +83,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(PACKAGES:%=-p %)
 	$(BIN)/mypy $(SCRIPTS)
+	$(BIN)/mypy docs/helix_docs
 	$(BIN)/lint-imports
 
 # Without ARGS: all development sets, single channels and the default profile.

@@ -17,8 +17,9 @@ from typing import Final
 
 from helix_docs.generated import generate
 from helix_docs.pages import Page, read_pages, write_pages
-from helix_docs.programs import Outcome, Program, programs, run_all
+from helix_docs.programs import Program, programs
 from helix_docs.rendered_links import dead_links
+from helix_docs.running import Outcome, run_all
 from helix_docs.sources import ROOT, GoneError
 from helix_shared.settings import helix_home
 

@@ -13,12 +13,13 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from helix_docs.sources import ROOT, GoneError, Include, directive, headings, outside_code
 
 PAGES: Final = "docs/pages"
+NAVIGATION: Final = "docs/mkdocs.yml"
 DECISIONS: Final = "ops/decisions"
 _GENERATED: Final = re.compile(r"^<!-- generate: (?P<name>[\w-]+)(?: (?P<of>\S+))? -->$")
 _LINK: Final = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
@@ -42,15 +43,17 @@ class Page:
 
 
 def page_files() -> Mapping[str, str]:
-    """Place in the site and file of every page."""
-    own = {
-        str(PurePosixPath(path.relative_to(ROOT / PAGES).as_posix())): path.relative_to(ROOT).as_posix()
-        for path in sorted((ROOT / PAGES).rglob("*.md"))
-    }
+    """Place in the site and file of every page: those of the navigation in its order, then the decisions."""
+    own = {name: f"{PAGES}/{name}" for name in order()}
     return own | {
         f"decisions/{path.name}": path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / DECISIONS).glob("*.md"))
     }
+
+
+def order() -> list[str]:
+    """The pages of the navigation in its order."""
+    return re.findall(r": (\S+\.md)$", (ROOT / NAVIGATION).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def read_pages(generate: Generate) -> list[Page]:

@@ -1,38 +1,26 @@
-"""Runs what the pages show: each block after `<!-- run -->`, against a Helix of its own in a temporary folder.
+"""What the pages show to be run: each block of code after `<!-- run -->`.
 
-    <!-- run -->                    runs the next block of code
+    <!-- run -->                    the next block is run
     <!-- run: needs go -->          the same where the program is installed; otherwise the report says so
-    <!-- prints -->                 the next block is what the one before prints
+    <!-- prints -->                 the next block is what the one before prints; dates and numbers may differ
 
-Blocks run in the root of the repository, in the order of the pages. Ports are free ones: addresses of this machine
-are replaced by those of the running Helix, and variables name them. Dates and numbers of an output may differ.
+`running` runs them. Standard library only, because a contract test reads the pages with it.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 
-from helix_cli.stack.stack import Stack
 from helix_docs.pages import Page
-from helix_docs.sources import ROOT
 
-SECONDS: Final = 300.0
 _RUN: Final = re.compile(r"^<!-- run(?:: needs (?P<needs>[\w ]+))? -->$")
 _PRINTS: Final = "<!-- prints -->"
-_MOVING: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d+(\.\d+)?|[ \t]+$", re.MULTILINE)
-_DEBIAN_GO: Final = Path("/usr/share/gocode")
-"""Where Debian installs libraries for Go; with them no module has to be downloaded."""
-COMMANDS: Final = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
-"""Languages of blocks that can be run."""
+LANGUAGES: Final = ("sh", "python")
+"""Of blocks that can be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +39,6 @@ class Program:
         return f"{self.page}: {self.text.strip().splitlines()[0][:70]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a program: `problem` is empty where it did what the page says."""
-
-    program: Program
-    problem: str = ""
-    not_run: str = ""
-
-    def __str__(self) -> str:
-        """One line, and the problem below it."""
-        if self.not_run:
-            return f"not run  {self.program.name} ({self.not_run})"
-        return f"failed   {self.program.name}\n{self.problem}" if self.problem else f"ran      {self.program.name}"
-
-
 def programs(page: Page) -> Iterator[Program]:
     """The programs of a page.
 
@@ -77,7 +50,7 @@ def programs(page: Page) -> Iterator[Program]:
     for start, end in pairwise([*starts, len(lines)]):
         match = _RUN.match(lines[start])
         language, text = _block(lines, start, page.name)
-        if match is None or language not in COMMANDS:
+        if match is None or language not in LANGUAGES:
             raise ValueError(f"{page.name}: {language!r} after {lines[start]} cannot be run")
         marks = [number for number in range(start, end) if lines[number] == _PRINTS]
         prints = _block(lines, marks[0], page.name)[1] if marks else None
@@ -93,71 +66,3 @@ def _block(lines: Sequence[str], mark: int, page: str) -> tuple[str, str]:
         raise ValueError(f"{page}: no block of code follows {lines[mark]}")
     end = next(number for number in range(start + 1, len(lines)) if lines[number].startswith("```"))
     return lines[start].strip("`").strip(), "\n".join(lines[start + 1 : end]) + "\n"
-
-
-def run_all(wanted: Sequence[Program], home: Path, models: Path) -> Iterator[Outcome]:
-    """Start Helix, run the programs in their order, stop it."""
-    with Stack(home, nats_port=0, query_port=0, gateway_port=0, copies={"gateway": 1}, models=models) as stack:
-        stack.wait_ready()
-        addresses = {
-            "nats://127.0.0.1:4222": stack.nats_url,
-            "127.0.0.1:7461": stack.query_address,
-            "127.0.0.1:7464": stack.gateway_url.removeprefix("http://"),
-            'Helix("127.0.0.1"': f'Helix(nats_url="{stack.nats_url}", query_address="{stack.query_address}"',
-        }
-        variables = {
-            "HELIX_HOME": str(home),
-            "HELIX_NATS_URL": stack.nats_url,
-            "HELIX_RECALL_ADDRESS": stack.query_address,
-            "HELIX_GATEWAY_URL": stack.gateway_url,
-        }
-        for program in wanted:
-            yield run(program, addresses, variables)
-
-
-def run(program: Program, addresses: Mapping[str, str], variables: Mapping[str, str]) -> Outcome:
-    """Run one program and compare what it prints."""
-    missing = [reason for reason in map(_missing, program.needs) if reason]
-    if missing:
-        return Outcome(program, not_run=", ".join(missing))
-    text = program.text
-    for documented, real in addresses.items():
-        text = text.replace(documented, real)
-    try:
-        done = subprocess.run(  # noqa: S603  our own pages
-            [*COMMANDS[program.language], text],
-            cwd=ROOT, env=_environment(variables), capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return Outcome(program, f"it did not end within {SECONDS:.0f} s")
-    if done.returncode:
-        return Outcome(program, f"it ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return Outcome(program, _difference(program.prints, done.stdout))
-
-
-def _difference(expected: str | None, printed: str) -> str:
-    """Empty where each expected line was printed, in order; numbers may differ."""
-    if expected is None:
-        return ""
-    rest = iter(_MOVING.sub("#", printed).splitlines())
-    for line in _MOVING.sub("#", expected).splitlines():
-        if not any(line == other for other in rest):
-            return f"the page says it prints\n{expected}it printed\n{printed}"
-    return ""
-
-
-def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
-    found = {**os.environ, "PATH": path, "COLUMNS": "120", **variables}
-    if (_DEBIAN_GO / "src/github.com/nats-io/nats.go").is_dir():
-        found |= {"GO111MODULE": "off", "GOPATH": str(_DEBIAN_GO)}
-    return found
-
-
-def _missing(program: str) -> str:
-    """Why what needs this program cannot be run; empty where it can."""
-    if shutil.which(program) is None:
-        return f"{program} is not installed"
-    if program == "go" and _environment({}).get("GO111MODULE") != "off" and not (ROOT / "docs/examples/go/go.mod").exists():
-        return "its library github.com/nats-io/nats.go is not installed"
-    return ""
