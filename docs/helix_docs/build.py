@@ -1,7 +1,7 @@
 """`make docs`: assembles the pages, runs their programs, renders the site, and checks its links.
 
-    python -m helix_docs.build --mkdocs .venv-docs/bin/mkdocs --site site
-    python -m helix_docs.build ... --no-run          without the programs
+python -m helix_docs.build --mkdocs .venv-docs/bin/mkdocs --site site
+python -m helix_docs.build ... --no-run          without the programs
 """
 
 from __future__ import annotations
@@ -55,15 +55,17 @@ def main() -> int:
 
 def render(mkdocs: Path, site: Path) -> int:
     """The exit code of MkDocs, for which every warning is an error."""
-    command = [mkdocs.resolve(), "build", "--strict", "--quiet", "--config-file", ROOT / "docs/mkdocs.yml"]
-    return subprocess.run([*command, "--site-dir", site.resolve()], check=False).returncode  # noqa: S603
+    command = [str(mkdocs.resolve()), "build", "--strict", "--quiet", "--site-dir", str(site.resolve())]
+    command += ["--config-file", str(ROOT / "docs/mkdocs.yml")]
+    return subprocess.run(command, check=False).returncode  # noqa: S603  our own arguments
 
 
 def _write_styles(pygmentize: Path, file: Path) -> None:
     """Colours of code, for both modes of the theme."""
     css = ""
     for mode, style in STYLES.items():
-        command = [pygmentize.resolve(), "-S", style, "-f", "html", "-a", f"[data-bs-theme={mode}] .highlight"]
+        block = f"[data-bs-theme={mode}] .highlight"
+        command = [str(pygmentize.resolve()), "-S", style, "-f", "html", "-a", block]
         css += subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
     file.write_text(css, encoding="utf-8")
 
@@ -85,7 +87,8 @@ def summarize(
     failed = sum(bool(one.problem) for one in outcomes)
     left_out = len(wanted) - sum(not one.not_run for one in outcomes)
     ran = len(wanted) - failed - left_out
-    print(f"{len(pages)} pages, {len(dead)} dead links; programs: {ran} ran, {failed} failed, {left_out} not run")
+    print(f"{len(pages)} pages, {len(dead)} dead links")
+    print(f"programs: {ran} ran, {failed} failed, {left_out} not run")
     return 1 if dead or failed else 0
 
 

@@ -1,7 +1,7 @@
 """Parts of pages that are made from code: `<!-- generate: NAME OF -->` calls the function of that name.
 
-This module imports nothing outside of the standard library until a part is made: the contract test asks it for
-the names alone.
+It imports nothing outside of the standard library until a part that needs it is made, because a contract test
+makes the others.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def profile(name: str) -> str:
     text = (ROOT / path).read_text(encoding="utf-8")
     stated = tomllib.loads(text)
     comment = " ".join(line.removeprefix("# ") for line in text.split("\nname = ")[0].splitlines())
-    facts = f"`{path}`: {stated['top_k']} memories, {stated['token_budget']:,} tokens unless the request says otherwise."
+    size = f"{stated['top_k']} memories, {stated['token_budget']:,} tokens"
+    facts = f"`{path}`: {size}, unless the request says otherwise."
     return "\n".join([comment, "", facts, "", "```toml", text.rstrip("\n"), "```"])
 
 

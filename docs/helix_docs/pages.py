@@ -1,7 +1,7 @@
-"""The pages of the site as Markdown: what `docs/pages` says, with what it includes, and links that work there.
+"""The pages of the site as Markdown: what `docs/pages` says and includes, with links that work in the site.
 
-Pages and included texts link to files of the repository, so that the links work where the sources are read. Here
-a link to something that a page includes becomes a link to that page. A link to any other file becomes its path.
+Pages and included texts link to files of the repository, so that the links work where the sources are read.
+A link to something that a page includes becomes a link to that page, one to any other file becomes its path.
 A generated part links from the root of the repository (`/ops/runbook.md`).
 
 Standard library only, because a contract test reads the pages with it.

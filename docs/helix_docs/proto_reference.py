@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from google.protobuf.descriptor_pb2 import (
+from google.protobuf.descriptor_pb2 import (  # type: ignore[import-untyped] # stubs are a namespace package
     DescriptorProto,
     EnumDescriptorProto,
     FieldDescriptorProto,
@@ -117,7 +117,7 @@ class _Reference:
     def _scalar(self, one: FieldDescriptorProto) -> str:
         if one.type_name:
             return self._type(one.type_name)
-        return FieldDescriptorProto.Type.Name(one.type).removeprefix("TYPE_").lower()
+        return str(FieldDescriptorProto.Type.Name(one.type)).removeprefix("TYPE_").lower()
 
     def _type(self, full: str) -> str:
         """A type of this file as a link to its section."""

@@ -45,7 +45,9 @@ def dead_links(site: Path) -> Iterator[str]:
             if problem:
                 yield f"{name}: {link} {problem}"
         for file in found.loaded:
-            problem = "is loaded from elsewhere" if urlsplit(file).netloc else _problem(file, path, site, pages)
+            problem = (
+                "is loaded from elsewhere" if urlsplit(file).netloc else _problem(file, path, site, pages)
+            )
             if problem:
                 yield f"{name}: {file} {problem}"
 

@@ -1,7 +1,7 @@
 """Runs the programs of the pages against a Helix of its own in a temporary folder.
 
-They run in the root of the repository, in the order of the navigation. Ports are free ones: addresses of this machine
-that the pages name are replaced by those of the running Helix, and variables name them.
+They run in the root of the repository, in the order of the navigation. Ports are free ones: the addresses of
+this machine in the pages are replaced by those of the running Helix, and variables name them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from helix_docs.sources import ROOT
 
 SECONDS: Final = 300.0
 COMMANDS: Final = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
-_MOVING: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d+(\.\d+)?|[ \t]+$", re.MULTILINE)
+_MOVING: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d+(\.\d+)?")
 _DEBIAN_GO: Final = Path("/usr/share/gocode")
 """Where Debian installs libraries for Go; with them no module has to be downloaded."""
 
@@ -39,12 +39,18 @@ class Outcome:
         """One line, and the problem below it."""
         if self.not_run:
             return f"not run  {self.program.name} ({self.not_run})"
-        return f"failed   {self.program.name}\n{self.problem}" if self.problem else f"ran      {self.program.name}"
+        return (
+            f"failed   {self.program.name}\n{self.problem}"
+            if self.problem
+            else f"ran      {self.program.name}"
+        )
 
 
 def run_all(wanted: Sequence[Program], home: Path, models: Path) -> Iterator[Outcome]:
     """Start Helix, run the programs in their order, stop it."""
-    with Stack(home, nats_port=0, query_port=0, gateway_port=0, copies={"gateway": 1}, models=models) as stack:
+    with Stack(
+        home, nats_port=0, query_port=0, gateway_port=0, copies={"gateway": 1}, models=models
+    ) as stack:
         stack.wait_ready()
         addresses = {
             "nats://127.0.0.1:4222": stack.nats_url,
@@ -67,14 +73,18 @@ def run(program: Program, addresses: Mapping[str, str], variables: Mapping[str, 
     missing = [reason for reason in map(_missing, program.needs) if reason]
     if missing:
         return Outcome(program, not_run=", ".join(missing))
-    text = program.text
-    for documented, real in addresses.items():
-        text = text.replace(documented, real)
+    documented = "|".join(map(re.escape, addresses)) or "(?!)"
+    text = re.sub(documented, lambda match: addresses[match[0]], program.text)
     try:
         done = subprocess.run(  # noqa: S603  our own pages
             [*COMMANDS[program.language], text],
-            cwd=ROOT, env=_environment(variables), capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=_environment(variables),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return Outcome(program, f"it did not end within {SECONDS:.0f} s")
     if done.returncode:
@@ -86,11 +96,16 @@ def _difference(expected: str | None, printed: str) -> str:
     """Empty where each expected line was printed, in order; numbers may differ."""
     if expected is None:
         return ""
-    rest = iter(_MOVING.sub("#", printed).splitlines())
-    for line in _MOVING.sub("#", expected).splitlines():
+    rest = iter(_lines(printed))
+    for line in _lines(expected):
         if not any(line == other for other in rest):
             return f"the page says it prints\n{expected}it printed\n{printed}"
     return ""
+
+
+def _lines(text: str) -> list[str]:
+    """Without what differs from run to run, and without spaces at the end."""
+    return [line.rstrip() for line in _MOVING.sub("#", text).splitlines()]
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:

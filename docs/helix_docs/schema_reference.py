@@ -68,9 +68,13 @@ def rest_reference() -> str:
 def _rest(document: Json) -> Iterator[str]:
     components = document["components"]
     yield from ("## Headers", "", "| header | what |", "|---|---|")
-    yield from (f"| `{name}` | {_line(one['description'])} |" for name, one in components["parameters"].items())
+    yield from (
+        f"| `{name}` | {_line(one['description'])} |" for name, one in components["parameters"].items()
+    )
     yield from ("", "## Failures", "", "| status | types |", "|---|---|")
-    yield from (f"| {status} | {_line(one['description'])} |" for status, one in components["responses"].items())
+    yield from (
+        f"| {status} | {_line(one['description'])} |" for status, one in components["responses"].items()
+    )
     yield from ("", "## Operations", "")
     for path, methods in document["paths"].items():
         for method, one in methods.items():
@@ -104,7 +108,11 @@ def _fields(schema: Json) -> Iterator[str]:
     for name, one in properties.items():
         note = "Required. " if name in required else ""
         default = one.get("default")
-        shown = f" Default: `{json.dumps(default)}`." if default not in (None, "", []) and "const" not in one else ""
+        shown = (
+            f" Default: `{json.dumps(default)}`."
+            if default not in (None, "", []) and "const" not in one
+            else ""
+        )
         yield f"| `{name}` | {_type(one)} | {note}{_line(one.get('description', ''))}{shown} |"
 
 

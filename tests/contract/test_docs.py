@@ -20,6 +20,7 @@ def _generate(name: str, of: str) -> str:
 
 @pytest.fixture(scope="module")
 def site() -> list[pages.Page]:
+    """The pages, without the parts that the product generates."""
     return pages.read_pages(_generate)
 
 
@@ -32,7 +33,10 @@ def test_every_page_has_what_it_includes_and_links_to(site: list[pages.Page]) ->
 
 def test_every_page_is_in_the_navigation() -> None:
     """A page that nobody can reach does not exist."""
-    written = {path.relative_to(pages.ROOT / pages.PAGES).as_posix() for path in (pages.ROOT / pages.PAGES).rglob("*.md")}
+    written = {
+        path.relative_to(pages.ROOT / pages.PAGES).as_posix()
+        for path in (pages.ROOT / pages.PAGES).rglob("*.md")
+    }
     assert set(pages.order()) == written
 
 
@@ -73,7 +77,9 @@ def test_a_link_to_something_that_is_gone_is_refused(path: str) -> None:
         pages.Places([]).find(name, anchor)
 
 
-def test_a_section_is_included_up_to_the_next_of_its_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_is_included_up_to_the_next_of_its_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Headings in code are no headings, and levels follow the page."""
     text = "# T\n\n### A b\ntext\n```sh\n# no heading\n```\n#### Under\n### Next\n"
     (tmp_path / "a.md").write_text(text)
@@ -86,7 +92,15 @@ def test_python_typescript_and_go_publish_in_programs_that_are_run(site: list[pa
     found = [program for page in site for program in programs(page)]
     texts = "".join(program.text for program in found)
     assert {"start.md", "chat.md", "publishing.md", "agents.md"} <= {program.page for program in found}
-    for program in ("helix recall", "publish.py", "publish.ts", "publish.go", "chat.py", "chat.ts", "with Helix("):
+    for program in (
+        "helix recall",
+        "publish.py",
+        "publish.ts",
+        "publish.go",
+        "chat.py",
+        "chat.ts",
+        "with Helix(",
+    ):
         assert program in texts
 
 
@@ -99,17 +113,28 @@ def test_a_mark_without_a_program_is_refused() -> None:
 
 def test_what_a_program_prints_is_the_block_after_its_mark() -> None:
     """Needs, text and output of one program."""
-    lines = ["<!-- run: needs go npm -->", "```sh", "go version", "```", "It prints:", "<!-- prints -->", "```text", "go", "```"]
+    lines = [
+        "<!-- run: needs go npm -->",
+        "```sh",
+        "go version",
+        "```",
+        "It prints:",
+        "<!-- prints -->",
+        "```text",
+        "go",
+        "```",
+    ]
     (found,) = programs(pages.Page("a.md", [(line, "") for line in lines]))
     assert found == Program("a.md", "sh", "go version\n", ("go", "npm"), "go\n")
 
 
 def test_dead_links_of_a_site_are_found(tmp_path: Path) -> None:
-    """A file, an anchor, an address without a host, and a script from elsewhere; the others lead somewhere."""
+    """A file, an anchor, an address without a host, a script from elsewhere; the others lead somewhere."""
     (tmp_path / "b.html").write_text('<h2 id="here">b</h2>')
     links = ["b.html", "b.html#here", "#top", "c.html", "b.html#gone", "https://example.org/x", "http:///x"]
     body = "".join(f'<a href="{link}">x</a>' for link in links)
-    (tmp_path / "a.html").write_text(f'<p id="top">{body}</p><script src="https://cdn.example.org/x.js"></script>')
+    script = '<script src="https://cdn.example.org/x.js"></script>'
+    (tmp_path / "a.html").write_text(f'<p id="top">{body}</p>{script}')
     assert list(rendered_links.dead_links(tmp_path)) == [
         "a.html: c.html leads to no file",
         "a.html: b.html#gone leads to no anchor",

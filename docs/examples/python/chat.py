@@ -7,7 +7,9 @@ import urllib.request
 
 from helix_memory.client import Helix, TemporaryError, Written
 
-MODEL_URL = os.environ.get("CHAT_BASE_URL", "")  # an OpenAI-compatible address, such as http://localhost:11434/v1
+MODEL_URL = os.environ.get(
+    "CHAT_BASE_URL", ""
+)  # an OpenAI-compatible address, such as http://localhost:11434/v1
 
 
 def remembered(helix: Helix, prompt: str, said: Written | None) -> str:
@@ -22,11 +24,16 @@ def remembered(helix: Helix, prompt: str, said: Written | None) -> str:
 def reply_of_model(prompt: str, memories: str) -> str:
     """Ask the language model; without one, say what it would be given."""
     if not MODEL_URL:
-        return f"(no model; it would be given)\n{memories}" if memories else "(nothing is remembered about this)"
+        return (
+            f"(no model; it would be given)\n{memories}" if memories else "(nothing is remembered about this)"
+        )
     system = f"Answer briefly. What you remember:\n{memories}"
     messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
     body = json.dumps({"model": os.environ["CHAT_MODEL"], "messages": messages}).encode()
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('CHAT_API_KEY', '')}"}
+    headers = {
+        "Content-Type": "application/json",
+        "Authorization": f"Bearer {os.environ.get('CHAT_API_KEY', '')}",
+    }
     request = urllib.request.Request(f"{MODEL_URL}/chat/completions", body, headers)
     with urllib.request.urlopen(request) as response:
         return json.load(response)["choices"][0]["message"]["content"]
@@ -35,7 +42,10 @@ def reply_of_model(prompt: str, memories: str) -> str:
 def main() -> None:
     user = sys.argv[1] if len(sys.argv) > 1 else "ana"
     nats, query = os.environ.get("HELIX_NATS_URL", ""), os.environ.get("HELIX_RECALL_ADDRESS", "")
-    with Helix(tenant="chat", user=user, nats_url=nats, query_address=query) as helix, helix.session() as session:
+    with (
+        Helix(tenant="chat", user=user, nats_url=nats, query_address=query) as helix,
+        helix.session() as session,
+    ):
         said = None  # the newest message that was written
         for line in sys.stdin:
             prompt = line.strip()

@@ -17,7 +17,9 @@ def recall(query: str, after: int) -> dict:
     """What answers the query; waits until the event with the sequence `after` can be recalled."""
     body = json.dumps({"query": query, "after": after}).encode()
     headers = {"Content-Type": "application/json", "Helix-Tenant": TENANT}
-    with urllib.request.urlopen(urllib.request.Request(f"{GATEWAY_URL}/v1/recall", body, headers)) as response:
+    with urllib.request.urlopen(
+        urllib.request.Request(f"{GATEWAY_URL}/v1/recall", body, headers)
+    ) as response:
         return json.load(response)
 
 

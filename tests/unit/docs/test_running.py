@@ -6,13 +6,22 @@ from helix_docs.running import run
 
 def test_a_program_prints_what_its_page_says() -> None:
     """Dates, numbers and the end of a line may differ; addresses are those of the running Helix."""
-    program = Program("a.md", "sh", 'echo "rank 7, 2026-11-24 at 127.0.0.1:7464"  \n', prints="rank 1, 2020-01-01 at there\n")
+    program = Program(
+        "a.md",
+        "sh",
+        'echo "rank 7, 2026-11-24 at 127.0.0.1:7464"  \n',
+        prints="rank 1, 2020-01-01 at there\n",
+    )
     assert run(program, {"127.0.0.1:7464": "there"}, {}).problem == ""
 
 
 @pytest.mark.parametrize(
     ("text", "prints", "problem"),
-    [("echo other\n", "one\n", "the page says it prints"), ("exit 3\n", None, "it ended with 3"), ("false | cat\n", None, "it ended with 1")],
+    [
+        ("echo other\n", "one\n", "the page says it prints"),
+        ("exit 3\n", None, "it ended with 3"),
+        ("false | cat\n", None, "it ended with 1"),
+    ],
 )
 def test_a_program_that_does_something_else_is_a_problem(text: str, prints: str | None, problem: str) -> None:
     """The control: a wrong page is found."""

@@ -28,7 +28,7 @@ def attribute_docs(kind: type) -> dict[str, str]:
 
 
 def _bases(kind: type, definition: ast.ClassDef) -> list[type]:
-    """The bases that are written in Helix, from the source: in Python 3.11 a TypedDict does not know its own."""
+    """The bases written in Helix, from the source: in Python 3.11 a TypedDict does not know them."""
     names = [base.id for base in definition.bases if isinstance(base, ast.Name)]
     found = [getattr(sys.modules[kind.__module__], name, None) for name in names]
     return [base for base in found if isinstance(base, type) and base.__module__.startswith("helix_")]
