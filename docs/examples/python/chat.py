@@ -15,10 +15,13 @@ MODEL_URL = os.environ.get(
 def remembered(helix: Helix, prompt: str, said: Written | None) -> str:
     """What is known about the prompt; a chat goes on where the memory does not answer."""
     try:
-        return helix.recall(prompt, after=said).context
+        found = helix.recall(prompt, after=said)
     except TemporaryError as error:  # also a new Helix, before its first event
         print(f"(without memory: {error})", file=sys.stderr)
         return ""
+    if found.stale:
+        print("(without what was said last: it is not processed yet)", file=sys.stderr)
+    return found.context
 
 
 def reply_of_model(prompt: str, memories: str) -> str:

@@ -7,7 +7,7 @@ const MODEL_URL = process.env.CHAT_BASE_URL; // an OpenAI-compatible address, su
 const user = process.argv[2] ?? "ana";
 const session = `chat-${randomUUID()}`;
 
-interface Recalled { context: string }
+interface Recalled { context: string; stale: boolean }
 interface Written { sequence: number }
 
 async function helix<T>(path: string, body: object): Promise<T> {
@@ -23,7 +23,9 @@ async function helix<T>(path: string, body: object): Promise<T> {
 // What is known about the prompt; a chat goes on where the memory does not answer.
 async function remembered(prompt: string, after: number | undefined): Promise<string> {
   try {
-    return (await helix<Recalled>("/recall", { query: prompt, after })).context;
+    const found = await helix<Recalled>("/recall", { query: prompt, after });
+    if (found.stale) console.error("(without what was said last: it is not processed yet)");
+    return found.context;
   } catch (error) {
     console.error(`(without memory: ${error})`); // also a new Helix, before its first event
     return "";
