@@ -18,6 +18,7 @@ from .erasures import TENANT, erase_all, ingest_going_on, running
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.long
 def test_erased_canaries_are_nowhere_while_ingest_goes_on(tmp_path: Path, models_dir: Path) -> None:
     """Twelve canaries of six kinds, by id, session, document and user; then one is published again."""
     with running(tmp_path / "home", models_dir) as run:

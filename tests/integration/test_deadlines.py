@@ -224,6 +224,7 @@ async def _in_work(client: Client) -> int:
     return info.num_ack_pending or 0
 
 
+@pytest.mark.long
 async def test_sigterm_ends_a_worker_in_time_although_a_handler_does_not_come_back(
     nats_client: Client, workers: Workers
 ) -> None:

@@ -115,6 +115,7 @@ def profile(client: RecallClient) -> Callable[[str], dict[str, list[str]]]:
     return ask
 
 
+@pytest.mark.long
 def test_a_line_lives_as_long_as_its_memory(
     publish: Callable[..., None], profile: Callable[[str], dict[str, list[str]]]
 ) -> None:

@@ -104,6 +104,7 @@ def test_the_trip_is_in_may_and_april_is_its_history(trip: Trip) -> None:
         assert SAID[3] not in found
 
 
+@pytest.mark.long
 def test_a_second_run_of_the_same_log_makes_the_same_relations(
     trip: Trip, tmp_path: Path, models_dir: Path
 ) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import onnxruntime
 
+from helix_shared.encoders.engine import onnxruntime
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:

@@ -82,6 +82,15 @@ def test_a_user_without_a_name_is_recorded_by_number(server: Server, monkeypatch
     assert (found.credential, found.outcome, found.count) == (f"os:{os.getuid()}", "OK", 3)
 
 
+def test_each_tenant_is_told_its_own_count(server: Server) -> None:
+    """A record of acme does not tell how much others have."""
+    with recorded(server, "cli.export", CommandRecord([])) as record:
+        record.tenants, record.counts = ["acme", "umbrella"], {"acme": 3, "umbrella": 5}
+    for tenant, count in record.counts.items():
+        [found] = records(server, RecordFilter(tenant=tenant), limit=1)
+        assert (found.tenant_id, found.count) == (tenant, count)
+
+
 def test_a_record_that_cannot_be_written_fails_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing listens there; the command says so."""
     with recorded(Server("nats://127.0.0.1:9"), "cli.export", CommandRecord([])):

@@ -102,6 +102,7 @@ def recalled(home: Path, question: str, *arguments: str) -> list[str]:
     return [found["memory"]["memory_id"] for found in json.loads(out).get("memories", [])]
 
 
+@pytest.mark.long
 def test_all_letters_are_redriven_after_the_repair_and_each_event_has_one_memory(
     stack: Stack, fault: Path
 ) -> None:

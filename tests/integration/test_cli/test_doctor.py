@@ -139,6 +139,7 @@ def test_an_event_whose_result_was_lost_gets_its_memories_by_repair(stack: Stack
     assert examined(home)[:2] == (0, [])
 
 
+@pytest.mark.long
 def test_a_stopped_home_with_a_damaged_generation_is_pointed_to_the_last_good_one(stack: Stack) -> None:
     """Offline: the damage is named; --repair moves CURRENT back, and the control is whole again."""
     home = stack.home.root

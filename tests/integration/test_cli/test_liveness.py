@@ -77,6 +77,7 @@ def test_every_service_is_alive_and_ready(stack: Stack) -> None:
         until(lambda service=service: asked(service.health_url.replace("healthz", "readyz")) == 200)
 
 
+@pytest.mark.long
 def test_a_stopped_process_is_killed_and_started_again(stack: Stack, said: list[str]) -> None:
     """It neither ends nor works, so it is no zombie for long."""
     before = child(stack, "kg-1").pid

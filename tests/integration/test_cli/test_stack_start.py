@@ -76,6 +76,7 @@ def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_
     assert [name for name, pid in record.pids.items() if start_time(pid) == record.start_times[name]] == []
 
 
+@pytest.mark.long
 def test_processes_of_a_killed_up_are_ended_by_the_next_one(tmp_path: Path, models_dir: Path) -> None:
     """Two NATS servers on one store would damage it."""
     program = (

@@ -122,6 +122,7 @@ def not_ready(stack: Stack) -> str:
     return missing(query_address="", nats_url=stack.url, data=stack.data, consumers=streams.CONSUMERS)
 
 
+@pytest.mark.long
 async def test_a_blocked_writer_recovers_after_restarts(stack: Stack) -> None:
     """The blocked messages are delivered again after a restart, and applied in the end."""
     await stack.log_events(3)

@@ -43,6 +43,7 @@ async def test_derived_messages_become_a_generation(stack: Stack) -> None:
     await stack.until_acknowledged()
 
 
+@pytest.mark.long
 async def test_a_killed_writer_loses_and_doubles_nothing(stack: Stack) -> None:
     """SIGKILL twice in the middle: afterwards no row is missing or doubled."""
     small = {"batch_messages": "5", "publish_interval_seconds": "0"}
@@ -222,6 +223,7 @@ async def test_an_empty_folder_refuses_a_stream_that_was_acknowledged(stack: Sta
     assert "were acknowledged" in stack.log(stranger)
 
 
+@pytest.mark.long
 async def test_a_dead_letter_is_stored_once_its_stream_exists_again(stack: Stack) -> None:
     """Its generation is published before the letter is stored; a restarted writer stores it."""
     manager = stack.client.jetstream()

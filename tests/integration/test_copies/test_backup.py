@@ -30,7 +30,7 @@ from helix_shared.event_log.record import EventRecord
 from helix_shared.event_log.segment import Gap
 from helix_shared.keys.key_store import KEYS, KeyStore
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(300)]
 
 FIRST = 40
 MOST = 400

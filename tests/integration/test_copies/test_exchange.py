@@ -16,7 +16,7 @@ from helix_memory.recall.v1.recall_pb2 import RecallRequest, Scope
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.event_log.read import records_of
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(300)]
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 QUESTIONS = (

@@ -72,6 +72,7 @@ def test_another_tenant_is_not_asked_about(helix: Helix) -> None:
     assert len(helix.server.requests) == before
 
 
+@pytest.mark.long
 def test_a_dead_model_delays_nothing_else_and_loses_no_window(helix: Helix) -> None:
     """Turns are recallable by the rules; the window is asked about once the model answers again."""
     helix.server.status = 500

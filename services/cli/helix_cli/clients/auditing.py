@@ -11,9 +11,9 @@ import os
 import socket
 import uuid
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -79,6 +79,8 @@ class CommandRecord:
     user_id: str = ""
     memory_ids: Collection[str] = ()
     count: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """By tenant; `count` holds where a tenant has none."""
     outcome: str = ""
     """What was accepted stays so, also where the command fails afterwards."""
 
@@ -112,7 +114,10 @@ def _write(server: NatsServer, call: str, record: CommandRecord) -> None:
         count=record.count,
     )
     tenants = record.tenants or [""]
-    records = [(number, replace(made, tenant_id=one)) for number, one in enumerate(tenants, start=1)]
+    records = [
+        (number, replace(made, tenant_id=one, count=record.counts.get(one, record.count)))
+        for number, one in enumerate(tenants, start=1)
+    ]
 
     async def work() -> None:
         async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:

@@ -6,6 +6,7 @@ answers, the events. What is published meanwhile comes after the last sequence t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -43,7 +44,8 @@ class Exported:
     last_sequence: int
     size_bytes: int
     sha256: str
-    tenants: list[str]
+    tenants: dict[str, int]
+    """Events of each, by its name."""
     tenants_without_answers: list[str] = field(default_factory=list)
     """An answer may repeat what was erased, so tenants with an erase event export none."""
 
@@ -53,7 +55,7 @@ class _Counted:
     events: int = 0
     left_out: int = 0
     last_erasure: int = 0
-    tenants: set[str] = field(default_factory=set)
+    tenants: Counter[str] = field(default_factory=Counter)
     erasing: set[str] = field(default_factory=set)
 
 
@@ -113,7 +115,7 @@ async def export(
         last,
         writer.size_bytes,
         digest,
-        header.tenants,
+        {tenant: counted.tenants[tenant] for tenant in header.tenants},
         sorted(counted.erasing),
     )
 
@@ -151,7 +153,7 @@ async def _count(client: Client, tenants: Sequence[str], last: int, erased: Eras
             counted.left_out += 1
             continue
         counted.events += 1
-        counted.tenants.add(tenant)
+        counted.tenants[tenant] += 1
     return counted
 
 

@@ -7,13 +7,14 @@ text. `fidelity` compares the result with the original.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, Protocol, get_args
 
 import onnx
-from onnxruntime.quantization import QuantType, quantize_dynamic
 
+from helix_shared.encoders.engine import onnxruntime
 from helix_shared.errors import PermanentError
 
 WeightBits = Literal[7, 8]
@@ -56,6 +57,8 @@ def quantise(model: onnx.ModelProto, target: Path, *, weight_bits: WeightBits) -
     With `weight_bits` 7 the weights keep to -64..64: processors without VNNI add pairs of 8-bit products
     in 16 bits and saturate on the full range.
     """
+    # imported after `onnxruntime`, which `engine` imports with its telemetry off
+    quantization = import_module(f"{onnxruntime.__name__}.quantization")
     prepared = onnx.ModelProto()
     prepared.CopyFrom(model)
     # Without this property the quantiser warns that the graph was not preprocessed.
@@ -64,11 +67,11 @@ def quantise(model: onnx.ModelProto, target: Path, *, weight_bits: WeightBits) -
     with TemporaryDirectory(prefix="helix-quantise-") as scratch:
         source = Path(scratch) / "model.onnx"
         onnx.save(prepared, source)
-        quantize_dynamic(
+        quantization.quantize_dynamic(
             source,
             target,
             op_types_to_quantize=QUANTISED_OPERATORS,
             per_channel=True,
             reduce_range=weight_bits < FULL_BITS,
-            weight_type=QuantType.QInt8,
+            weight_type=quantization.QuantType.QInt8,
         )

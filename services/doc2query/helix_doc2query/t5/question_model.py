@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-import onnxruntime
 from tokenizers import Tokenizer
 
 from helix_doc2query.t5.beam import beam_search
+from helix_shared.encoders.engine import onnxruntime
 from helix_shared.encoders.tokens import TextTokens, clean_text
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 

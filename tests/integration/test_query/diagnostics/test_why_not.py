@@ -53,6 +53,7 @@ def world(
 PAIRS = 90
 
 
+@pytest.mark.long
 def test_the_advised_change_brings_every_memory_in(world: World) -> None:
     """Over many queries and memories: after the change the memory is packed; every loss occurs."""
     seen = set()
@@ -77,6 +78,7 @@ def test_the_advised_change_brings_every_memory_in(world: World) -> None:
     assert seen == set(recall_pb2.Loss.values()) - elsewhere, seen
 
 
+@pytest.mark.long
 def test_no_part_of_the_change_is_needless(world: World) -> None:
     """Without one of several changes the memory is not packed."""
     several = 0

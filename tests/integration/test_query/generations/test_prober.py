@@ -114,6 +114,7 @@ def test_a_probe_that_hangs_is_ended_in_time(corpus: Any) -> None:
         prober.close()
 
 
+@pytest.mark.long
 def test_a_generation_that_kills_the_prober_is_refused_and_the_last_good_one_serves_on(
     corpus: Any, start: Any
 ) -> None:

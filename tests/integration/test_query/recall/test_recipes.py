@@ -114,6 +114,7 @@ code       = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph
 """
 
 
+@pytest.mark.long
 def test_a_graph_too_dense_for_pagerank_is_walked_and_said_so(start: Any, corpus: Any, tmp_path: Any) -> None:
     """The service becomes ready with such a profile as its default, and answers from the bounded walk."""
     corpus.add([{"text": f"Jan Nowak met guest {n}.", "entities": ["jan nowak"]} for n in range(40)])

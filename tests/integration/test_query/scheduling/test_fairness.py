@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import grpc
+import pytest
 
 from helix_memory.recall.v1 import recall_pb2
 
@@ -35,6 +36,7 @@ def trickle(service: Any, count: int) -> float:
     return statistics.median(times)
 
 
+@pytest.mark.long
 def test_a_flood_of_one_tenant_does_not_starve_another(corpus: Any, start: Any) -> None:
     """All places are taken and the flood is refused; the trickle is answered after one or two other calls."""
     corpus.add([{"text": f"Release marker {number}."} for number in range(40)])

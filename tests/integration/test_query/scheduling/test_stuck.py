@@ -256,6 +256,7 @@ __main__.main()
 """
 
 
+@pytest.mark.long
 def test_more_than_eight_stuck_threads_end_the_process(corpus: Any, start: Any) -> None:
     """With nine stuck threads health is NOT_SERVING and the process exits with 1."""
     corpus.add([{"text": TEXT}])

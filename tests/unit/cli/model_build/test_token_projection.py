@@ -51,6 +51,7 @@ def test_an_older_model_is_completed(models_dir: Path, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {".lock", folder.name}
 
 
+@pytest.mark.long
 def test_the_number_of_threads_does_not_matter(models_dir: Path, tmp_path: Path) -> None:
     """Completed in processes whose BLAS has one thread or several, a model has the same checksum."""
     command = [sys.executable, "-c", "import sys, pathlib, helix_cli.model_build.token_projection as m\n"]

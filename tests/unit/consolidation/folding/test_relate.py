@@ -206,6 +206,7 @@ def history(seed: int) -> list[Msg]:
     return messages
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_any_order_of_arrival_leads_to_the_same_links(seed: int) -> None:

@@ -37,7 +37,7 @@ def test_the_version_before_a_correction_holds_again(
     reopened.shard.close()
 
 
-@pytest.mark.parametrize("last_corrects", [NEW, OLD])
+@pytest.mark.parametrize("last_corrects", [NEW, pytest.param(OLD, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("named", "current"),
     [

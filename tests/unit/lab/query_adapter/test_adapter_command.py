@@ -12,6 +12,7 @@ from helix_shared.encoders.query_adapter import QueryAdapter
 from helix_shared.encoders.store import default_model
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_home")
 def test_the_command_writes_an_adapter_for_the_default_model(
     make_set: Callable[..., EvaluationSet],

@@ -90,6 +90,7 @@ def test_the_slopes_are_derivatives(seed: int) -> None:
         assert float((slope(one, at) * direction).sum()) == pytest.approx(measured, rel=0.05, abs=0.02)
 
 
+@pytest.mark.long
 def test_a_planted_turn_is_found() -> None:
     """Questions that are the memories turned a little are answered better, also those that were left out."""
     turn = np.eye(DIMENSIONS, dtype=np.float32) + 0.9 * units(DIMENSIONS, DIMENSIONS, seed=99)

@@ -10,6 +10,7 @@ import typer
 
 from helix_cli.backup.backup import BackedUp, back_up
 from helix_cli.backup.contents import Contents, check_pieces, keep_newest, numbers, read_contents
+from helix_cli.clients.auditing import CommandRecord, recorded
 from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
@@ -85,7 +86,9 @@ def backup_command(
                 with_models=with_models,
             )
 
-    made = run_async(work())
+    with recorded(server, "cli.backup", CommandRecord([])) as audited:
+        made = run_async(work())
+        audited.count = made.contents.last_sequence
     freed = keep_newest(root, keep) if keep else 0
     if as_json:
         facts = {"new_bytes": made.new_bytes, "bytes": made.all_bytes, "freed_bytes": freed}
