@@ -88,6 +88,7 @@ def summarize(
     left_out = len(wanted) - sum(not one.not_run for one in outcomes)
     ran = len(wanted) - failed - left_out
     print(f"{len(pages)} pages, {len(dead)} dead links")
+    print("python3 -m http.server --directory site    shows it; the search needs a server")
     print(f"programs: {ran} ran, {failed} failed, {left_out} not run")
     return 1 if dead or failed else 0
 

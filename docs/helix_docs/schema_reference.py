@@ -141,6 +141,9 @@ def _plain(schema: Json) -> str:
 
 
 def _limits(schema: Json) -> Iterator[str]:
+    if {"minLength", "maxLength"} <= schema.keys():
+        yield f"{schema['minLength']:,} to {schema['maxLength']:,} characters"
+        schema = {name: value for name, value in schema.items() if name not in {"minLength", "maxLength"}}
     for name, text in _LIMITS.items():
         if name == "pattern" and name in schema:
             yield _code(schema[name])

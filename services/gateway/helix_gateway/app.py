@@ -14,10 +14,11 @@ from helix_gateway.callers import Callers
 from helix_gateway.door import Door
 from helix_gateway.hooks import hook_routes
 from helix_gateway.mcp.routes import McpDoors
+from helix_gateway.operations.operation import PREFIX
 from helix_gateway.rest.routes import health_routes, rest_routes
 from helix_gateway.settings import GatewaySettings
 from helix_gateway.web_server import WebServer
-from helix_memory.client import AsyncHelix
+from helix_memory.client import AsyncHelix, NotFoundError
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import stop_signals
 from helix_shared.telemetry.health import STARTING, Health, beat
@@ -27,6 +28,8 @@ from helix_shared.telemetry.tracing.setup import configure_tracing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from starlette.types import Receive, Scope, Send
 
 SERVICE: Final = "gateway"
 
@@ -94,7 +97,7 @@ def application(settings: GatewaySettings, helix: AsyncHelix, health: Health) ->
         async with doors.run():
             yield
 
-    router = Router(
+    router = _Paths(
         [*health_routes(health), *rest_routes(), *hook_routes(settings), *doors.routes()], lifespan=lifespan
     )
     return Door(
@@ -104,6 +107,21 @@ def application(settings: GatewaySettings, helix: AsyncHelix, health: Health) ->
         in_flight=settings.in_flight,
         seconds=settings.longest_seconds,
     )
+
+
+class _Paths(Router):
+    """Routes; a request for another path is answered as every failure is."""
+
+    async def not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Name where the paths are listed.
+
+        Raises:
+            NotFoundError: always, for HTTP.
+        """
+        if scope["type"] != "http":
+            await super().not_found(scope, receive, send)
+            return
+        raise NotFoundError(f"there is no path {scope['path'][:100]!r}; {PREFIX}/openapi.json lists them")
 
 
 def create_app() -> App:

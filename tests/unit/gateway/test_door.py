@@ -131,6 +131,16 @@ async def test_every_error_has_its_status_and_names_its_field(kind: type[Excepti
     assert ("www-authenticate" in answered.headers) == (kind is UnauthenticatedError)
 
 
+async def test_a_path_that_does_not_exist_is_answered_like_every_failure() -> None:
+    """A guess such as /v1/messages is told where the paths are listed."""
+    async with client_of(StubHelix()) as client:
+        answered = await client.post("/v1/messages", json={"text": "x"})
+    error = answered.json()["error"]
+    assert (answered.status_code, error["type"]) == (404, "not_found")
+    assert "'/v1/messages'" in error["message"]
+    assert "/v1/openapi.json" in error["message"]
+
+
 async def test_an_unknown_error_tells_nothing() -> None:
     """Its message may quote a memory."""
 
