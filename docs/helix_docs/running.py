@@ -20,8 +20,12 @@ from helix_cli.stack.stack import Stack
 from helix_docs.programs import Program
 from helix_docs.sources import ROOT
 
-SECONDS: Final = 300.0
+SECONDS: Final = 600.0
+"""Of one program."""
+PATIENT: Final = "60"
+"""Seconds of a call in the programs, so that they also run on a busy machine."""
 COMMANDS: Final = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
+GATEWAY: Final = {"HELIX_GATEWAY_REQUEST_SECONDS": PATIENT, "HELIX_GATEWAY_WAIT_SECONDS": "120"}
 _MOVING: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d+(\.\d+)?")
 _DEBIAN_GO: Final = Path("/usr/share/gocode")
 """Where Debian installs libraries for Go; with them no module has to be downloaded."""
@@ -49,20 +53,28 @@ class Outcome:
 def run_all(wanted: Sequence[Program], home: Path, models: Path) -> Iterator[Outcome]:
     """Start Helix, run the programs in their order, stop it."""
     with Stack(
-        home, nats_port=0, query_port=0, gateway_port=0, copies={"gateway": 1}, models=models
+        home,
+        nats_port=0,
+        query_port=0,
+        gateway_port=0,
+        copies={"gateway": 1},
+        models=models,
+        environment=GATEWAY,
     ) as stack:
         stack.wait_ready()
+        places = f'nats_url="{stack.nats_url}", query_address="{stack.query_address}"'
         addresses = {
             "nats://127.0.0.1:4222": stack.nats_url,
             "127.0.0.1:7461": stack.query_address,
             "127.0.0.1:7464": stack.gateway_url.removeprefix("http://"),
-            'Helix("127.0.0.1"': f'Helix(nats_url="{stack.nats_url}", query_address="{stack.query_address}"',
+            'Helix("127.0.0.1"': f"Helix(deadline_seconds={PATIENT}, {places}",
         }
         variables = {
             "HELIX_HOME": str(home),
             "HELIX_NATS_URL": stack.nats_url,
             "HELIX_RECALL_ADDRESS": stack.query_address,
             "HELIX_GATEWAY_URL": stack.gateway_url,
+            "CHAT_DEADLINE_SECONDS": PATIENT,
         }
         for program in wanted:
             yield run(program, addresses, variables)

@@ -7,6 +7,7 @@ import urllib.request
 
 from helix_memory.client import Helix, TemporaryError, Written
 
+DEADLINE = float(os.environ.get("CHAT_DEADLINE_SECONDS", "10"))  # of a call to Helix
 MODEL_URL = os.environ.get(
     "CHAT_BASE_URL", ""
 )  # an OpenAI-compatible address, such as http://localhost:11434/v1
@@ -44,11 +45,12 @@ def reply_of_model(prompt: str, memories: str) -> str:
 
 def main() -> None:
     user = sys.argv[1] if len(sys.argv) > 1 else "ana"
-    nats, query = os.environ.get("HELIX_NATS_URL", ""), os.environ.get("HELIX_RECALL_ADDRESS", "")
-    with (
-        Helix(tenant="chat", user=user, nats_url=nats, query_address=query) as helix,
-        helix.session() as session,
-    ):
+    places = {
+        "nats_url": os.environ.get("HELIX_NATS_URL", ""),
+        "query_address": os.environ.get("HELIX_RECALL_ADDRESS", ""),
+    }
+    helix = Helix(tenant="chat", user=user, deadline_seconds=DEADLINE, **places)
+    with helix, helix.session() as session:
         said = None  # the newest message that was written
         for line in sys.stdin:
             prompt = line.strip()
