@@ -34,6 +34,8 @@ KEEPALIVE: Final = (
     ("grpc.http2.max_pings_without_data", 0),
 )
 """A connection that has disappeared is noticed and made anew; else every later call would wait in vain."""
+NO_PROXY: Final = ("grpc.enable_http_proxy", 0)
+"""gRPC would reach this machine's own services through the proxy that `http_proxy` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,10 @@ class CallCredentials:
 
         self.require_safe(address)
         if self.is_tls:
-            return grpc.secure_channel(address, self._channel_credentials(), options=(*KEEPALIVE, *options))
-        return grpc.insecure_channel(address, options=(*KEEPALIVE, *options))
+            return grpc.secure_channel(
+                address, self._channel_credentials(), options=_with_defaults(address, options)
+            )
+        return grpc.insecure_channel(address, options=_with_defaults(address, options))
 
     def aio_channel(self, address: str, options: Sequence[tuple[str, Any]] = ()) -> grpc.aio.Channel:
         """As `channel`, for asyncio."""
@@ -83,9 +87,9 @@ class CallCredentials:
         self.require_safe(address)
         if self.is_tls:
             return grpc.aio.secure_channel(
-                address, self._channel_credentials(), options=(*KEEPALIVE, *options)
+                address, self._channel_credentials(), options=_with_defaults(address, options)
             )
-        return grpc.aio.insecure_channel(address, options=(*KEEPALIVE, *options))
+        return grpc.aio.insecure_channel(address, options=_with_defaults(address, options))
 
     def require_safe(self, address: str) -> None:
         """Refuse to send a token to another machine in the clear.
@@ -205,6 +209,10 @@ def secret_of(path: Path | None, field: str) -> str:
     if not content:
         raise InvalidInputError(field, f"{path} is empty")
     return content
+
+
+def _with_defaults(address: str, options: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [*KEEPALIVE, *([NO_PROXY] if is_local(address) else []), *options]
 
 
 def is_local(address: str) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
 
+from helix_memory.transport.credentials import is_local
 from helix_shared.endpoint.breaker import Breaker
 from helix_shared.endpoint.metrics import BREAKER, CALLS, TOKENS
 from helix_shared.endpoint.reply_form import REFUSALS, ReplyForm
@@ -95,7 +96,13 @@ class Endpoint:
         self._timeout_seconds = timeout_seconds
         self._places = asyncio.Semaphore(concurrency)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.AsyncClient(headers=headers, timeout=None, follow_redirects=False)  # noqa: S113  `asyncio.timeout` limits the whole call
+        self._client = httpx.AsyncClient(
+            headers=headers,
+            timeout=None,  # noqa: S113  `asyncio.timeout` limits the whole call
+            follow_redirects=False,
+            # a proxy of the environment does not reach a model on this machine
+            trust_env=not is_local(f"{httpx.URL(base_url).host}:"),
+        )
 
     @classmethod
     def of(cls, settings: EndpointSettings, key: str) -> Self:

@@ -11,11 +11,14 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 from helix_cli.stack.children import Child
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 ASK_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 2.0
@@ -23,6 +26,7 @@ SILENT_SECONDS: Final = 60.0
 """A process that was alive and does not answer for this long is killed."""
 FIRST_SECONDS: Final = 180.0
 """A process that has never answered since its start is killed after this: it loads models and stores."""
+_DIRECT: Final = build_opener(ProxyHandler({}))
 
 
 @runtime_checkable
@@ -103,10 +107,20 @@ class Liveness:
                     seen.at, seen.has_answered = time.monotonic(), True
 
 
+def open_directly(url: str, timeout_seconds: float) -> HTTPResponse:
+    """The answer at an http address of this machine, past any proxy that the environment names.
+
+    Raises:
+        OSError: no answer, or one that is an error (`HTTPError`).
+    """
+    reply: HTTPResponse = _DIRECT.open(url, timeout=timeout_seconds)
+    return reply
+
+
 def _answers(child: Child) -> bool:
     url = child.health_url if isinstance(child, Answering) else ""
     try:
-        with urlopen(url, timeout=ANSWER_SECONDS) as reply:  # noqa: S310  an http address of our own child
+        with open_directly(url, ANSWER_SECONDS) as reply:
             return bool(reply.status == 200)  # noqa: PLR2004  HTTP OK
     except (URLError, OSError):
         return False

@@ -19,7 +19,7 @@ from helix_cli.doctor.finding import Finding
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import note, printable
 from helix_cli.stack.addresses import Server, nats_server, query_server
-from helix_cli.stack.home import HomeFolder
+from helix_cli.stack.home import HomeFolder, running_record
 from helix_shared.errors import HelixError, TemporaryError
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def _servers(nats: str, query: str, home: HomeFolder) -> tuple[Server, Server] |
 def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Generations) -> list[Finding]:
     from helix_cli.doctor.generation_checks import generation_checks  # noqa: PLC0415  see above
     from helix_cli.doctor.home_checks import home_checks  # noqa: PLC0415
+    from helix_cli.doctor.process_checks import process_checks  # noqa: PLC0415
     from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks  # noqa: PLC0415
 
     findings = [*home_checks(home), *generation_checks(home.data, known)]
@@ -98,9 +99,11 @@ def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Ge
             Finding("servers", "note", "NATS and the query service were not asked: nothing runs"),
         ]
     nats, query = servers
+    record = running_record(home)
 
     async def ask() -> list[Finding]:
-        found = [one async for one in broker_checks(nats)]
+        found = await process_checks({} if record is None else record.metrics)
+        found += [one async for one in broker_checks(nats)]
         if any(one.check == "nats" and one.level == "ok" for one in found):
             async with connected_client(
                 nats.address, instance=nats.instance, credentials=nats.nats

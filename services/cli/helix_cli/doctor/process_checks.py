@@ -1,0 +1,57 @@
+"""Checks of the processes of `helix up`: whether each does its work, and why not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+from urllib.error import HTTPError
+
+from helix_cli.doctor.finding import Finding, ok
+from helix_cli.stack.liveness import open_directly
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ANSWER_SECONDS: Final = 3.0
+READY_SECONDS: Final = 10.0
+"""How long a process may take to be ready: one that was just started loads its model."""
+AGAIN_SECONDS: Final = 0.2
+MOST_BYTES: Final = 2_000
+
+
+async def process_checks(addresses: Mapping[str, str]) -> list[Finding]:
+    """A finding for all that are ready, and one for each that is not.
+
+    `addresses`: where each process tells its health (host:port), by its name.
+    """
+    asked = await asyncio.gather(*(asyncio.to_thread(_not_ready, at) for at in addresses.values()))
+    unready = {name: reason for name, reason in zip(addresses, asked, strict=True) if reason}
+    found = [
+        Finding(
+            "processes", "problem", f"{name}: {reason}", "what it does waits",
+            f"the log of {name} says more; `helix up` restarts a process that ends or hangs",
+        )
+        for name, reason in unready.items()
+    ]  # fmt: skip
+    ready = [name for name in addresses if name not in unready]
+    return [*found, ok("processes", f"ready: {', '.join(ready)}")] if ready else found
+
+
+def _not_ready(address: str) -> str:
+    """Why the process is not ready, a reason a line; empty: it is, at the latest after `READY_SECONDS`."""
+    until = time.monotonic() + READY_SECONDS
+    while (reason := _reason(address)) and time.monotonic() < until:
+        time.sleep(AGAIN_SECONDS)
+    return reason
+
+
+def _reason(address: str) -> str:
+    try:
+        with open_directly(f"http://{address}/readyz", ANSWER_SECONDS):
+            return ""
+    except HTTPError as refused:
+        with refused:
+            return refused.read(MOST_BYTES).decode(errors="replace").strip()
+    except OSError as error:
+        return f"does not answer on {address}: {error}"
