@@ -146,6 +146,18 @@ class InProcess:
         fields.setdefault("scope", {"tenant_id": "acme"})
         return self.stub.Recall(recall_pb2.RecallRequest(query=query, **fields), timeout=timeout)
 
+    def occupy(self, until: threading.Event) -> None:
+        """Take one thread of the calls until an event is set."""
+        running = threading.Event()
+
+        def work(_channels: Any) -> None:
+            running.set()
+            until.wait(60)
+
+        executor = self.handlers._executor  # noqa: SLF001  the service itself has no call that hangs
+        executor.submit("other", [work], until=time.monotonic() + 60)
+        assert running.wait(60)
+
     def close(self) -> None:
         """Stop the server and its threads."""
         self._channel.close()
