@@ -154,7 +154,7 @@ class InProcess:
             running.set()
             until.wait(60)
 
-        executor = self.handlers._executor  # noqa: SLF001  the service itself has no call that hangs
+        executor = self.handlers._executor
         executor.submit("other", [work], until=time.monotonic() + 60)
         assert running.wait(60)
 

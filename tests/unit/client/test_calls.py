@@ -25,9 +25,9 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 class BusyService(recall_pb2_grpc.RecallServiceServicer):
     """Refuses the first `refusals` recalls; each takes `seconds`.
 
-    The first `missing` recalls find no generation, and those in `late` pass the deadline of the service;
-    with a `min_seq`, the `behind` after the missing ones are stale. From recall `slow_from` on each takes 3 s,
-    and from recall `full_from` on there is no place.
+    The first `missing` recalls find no generation; with a `min_seq`, the `behind` after them are stale. Those
+    in `late` pass the deadline of the service. From recall `slow_from` on each takes 3 s, and from recall
+    `full_from` on there is no place.
     """
 
     def __init__(self) -> None:
