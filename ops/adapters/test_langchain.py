@@ -56,7 +56,9 @@ class TestRetriever(RetrieversIntegrationTests):
         return "what pet does Ana have?"
 
 
-LONG = "\n\n".join(f"Section {n}.  The\tfilter of pump {n} is\r\nchanged in week {n}. " * 12 for n in range(12))
+LONG = "\n\n".join(
+    f"Section {n}.  The\tfilter of pump {n} is\r\nchanged in week {n}. " * 12 for n in range(12)
+)
 
 
 def test_long_content_and_metadata_come_back_whole(helix: Helix) -> None:
@@ -147,4 +149,7 @@ def test_scores_and_relevance(helix: Helix) -> None:
     assert scores == sorted(scores, reverse=True)
     best = store.similarity_search_with_relevance_scores("when do we deploy?", k=1)
     assert 0.3 < best[0][1] <= 1
-    assert store.as_retriever(search_kwargs={"k": 1}).invoke("deploy")[0].page_content == "We deploy on Tuesdays."
+    assert (
+        store.as_retriever(search_kwargs={"k": 1}).invoke("deploy")[0].page_content
+        == "We deploy on Tuesdays."
+    )

@@ -126,7 +126,11 @@ class HelixVectorStore(VectorStore):
         return True
 
     def similarity_search(
-        self, query: str, k: int = 4, filter: Mapping[str, Any] | None = None, **unknown: Any  # noqa: A002  its name in LangChain
+        self,
+        query: str,
+        k: int = 4,
+        filter: Mapping[str, Any] | None = None,
+        **unknown: Any,
     ) -> list[Document]:
         """The `k` best documents, or all if there are fewer.
 
@@ -142,7 +146,11 @@ class HelixVectorStore(VectorStore):
         return [_document(one) for one in self._found(query, k, filter, unknown)]
 
     def similarity_search_with_score(
-        self, query: str, k: int = 4, filter: Mapping[str, Any] | None = None, **unknown: Any  # noqa: A002  likewise
+        self,
+        query: str,
+        k: int = 4,
+        filter: Mapping[str, Any] | None = None,
+        **unknown: Any,
     ) -> list[tuple[Document, float]]:
         """The same with scores, greater is better, comparable inside one answer; 0 for what no search found."""
         found = self._found(query, k, filter, unknown)

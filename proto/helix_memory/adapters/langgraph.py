@@ -119,7 +119,9 @@ class HelixStore(BaseStore):
             return Record.of(*place, body, {"value": value, **hidden}, field="value")
         except InvalidInputError:
             if fields and fields != [WHOLE]:
-                reason = f"leaves a value of {len(text):,} characters, too many to search some fields of it alone"
+                reason = (
+                    f"leaves a value of {len(text):,} characters, too many to search some fields of it alone"
+                )
                 raise InvalidInputError("index", f"{reason}; index the whole value") from None
         if len(text) > limits.TEXT_CHARACTERS:
             reason = f"takes {len(text):,} characters as JSON; at most {limits.TEXT_CHARACTERS:,}"

@@ -55,9 +55,10 @@ def grouped(kind: str, memories: Iterable[Memory], *, user: str) -> Iterator[Fou
         note = records.note_of(kind, memory)
         if note is None:
             continue
-        held = found.setdefault(memory.document_id, Found(note, [memory]))
-        first = held.pieces[0]
-        if memory.event_id == first.event_id:
+        held = found.get(memory.document_id)
+        if held is None:
+            found[memory.document_id] = Found(note, [memory])
+        elif memory.event_id == (first := held.pieces[0]).event_id:
             held.pieces.append(memory)
         elif _rank(memory, user) > _rank(first, user):
             held.note, held.pieces = note, [memory]

@@ -88,7 +88,9 @@ class RecordStore:
         sessions = [records.session_of(self.kind, space) for space in spaces]
         if limit < 1 or not sessions:
             return []
-        admitted = None if admits is None else {one.document_id: one for one in self.listed(spaces) if admits(one)}
+        admitted = (
+            None if admits is None else {one.document_id: one for one in self.listed(spaces) if admits(one)}
+        )
         if admitted is not None and not admitted:
             return []
         hits = list(itertools.islice(self._hits(query, sessions, admitted, limit), limit))
@@ -130,7 +132,9 @@ class RecordStore:
         whole: dict[str, Found] = {}
         for some in _batches(parts):
             sessions = list({one.pieces[0].session_id for one in some})
-            whole |= {one.document_id: one for one in self._listed(sessions, [one.document_id for one in some])}
+            whole |= {
+                one.document_id: one for one in self._listed(sessions, [one.document_id for one in some])
+            }
         for one in parts:
             if one.document_id in whole:
                 one.note, one.pieces = whole[one.document_id].note, whole[one.document_id].pieces

@@ -52,7 +52,8 @@ class Record:
             note["white"] = white
         uri = f"{kind}:record?{json_of(field, note)}"
         if len(uri) > limits.URI_CHARACTERS:
-            reason = f"takes {len(uri):,} characters with its name and line ends; at most {limits.URI_CHARACTERS:,}"
+            most = f"{limits.URI_CHARACTERS:,}"
+            reason = f"takes {len(uri):,} characters with its name and line ends; at most {most}"
             raise InvalidInputError(field, reason)
         return cls(document_of(kind, space, name), session_of(kind, space), body, uri)
 

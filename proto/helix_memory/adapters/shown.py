@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from helix_memory.client.results import RecalledMemory
 
 _FIELDS: Final = (
-    "type", "title", "user_id", "project_id", "session_id", "event_kind", "document_id", "source_uri", "speaker",
-    "role", "created_at", "occurred_at", "event_start", "event_end", "pinned", "categories", "entities", "flags",
-    "rank", "score", "relevance",
+    "type", "title", "user_id", "project_id", "session_id", "event_kind", "document_id", "source_uri",
+    "speaker", "role", "created_at", "occurred_at", "event_start", "event_end", "pinned", "categories",
+    "entities", "flags", "rank", "score", "relevance",
 )  # fmt: skip
 
 

@@ -286,7 +286,8 @@ def moment_of(message: Any, name: str) -> datetime | None:
 
 
 _SOURCE: Final = (
-    "event_id", "event_kind", "document_id", "source_uri", "piece", "char_start", "char_end", "speaker", "role",
+    "event_id", "event_kind", "document_id", "source_uri", "piece", "char_start", "char_end", "speaker",
+    "role",
 )  # fmt: skip
 _TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 _LISTS: Final = ("categories", "entities", "flags", "facets")
