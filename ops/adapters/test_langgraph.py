@@ -74,9 +74,10 @@ FILTERS = (
     | st.fixed_dictionaries({"size": st.fixed_dictionaries({"$ne": LEAVES})})
 )
 WRITES = st.builds(PutOp, NAMESPACES, KEYS, VALUES | st.none(), st.sampled_from([None, False]), st.none())
+PATHS = st.lists(LABELS | st.just("*"), max_size=2).map(tuple)
 LISTS = st.builds(
     ListNamespacesOp,
-    st.none() | st.tuples(st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), st.lists(LABELS | st.just("*"), max_size=2).map(tuple))),
+    st.none() | st.tuples(st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), PATHS)),
     st.none() | st.integers(1, 3), st.integers(0, 4), st.integers(0, 2),
 )  # fmt: skip
 PREFIXES = st.lists(LABELS, max_size=2).map(tuple)

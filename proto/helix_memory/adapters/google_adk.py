@@ -35,10 +35,10 @@ class HelixMemoryService(BaseMemoryService):
 
         Runner(agent=agent, memory_service=HelixMemoryService(helix), ...)
 
-    A user of ADK is a user of the client's tenant, an app is a project, and a search stays in both. The events of a
-    session are turns under ids of their own, so a session that is added again adds what is new. A search returns
-    nothing where Helix abstains. A deletion erases the whole event for good, and adding its session again does not
-    bring it back. Parts without text (calls, files) and thoughts are left out.
+    A user of ADK is a user of the client's tenant, an app is a project, and a search stays in both. The
+    events of a session are turns under ids of their own, so a session that is added again adds what is new.
+    A search returns nothing where Helix abstains. A deletion erases the whole event for good, and adding
+    its session again does not bring it back. Parts without text (calls, files) and thoughts are left out.
     """
 
     def __init__(self, helix: AsyncHelix, **options: Unpack[RecallOptions]) -> None:
@@ -119,7 +119,7 @@ class HelixMemoryService(BaseMemoryService):
         """The memories of a user in an app that answer a query, best first; none where Helix abstains."""
         if not query.strip():
             return SearchMemoryResponse()
-        options = {
+        options: Any = {
             **self._options,
             "projects": [app_name],
             "after": self._written.get((app_name, user_id), ()),
@@ -128,7 +128,7 @@ class HelixMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=[] if found.abstained else list(map(_entry, found.memories)))
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Erase a memory by the id that a search returned, with all of its event; without an id nothing happens."""
+        """Erase a memory by the id that a search returned, with its event; without an id nothing happens."""
         if memory_id:
             self._note(app_name, user_id, await self._of(app_name, user_id).erase(memory_id))
 

@@ -1,4 +1,4 @@
-"""LangChain: `HelixRetriever` recalls from all that a caller remembers, `HelixVectorStore` keeps documents."""
+"""LangChain: `HelixRetriever` recalls from all memories of a caller, `HelixVectorStore` keeps documents."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class HelixRetriever(BaseRetriever):
 
         HelixRetriever(helix=helix, k=5).invoke("when do we deploy?")
 
-    `options` are those of `Helix.recall`; `k` and further options may be given to `invoke`. A question for which Helix
-    abstains still gets its best memories; `metadata["relevance"]` tells how probable each is.
+    `options` are those of `Helix.recall`; `k` and further options may be given to `invoke`. A question for
+    which Helix abstains still gets its best memories; `metadata["relevance"]` tells how probable each is.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -60,9 +60,9 @@ class HelixVectorStore(VectorStore):
         store = HelixVectorStore(helix, collection="handbook")
         store.add_texts(["We deploy on Tuesdays."], metadatas=[{"page": 4}], ids=["deploy"])
 
-    It belongs to tenant and user of the client. Adding an id again replaces its document, deleting erases it for good,
-    and every read sees what was written through this object before. Page content has at most 100,000 characters;
-    metadata is JSON of about 1,900 characters.
+    It belongs to tenant and user of the client. Adding an id again replaces its document, deleting erases
+    it for good, and every read sees what was written through this object before. Page content has at most
+    100,000 characters; metadata is JSON of about 1,900 characters.
     """
 
     def __init__(self, helix: Helix, *, collection: str = "default") -> None:
@@ -99,7 +99,8 @@ class HelixVectorStore(VectorStore):
         """Keep documents and return their ids: `ids`, else those of the documents, else new ones.
 
         Raises:
-            InvalidInputError: a document holds no text or too much, or metadata is no JSON or too long; nothing is
+            InvalidInputError: a document holds no text or too much, or metadata is no JSON or too long;
+            nothing is
                 written then.
         """
         _refuse(unknown)
@@ -129,7 +130,7 @@ class HelixVectorStore(VectorStore):
         self,
         query: str,
         k: int = 4,
-        filter: Mapping[str, Any] | None = None,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002  its name in LangChain
         **unknown: Any,
     ) -> list[Document]:
         """The `k` best documents, or all if there are fewer.
@@ -149,10 +150,10 @@ class HelixVectorStore(VectorStore):
         self,
         query: str,
         k: int = 4,
-        filter: Mapping[str, Any] | None = None,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002  its name in LangChain
         **unknown: Any,
     ) -> list[tuple[Document, float]]:
-        """The same with scores, greater is better, comparable inside one answer; 0 for what no search found."""
+        """The same with scores: greater is better, inside one answer alone; 0 for what no search found."""
         found = self._found(query, k, filter, unknown)
         return [(_document(one), one.best.score if one.best else 0.0) for one in found]
 

@@ -45,9 +45,9 @@ class HelixStore(BaseStore):
 
         graph = builder.compile(store=HelixStore(helix))
 
-    It belongs to tenant and user of the client. A put replaces the value before, a delete erases it for good, and every
-    read sees what was written through this object before. A value of more than about 1,900 characters of JSON is
-    searched as JSON; one value has at most 100,000. There is no time to live.
+    It belongs to tenant and user of the client. A put replaces the value before, a delete erases it for
+    good, and every read sees what was written through this object before. A value of more than about 1,900
+    characters of JSON is searched as JSON; one value has at most 100,000. There is no time to live.
     """
 
     def __init__(self, helix: Helix, *, fields: Sequence[str] = (WHOLE,)) -> None:
@@ -56,7 +56,7 @@ class HelixStore(BaseStore):
         self._store = RecordStore(helix, KIND)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """The results of operations. Reads see nothing of the batch; of several writes of one key the last counts.
+        """The results of operations. Reads see nothing of the batch; of writes of one key the last counts.
 
         Raises:
             InvalidInputError: a value is none of JSON or too large, or a filter or a number is wrong.

@@ -21,8 +21,8 @@ class HelixMemoryBlock(BaseMemoryBlock[str]):
 
         Memory.from_defaults(session_id="s1", memory_blocks=[HelixMemoryBlock(helix=helix)])
 
-    It recalls from all sessions of the client's user; `options` are those of `recall` ("sessions" for some alone).
-    Where Helix abstains the block is empty. System messages, and blocks that are no text, are left out.
+    It recalls from all sessions of the client's user; `options` are those of `recall` ("sessions" for
+    some alone). Where Helix abstains the block is empty. System messages, and blocks that are no text, are left out.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -33,7 +33,7 @@ class HelixMemoryBlock(BaseMemoryBlock[str]):
     _written: Written | None = PrivateAttr(default=None)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        """The memories for the last message, packed for a prompt; `block_kwargs` tell the session, which is no filter."""
+        """The memories for the last message, packed for a prompt; the session of the call is no filter."""
         del block_kwargs
         query = last_question([_text_of(one) for one in messages or [] if one.role == "user"])
         if not query:

@@ -47,8 +47,8 @@ class Found:
 def grouped(kind: str, memories: Iterable[Memory], *, user: str) -> Iterator[Found]:
     """The records of memories, each once, in the order of their first pieces.
 
-    Of a document that `user` and nobody in particular have, that of `user` counts. Of two versions, which pages of two
-    generations can hold, the later one counts.
+    Of a document that `user` and nobody in particular have, that of `user` counts. Of two versions, which
+    pages of two generations can hold, the later one counts.
     """
     found: dict[str, Found] = {}
     for memory in memories:

@@ -15,7 +15,6 @@ from helix_memory.errors import InvalidInputError, OverdueError
 if TYPE_CHECKING:
     from helix_memory.adapters.records import Record
     from helix_memory.client import Helix, Memory, RecalledMemory, Written
-    from helix_memory.client.options import ListOptions, RecallOptions
 
 Admits = Callable[[Found], bool]
 _NO_CONTEXT: Final = 1
@@ -102,7 +101,7 @@ class RecordStore:
         self, query: str, sessions: Sequence[str], admitted: dict[str, Found] | None, limit: int
     ) -> Iterator[Found]:
         """Records by rank, of several recalls where one gives too few different ones."""
-        options: RecallOptions = {"never_skip": True, "token_budget": _NO_CONTEXT}
+        options: Any = {"never_skip": True, "token_budget": _NO_CONTEXT}
         if len(sessions) <= limits.FILTER_VALUES:
             options["sessions"] = sessions
         if admitted is not None and len(admitted) <= limits.FILTER_VALUES:
@@ -149,7 +148,7 @@ class RecordStore:
         found = grouped(self.kind, memories, user=self._helix.user)
         return [one for one in found if one.body is not None]
 
-    def _memories(self, options: ListOptions) -> Iterator[Memory]:
+    def _memories(self, options: Any) -> Iterator[Memory]:
         token = ""
         while True:
             page = self._helix.list(

@@ -1,8 +1,8 @@
 """Items of a framework as documents of Helix, and documents as items: nothing of an item is lost or changed.
 
 An item belongs to a space (a collection, a namespace) and has a name in it. Its space is the session of the
-document, so spaces can be listed; its id is also the project, so an item can be looked up. What is no text (name,
-metadata) is a note in the URI of the document, which comes back with each of its pieces.
+document, so spaces can be listed; its id is also the project, so an item can be looked up. What is no text
+(name, metadata) is a note in the URI of the document, which comes back with each of its pieces.
 """
 
 from __future__ import annotations
