@@ -41,7 +41,7 @@ async def test_a_session_is_recalled_by_its_user_in_its_app_alone(async_helix: A
     found = await service.search_memory(app_name="helper", user_id="ana", query="what is my cat's name?")
     assert found.memories[0].content.parts[0].text == "My cat is called Miso."
     assert found.memories[0].author == "user"
-    assert found.memories[0].timestamp == "2026-09-21T13:33:20+00:00"
+    assert found.memories[0].timestamp == "2026-09-21T14:13:20+00:00"
     assert await _texts(service, "what is my cat's name?", user_id="ben") == []
     assert await _texts(service, "what is my cat's name?", app_name="other") == []
 
