@@ -90,7 +90,7 @@ def _seen(result: Any) -> Any:
     return (result.namespace, result.key, result.value) if hasattr(result, "key") else result
 
 
-@settings(max_examples=int(os.environ.get("ADAPTERS_EXAMPLES", "12")), phases=(Phase.generate,))
+@settings(max_examples=int(os.environ.get("ADAPTERS_EXAMPLES", "8")), phases=(Phase.generate,))
 @given(data=st.data())
 def test_a_store_does_what_the_reference_does(data: st.DataObject) -> None:
     """Random batches of writes, reads, searches and lists have the same results as in `InMemoryStore`."""
