@@ -32,7 +32,7 @@ def _caller(user: str) -> dict[str, Any]:
         "user": user,
         "nats_url": os.environ["ADAPTERS_NATS"],
         "query_address": os.environ["ADAPTERS_QUERY"],
-        "deadline_seconds": 200.0,
+        "deadline_seconds": 60.0,
     }
 
 
