@@ -22,7 +22,8 @@ class HelixMemoryBlock(BaseMemoryBlock[str]):
         Memory.from_defaults(session_id="s1", memory_blocks=[HelixMemoryBlock(helix=helix)])
 
     It recalls from all sessions of the client's user; `options` are those of `recall` ("sessions" for
-    some alone). Where Helix abstains the block is empty. System messages and blocks without text are left out.
+    some alone). Where Helix abstains the block is empty.
+    System messages and blocks without text are not kept.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
