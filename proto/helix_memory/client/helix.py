@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from helix_memory import limits
 from helix_memory.client import messages
+from helix_memory.client.caller import Caller
 from helix_memory.client.event_writer import EventWriter
 from helix_memory.client.explaining import Explaining
 from helix_memory.client.listing import Listing
@@ -43,7 +44,7 @@ _NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
 """Kinds of events that make no memory of their own."""
 
 
-class Helix(Remembering, Listing, Explaining):
+class Helix(Caller, Remembering, Listing, Explaining):
     """Remembers and recalls for one caller: a tenant, and a user of it.
 
         with Helix("127.0.0.1", tenant="acme", user="ana") as helix:

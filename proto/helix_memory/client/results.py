@@ -40,6 +40,11 @@ class Memory:
     event_kind: str
     document_id: str
     source_uri: str
+    piece: int
+    """Its number in its source, 0 and up."""
+    char_start: int
+    """Where it begins in its source, in characters."""
+    char_end: int
     speaker: str
     role: str
     created_at: datetime | None
@@ -280,7 +285,10 @@ def moment_of(message: Any, name: str) -> datetime | None:
     return getattr(message, name).ToDatetime(tzinfo=UTC) if message.HasField(name) else None
 
 
-_SOURCE: Final = ("event_id", "event_kind", "document_id", "source_uri", "speaker", "role")
+_SOURCE: Final = (
+    "event_id", "event_kind", "document_id", "source_uri", "piece", "char_start", "char_end", "speaker",
+    "role",
+)  # fmt: skip
 _TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 _LISTS: Final = ("categories", "entities", "flags", "facets")
 _PLAIN: Final[Sequence[str]] = tuple(
