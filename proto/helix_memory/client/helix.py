@@ -161,7 +161,10 @@ class Helix(Remembering, Listing, Explaining):
 
         `history` shows these relations. Nothing decides them again.
         """
-        fields = {"memory_id": messages.id_of(memory), "other": "" if other is None else messages.id_of(other)}
+        fields = {
+            "memory_id": messages.id_of(memory),
+            "other": "" if other is None else messages.id_of(other),
+        }
         return self._act("undo", {**fields, **options})
 
     def erase(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:

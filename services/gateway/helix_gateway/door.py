@@ -2,7 +2,8 @@
 
 A page of another site must not reach the gateway through a browser. So a request for another host than this
 gateway is refused (DNS rebinding), and one from another origin; a body must be JSON, which a page of another
-site cannot send unasked. Pages for people have a `Manner` of their own: they send forms, and guard these themselves.
+site cannot send unasked. Pages for people have a `Manner` of their own: they send forms, and guard these
+themselves.
 """
 
 from __future__ import annotations

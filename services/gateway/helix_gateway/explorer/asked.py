@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory import limits
 from helix_shared.errors import InvalidInputError
@@ -56,6 +56,12 @@ class Asked:
         if not (text.isascii() and text.isdigit() and len(text) < 7 and least <= int(text) <= most):  # noqa: PLR2004
             raise InvalidInputError(name, f"must be a whole number from {least} to {most}")
         return int(text)
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """The option of the client that names a page after the first."""
+        token = self.text("page")
+        return {"page_token": token} if token else {}
 
     def moment(self, name: str) -> datetime | None:
         """A date or time of the viewer's zone; None where there is none.

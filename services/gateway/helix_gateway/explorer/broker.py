@@ -1,4 +1,4 @@
-"""What the explorer reads from NATS itself: the ends of the streams, and dead letters. It changes nothing there."""
+"""What the explorer reads from NATS itself: the ends of the streams, and dead letters. It changes nothing."""
 
 from __future__ import annotations
 

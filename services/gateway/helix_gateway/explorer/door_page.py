@@ -92,7 +92,12 @@ class DoorPages:
         return response
 
     def _page(
-        self, request: Request, fields: dict[str, str], *, told: dict[str, Any] | None = None, status: int = 200
+        self,
+        request: Request,
+        fields: dict[str, str],
+        *,
+        told: dict[str, Any] | None = None,
+        status: int = 200,
     ) -> Response:
         values = {
             "title": "Sign in" if self._needs_token else "Who looks",

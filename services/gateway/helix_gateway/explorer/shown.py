@@ -23,7 +23,7 @@ _NAMES: Final = {
     "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\u200e": "LRM", "\u200f": "RLM", "\u200b": "ZWSP",
 }  # fmt: skip
 _C0: Final = 0x20
-_PICTURES: Final = 0x2400
+_CARET: Final = 0x40
 
 
 def shown(text: str, limit: int = 0) -> Markup:
@@ -64,7 +64,7 @@ def _in(value: datetime, zone: tzinfo) -> datetime:
 
 def _mark(character: str, count: int) -> Markup:
     code = ord(character)
-    name = _NAMES.get(character) or (chr(_PICTURES + code) if code < _C0 else f"U+{code:04X}")
+    name = _NAMES.get(character) or (f"^{chr(code ^ _CARET)}" if code < _C0 else f"U+{code:04X}")
     full = f"U+{code:04X} {unicodedata.name(character, '')}".strip()
-    times = f"×{count}" if count > 1 else ""
+    times = f"\N{MULTIPLICATION SIGN}{count}" if count > 1 else ""
     return Markup('<span class="mark" title="{}">{}{}</span>').format(full, name, times)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from helix_gateway.explorer.pages.layout import Place
     from helix_memory.recall.v1 import recall_pb2
 
-LABEL: Final = 26
+LABEL: Final = 24
 TITLE: Final = 200
 FEW: Final = 60
 """Nodes of a graph that is easy to read; more on request."""
@@ -76,18 +76,17 @@ async def build(asked: Asked) -> dict[str, Any]:
 
 
 async def _entities(asked: Asked) -> dict[str, Any]:
-    token = {"page_token": asked.text("page")} if asked.text("page") else {}
-    found = await asked.helix.entities(page_size=100, **token)
+    found = await asked.helix.entities(page_size=100, **asked.page)
     return {"title": "Graph", "entities": found.entities, "next": found.next_page_token}
 
 
 def _node(node: recall_pb2.GraphNode, place: Place) -> Node:
-    if node.entity:
-        address = url("/graph", entity=node.entity)
-        return Node(place, one_line(node.entity, LABEL), one_line(node.entity, TITLE), address, True, node.hops)  # noqa: FBT003
-    memory = node.memory
-    address = url("/graph", around=memory.memory_id)
-    return Node(place, one_line(memory.text, LABEL), one_line(memory.text, TITLE), address, False, node.hops)  # noqa: FBT003
+    text = node.entity or node.memory.text
+    address = (
+        url("/graph", entity=node.entity) if node.entity else url("/graph", around=node.memory.memory_id)
+    )
+    is_entity = bool(node.entity)
+    return Node(place, one_line(text, LABEL), one_line(text, TITLE), address, is_entity, node.hops)
 
 
 def kinds(edges: Sequence[recall_pb2.GraphEdge]) -> dict[str, int]:

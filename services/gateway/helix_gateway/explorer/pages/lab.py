@@ -10,11 +10,13 @@ from helix_gateway.explorer.pages.scores import Score, score_of
 from helix_gateway.explorer.rendering import url
 from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from helix_gateway.explorer.asked import Asked
+    from helix_memory.client.results import StoredMemory
 
 PROFILES: Final = ("helix", "helix-reference", "cems", "engram")
 """Ranking profiles that every server has."""
@@ -63,7 +65,10 @@ async def build(asked: Asked) -> dict[str, Any]:
         calls = (asked.helix.explain(question, top_k=top_k, ranking_profile=one, **options) for one in used)
         replies = await asyncio.gather(*calls)
         ranks = [{one.memory.memory_id: one.rank for one in reply.memories} for reply in replies]
-        sides = [_side(one, reply, ranks[number - 1]) for number, (one, reply) in enumerate(zip(used, replies, strict=True))]
+        sides = [
+            _side(one, reply, ranks[number - 1])
+            for number, (one, reply) in enumerate(zip(used, replies, strict=True))
+        ]
     return {
         "title": "Recall lab",
         "question": question,
@@ -85,7 +90,7 @@ async def why_not(asked: Asked) -> dict[str, Any]:
     options = _options(asked)
     found, memory = await asyncio.gather(
         asked.helix.why_not(asked.memory_id, question, top_k=top_k, ranking_profile=profile, **options),
-        asked.helix.get(asked.memory_id),
+        _memory(asked),
     )
     candidate = found.candidate if found.HasField("candidate") else None
     return {
@@ -103,8 +108,16 @@ async def why_not(asked: Asked) -> dict[str, Any]:
     }
 
 
+async def _memory(asked: Asked) -> StoredMemory | None:
+    """The memory; none: it was forgotten or replaced, which why-not tells."""
+    try:
+        return await asked.helix.get(asked.memory_id)
+    except NotFoundError:
+        return None
+
+
 def waterfall(stages: Sequence[recall_pb2.StageTime], total: float) -> list[Bar]:
-    """One bar for each stage, one after the other; a stage that ran beside others may end later than the whole."""
+    """One bar for each stage, one after the other."""
     whole = max(total, sum(one.milliseconds for one in stages)) or 1.0
     bars, start = [], 0.0
     for one in stages:

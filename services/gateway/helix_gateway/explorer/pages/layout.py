@@ -12,10 +12,10 @@ from typing import Final
 
 ROOM: Final = 15.0
 """Along a ring, of one node with its label."""
-LEAST_RING: Final = 120.0
-BETWEEN: Final = 150.0
+LEAST_RING: Final = 140.0
+BETWEEN: Final = 180.0
 """Rings, which is the length of a label."""
-MARGIN: Final = 190.0
+MARGIN: Final = 165.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,11 @@ def rings(hops: Sequence[int], edges: Sequence[tuple[int, int]]) -> Layout:
     parents = _parents(hops, edges)
     order = _order(hops, parents)
     radii = _radii(hops)
-    angles = {node: 360.0 * (place + 0.5) / len(ring) for ring in order.values() for place, node in enumerate(ring)}
+    angles = {
+        node: 360.0 * (place + 0.5 * hop) / len(ring)
+        for hop, ring in order.items()
+        for place, node in enumerate(ring)
+    }
     places = [_place(radii[hop], angles.get(node, 0.0)) for node, hop in enumerate(hops)]
     return Layout(places, max(radii.values()) + MARGIN)
 
@@ -79,7 +83,7 @@ def _radii(hops: Sequence[int]) -> dict[int, float]:
 
 def _place(radius: float, angle: float) -> Place:
     turned = math.radians(angle)
-    is_left = 90 < angle < 270  # noqa: PLR2004  degrees
+    is_left = 90 < angle % 360 < 270  # noqa: PLR2004  degrees
     return Place(
         round(radius * math.cos(turned), 1),
         round(radius * math.sin(turned), 1),

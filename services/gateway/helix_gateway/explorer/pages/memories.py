@@ -24,11 +24,11 @@ async def build(asked: Asked) -> dict[str, Any]:
     filters = _filters(asked)
     memories: tuple[Memory, ...]
     if question:
-        options = {name: value for name, value in filters.items() if name not in ("order",)}
+        options = {name: value for name, value in filters.items() if name != "order"}
         reply = await asked.helix.explain(question, top_k=FOUND, never_skip=True, **options)
         memories, after = Recalled.of(reply).memories, ""
     else:
-        found = await asked.helix.list(**filters, **_page(asked))
+        found = await asked.helix.list(**filters, page_size=asked.number("size", SIZE, SIZES), **asked.page)
         memories, after = found.memories, found.next_page_token
     return {
         "title": "Memories",
@@ -37,7 +37,9 @@ async def build(asked: Asked) -> dict[str, Any]:
         "next": _next(asked, after),
         "types": MEMORY_TYPES,
         "flags": FLAGS,
-        "chosen": {name: asked.text(name) for name in ("project", "session", "since", "until", "as_of", "order")},
+        "chosen": {
+            name: asked.text(name) for name in ("project", "session", "since", "until", "as_of", "order")
+        },
         "chosen_types": asked.texts("type"),
         "chosen_flags": asked.texts("without"),
         "said": SAID.get(asked.text("done"), ""),
@@ -58,11 +60,6 @@ def _filters(asked: Asked) -> dict[str, Any]:
         "order": asked.text("order"),
     }
     return {name: value for name, value in given.items() if value}
-
-
-def _page(asked: Asked) -> dict[str, Any]:
-    page = {"page_size": asked.number("size", SIZE, SIZES)}
-    return page | ({"page_token": asked.text("page")} if asked.text("page") else {})
 
 
 def _next(asked: Asked, token: str) -> list[tuple[str, str]]:

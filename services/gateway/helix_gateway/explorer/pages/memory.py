@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
     from helix_gateway.explorer.asked import Asked
-    from helix_memory.client import StoredMemory, Written
+    from helix_memory.client.results import StoredMemory, Written
     from helix_memory.recall.v1 import recall_pb2
 
 AROUND: Final = 7
@@ -61,7 +61,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "relations": _relations(found.id, history, versions),
         "others": _other_relations(found.id, history),
         "truncated": bool(history and history.truncated),
-        "around": around,
+        "around": [one for one in around if one.session_id == found.session_id or not found.session_id],
         "quoting": _quoting(found, around),
         "said": SAID.get(asked.text("done"), ""),
         "seen_by": _seen_by(found),
@@ -108,7 +108,9 @@ async def _processed(asked: Asked, written: Written) -> bool:
     return True
 
 
-async def _or_none(call: Coroutine[Any, Any, recall_pb2.GetHistoryResponse]) -> recall_pb2.GetHistoryResponse | None:
+async def _or_none(
+    call: Coroutine[Any, Any, recall_pb2.GetHistoryResponse],
+) -> recall_pb2.GetHistoryResponse | None:
     try:
         return await call
     except NotFoundError:
@@ -134,7 +136,14 @@ def _relations(
             evidence = [(each.name, each.value) for each in one.evidence]
             relations.append(
                 Relation(
-                    one.relation, newer, versions.get(other), other, one.probability, evidence, one.closed, one.counts
+                    one.relation,
+                    newer,
+                    versions.get(other),
+                    other,
+                    one.probability,
+                    evidence,
+                    one.closed,
+                    one.counts,
                 )
             )
     return sorted(relations, key=lambda one: -one.probability)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.operations import proto_json
 from helix_memory import subjects
@@ -14,9 +14,10 @@ from helix_shared.rpc.access.credential import ADMIN, RECALL
 if TYPE_CHECKING:
     from helix_gateway.explorer.asked import Asked
     from helix_gateway.explorer.broker import Broker, Stream
+    from helix_memory.client.results import Memory
     from helix_memory.recall.v1 import recall_pb2
 
-RECENT = 6
+RECENT: Final = 6
 
 
 class Overview:
@@ -28,7 +29,9 @@ class Overview:
     async def build(self, asked: Asked) -> dict[str, Any]:
         """What does not answer is said on the page, which stands."""
         problems: list[str] = []
-        status, streams, recent = None, [], []
+        status: recall_pb2.GetStatusResponse | None = None
+        streams: list[Stream] = []
+        recent: tuple[Memory, ...] = ()
         try:
             status = await asked.helix.status()
         except HelixError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_memory.arithmetic import ADD, MULTIPLY, stepped
 from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION, cross_gain, late_gain, recompute
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One change of the score."""
 
     name: str
     change: str
-    """With its sign: × or +."""
+    """With its sign."""
     after: float
 
 
@@ -54,11 +57,11 @@ def _parts(candidate: recall_pb2.Candidate) -> Iterator[Part]:
     yield Part("relevance", candidate.method, score)
     for boost in candidate.boosts:
         score *= boost.value
-        yield Part(boost.name, f"× {boost.value:.4g}", score)
+        yield Part(boost.name, f"{TIMES} {boost.value:.4g}", score)
     for step in candidate.steps:
         value = _value(candidate, step, score)
         score = float(stepped(score, ADD if step.adds else MULTIPLY, value))
-        yield Part(step.name, f"{'+' if step.adds else '×'} {value:.4g}", score)
+        yield Part(step.name, f"{'+' if step.adds else TIMES} {value:.4g}", score)
 
 
 def _value(candidate: recall_pb2.Candidate, step: recall_pb2.Step, score: float) -> float:

@@ -39,9 +39,14 @@ async def build(asked: Asked) -> dict[str, Any]:
     span = dict(SPANS).get(asked.text("span"))
     if since is None and until is None and not session:
         newest = await _newest(asked)
-        since = _before(newest, timedelta(days=span or dict(SPANS)["month"])) if asked.text("span") != "all" else FIRST
-    given = {"since": since, "until": until, "session": session, "page_token": asked.text("page")}
-    found = await asked.helix.timeline(page_size=SIZE, **{name: one for name, one in given.items() if one})
+        since = (
+            _before(newest, timedelta(days=span or dict(SPANS)["month"]))
+            if asked.text("span") != "all"
+            else FIRST
+        )
+    given: dict[str, Any] = {"since": since, "until": until, "session": session}
+    given = {name: one for name, one in given.items() if one} | asked.page
+    found = await asked.helix.timeline(page_size=SIZE, **given)
     memories = found.memories
     return {
         "title": "Timeline",
@@ -56,16 +61,14 @@ async def build(asked: Asked) -> dict[str, Any]:
 
 async def sessions(asked: Asked) -> dict[str, Any]:
     """A page of sessions."""
-    token = {"page_token": asked.text("page")} if asked.text("page") else {}
-    found = await asked.helix.sessions(page_size=100, **token)
+    found = await asked.helix.sessions(page_size=100, **asked.page)
     return {"title": "Sessions", "sessions": found.sessions, "next": found.next_page_token}
 
 
 async def session(asked: Asked) -> dict[str, Any]:
     """What was said and done in one session."""
     name = asked.request.path_params["session"]
-    token = {"page_token": asked.text("page")} if asked.text("page") else {}
-    found = await asked.helix.timeline(session=name, page_size=SIZE, **token)
+    found = await asked.helix.timeline(session=name, page_size=SIZE, **asked.page)
     return {
         "title": "Session",
         "session": name,

@@ -57,6 +57,7 @@
     place.dataset.drawn = "yes";
     const data = [[], [], []];
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const values = (_, ticks) => ticks.map((one) => new Date(one * 1000).toISOString().slice(11, 19));
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
     const size = () => ({ width: place.clientWidth, height: 180 });
     const plot = new uPlot({
@@ -66,9 +67,9 @@
         { label: "status call, ms", stroke: colour("--accent"), width: 2, scale: "ms" },
         { label: "events that wait", stroke: colour("--warn"), width: 2, scale: "events" },
       ],
-      scales: { ms: { range: (_, __, most) => [0, Math.max(10, most || 0)] },
+      scales: { x: { range: (_, least, most) => [Math.min(least, most - 60), most] }, ms: { range: (_, __, most) => [0, Math.max(10, most || 0)] },
                 events: { range: (_, __, most) => [0, Math.max(5, most || 0)] } },
-      axes: [axis, { ...axis, scale: "ms" }, { ...axis, scale: "events", side: 1, grid: { show: false } }],
+      axes: [{ ...axis, values, space: 80 }, { ...axis, scale: "ms" }, { ...axis, scale: "events", side: 1, grid: { show: false } }],
     }, data, place);
     const resized = () => plot.setSize(size());
     window.addEventListener("resize", resized);
