@@ -29,6 +29,10 @@ def chromium_path() -> str:
     return next((found for name in NAMES if (found := shutil.which(name))), "")
 
 
+class PageError(Exception):
+    """The browser refused a call, or a script failed; a page that is being left refuses every one."""
+
+
 class Chromium:
     """One browser with one tab, as a context manager."""
 
@@ -96,8 +100,16 @@ class Chromium:
     def value(self, expression: str) -> Any:
         """The value of an expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        if "exceptionDetails" in answer:
+            raise PageError(answer["exceptionDetails"])
         return answer["result"].get("value")
+
+    def shows(self, text: str) -> bool:
+        """Whether a text stands on the page."""
+        try:
+            return bool(self.value(f"(document.body?.innerText ?? '').includes({json.dumps(text)})"))
+        except PageError:
+            return False
 
     def press(self, key: str) -> None:
         """Press a key."""
@@ -139,7 +151,8 @@ class Chromium:
         while not answers:
             assert time.monotonic() < end, f"no answer to {method}"
             answers = [one for one in self._receive(1.0) if one.get("id") == self._number]
-        assert "error" not in answers[0], answers[0]
+        if "error" in answers[0]:
+            raise PageError(answers[0]["error"])
         result: dict[str, Any] = answers[0]["result"]
         return result
 

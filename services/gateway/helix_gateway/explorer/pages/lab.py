@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.pages.scores import Score, score_of
 from helix_gateway.explorer.rendering import url
 from helix_memory import limits
@@ -79,7 +80,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "never_skip": bool(asked.text("never_skip")),
         "profiles": PROFILES,
         "sides": sides,
-        "missing": asked.text("missing"),
+        "missing": memory_id("missing", asked.text("missing")) if asked.text("missing") else "",
     }
 
 

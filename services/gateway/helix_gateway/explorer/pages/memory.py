@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 AROUND: Final = 7
 QUOTED_CHARACTERS: Final = 60
 """As many first characters of a text in the context of another memory are a quotation of it."""
+LIKELY: Final = 0.2
+"""Least probability of a relation that is shown at once."""
 SAID: Final = {
     "corrected": "Corrected. This is the new version.",
     "restored": "Shown in answers again.",
@@ -57,6 +59,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "title": "Memory",
         "memory": found,
         "whole": asked.text("whole") == "1",
+        "LIKELY": LIKELY,
         "versions": list(versions.values()),
         "relations": _relations(found.id, history, versions),
         "others": _other_relations(found.id, history),

@@ -60,7 +60,7 @@
     const values = (_, ticks) => ticks.map((one) => new Date(one * 1000).toISOString().slice(11, 19));
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
     const size = () => ({ width: place.clientWidth, height: 180 });
-    const plot = new uPlot({
+    const options = {
       ...size(),
       series: [
         {},
@@ -70,13 +70,14 @@
       scales: { x: { range: (_, least, most) => [Math.min(least, most - 60), most] }, ms: { range: (_, __, most) => [0, Math.max(10, most || 0)] },
                 events: { range: (_, __, most) => [0, Math.max(5, most || 0)] } },
       axes: [{ ...axis, values, space: 80 }, { ...axis, scale: "ms" }, { ...axis, scale: "events", side: 1, grid: { show: false } }],
-    }, data, place);
-    const resized = () => plot.setSize(size());
+    };
+    let plot = null;
+    const resized = () => plot?.setSize(size());
     window.addEventListener("resize", resized);
     async function ask() {
       if (!place.isConnected) {
         window.removeEventListener("resize", resized);
-        plot.destroy();
+        plot?.destroy();
         return;
       }
       try {
@@ -87,7 +88,9 @@
           data[1].push(one.milliseconds);
           data[2].push(one.lag);
           for (const list of data) if (list.length > POINTS) list.shift();
-          plot.setData(data);
+          // uPlot has no scale for a single moment
+          if (plot) plot.setData(data);
+          else if (data[0].length > 1) plot = new uPlot(options, data, place);
         }
       } catch { /* the gateway is away; the next point says so by its gap */ }
       timer = setTimeout(ask, EVERY);
