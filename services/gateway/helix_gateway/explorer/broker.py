@@ -95,7 +95,7 @@ class Broker:
             async with asyncio.timeout(connection.CONNECT_SECONDS):
                 yield (await self._connected()).jetstream(timeout=connection.CONNECT_SECONDS)
         except (NatsError, TimeoutError, OSError) as error:
-            raise TemporaryError(f"NATS at {url} failed: {error or type(error).__name__}") from error
+            raise TemporaryError(f"NATS at {url} failed: {str(error) or type(error).__name__}") from error
 
     async def _connected(self) -> Client:
         async with self._connecting:
