@@ -10,6 +10,7 @@ from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.pages.scores import Score, score_of
 from helix_gateway.explorer.rendering import url
 from helix_memory import limits
+from helix_memory.client.results import Memory
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from helix_gateway.explorer.asked import Asked
-    from helix_memory.client.results import StoredMemory
 
 PROFILES: Final = ("helix", "helix-reference", "cems", "engram")
 """Ranking profiles that every server has."""
@@ -109,12 +109,14 @@ async def why_not(asked: Asked) -> dict[str, Any]:
     }
 
 
-async def _memory(asked: Asked) -> StoredMemory | None:
-    """The memory; none: it was forgotten or replaced, which why-not tells."""
+async def _memory(asked: Asked) -> Memory | None:
+    """The memory, from its history, which counts as no read and has replaced ones; None: it was forgotten."""
     try:
-        return await asked.helix.get(asked.memory_id)
+        history = await asked.helix.history(asked.memory_id)
     except NotFoundError:
         return None
+    found = [one for one in history.memories if one.memory_id == asked.memory_id]
+    return Memory.of(found[0]) if found else None
 
 
 def waterfall(stages: Sequence[recall_pb2.StageTime], total: float) -> list[Bar]:
