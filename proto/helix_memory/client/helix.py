@@ -24,7 +24,7 @@ from helix_memory.client.options import (
     WriteOptions,
 )
 from helix_memory.client.remembering import Remembering
-from helix_memory.client.results import Memory, Profile, Recalled, Written
+from helix_memory.client.results import Profile, Recalled, StoredMemory, Written
 from helix_memory.client.session import Session
 from helix_memory.errors import InvalidInputError
 from helix_memory.events import LIFECYCLE_KINDS
@@ -155,6 +155,19 @@ class Helix(Caller, Remembering, Listing, Explaining):
         """Show memories again that `forget` or decay hides."""
         return self._act("forget", {"restore": True, **self._selected(memories, options)})
 
+    def undo(
+        self, memory: MemoryRef, *, other: MemoryRef | None = None, **options: Unpack[WriteOptions]
+    ) -> Written:
+        """Take back how a memory was related to others, or to one other: what it closed holds again.
+
+        `history` shows these relations. Nothing decides them again.
+        """
+        fields = {
+            "memory_id": messages.id_of(memory),
+            "other": "" if other is None else messages.id_of(other),
+        }
+        return self._act("undo", {**fields, **options})
+
     def erase(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
         """Remove memories for good: these with all of their events, or those of a session, document or user.
 
@@ -194,9 +207,9 @@ class Helix(Caller, Remembering, Listing, Explaining):
         request = self._request(query, options)
         return Recalled.of(self._reader.recall(request, seconds=options.get("deadline_seconds")))
 
-    def get(self, memory: MemoryRef) -> Memory:
+    def get(self, memory: MemoryRef) -> StoredMemory:
         """One memory; NotFoundError if there is none or the caller may not see it."""
-        return Memory.of(self._reader.memory(self._scope, messages.id_of(memory)))
+        return StoredMemory.of_id(self._reader.memory(self._scope, messages.id_of(memory)))
 
     def profile(
         self,

@@ -79,6 +79,36 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMemory(Memory):
+    """A memory by its id, with who may recall it and how it was used."""
+
+    owner: str
+    """The only user who may recall it; empty: every user of the tenant."""
+    audience: tuple[str, ...]
+    """Principals of which a caller must have one; `*`: every caller has it."""
+    access_count: int
+    """How often it was served, as far as that is known."""
+    last_accessed_at: datetime | None
+    decayed_at: datetime | None
+    """Since when it is hidden by decay."""
+    stream_sequence: int
+    """Of its event in the log."""
+
+    @classmethod
+    def of_id(cls, message: recall_pb2.Memory) -> Self:
+        """The memory of a reply about one id."""
+        return cls.of(
+            message,
+            owner=message.owner,
+            audience=tuple(message.audience),
+            access_count=message.access_count,
+            last_accessed_at=moment_of(message, "last_accessed_at"),
+            decayed_at=moment_of(message, "decayed_at"),
+            stream_sequence=message.source.stream_sequence,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledMemory(Memory):
     """A memory as the answer to a query."""
 
