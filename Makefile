@@ -29,7 +29,7 @@ MEMBERS := proto shared services/ingest services/doc2query services/kg services/
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
   helix_extract helix_query helix_deep helix_gateway helix_cli helix_lab
 SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/healthy.py ops/settings_table.py \
-  ops/metrics_table.py ops/demo/sample.py ops/demo/run.py ops/adapters/run.py
+  ops/metrics_table.py ops/demo/sample.py ops/demo/run.py ops/adapters/run_suites.py
 
 READY := $(VENV)/.ready
 PEERS := .venv-peers
@@ -133,7 +133,7 @@ docs-lock: setup
 
 # The frameworks and their public suites, against a Helix of its own.
 adapters: setup adapters-setup
-	$(BIN)/python ops/adapters/run.py --python $(ADAPTERS)/bin/python $(ARGS)
+	$(BIN)/python ops/adapters/run_suites.py --python $(ADAPTERS)/bin/python $(ARGS)
 
 # Also the source distribution of langgraph-checkpoint, which has the tests of its store.
 adapters-setup: $(ADAPTERS)/.ready

@@ -1,4 +1,4 @@
-"""The Helix that `run.py` started; every test has a tenant of its own."""
+"""The Helix that `run_suites.py` started; every test has a tenant of its own."""
 
 from __future__ import annotations
 
