@@ -42,7 +42,7 @@ async def process_checks(
 
 
 def _not_ready(address: str, until: float) -> str:
-    """Why the process is not ready at `until`, a reason a line; empty: it is ready at that time or earlier."""
+    """Why the process is not ready at `until`, a reason a line; empty: it is ready by then."""
     while (reason := _reason(address)) and time.monotonic() < until:
         time.sleep(AGAIN_SECONDS)
     return reason
