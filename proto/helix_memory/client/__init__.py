@@ -22,6 +22,7 @@ from helix_memory.client.results import (
     RecalledMemory,
     SessionEntry,
     SessionPage,
+    StoredMemory,
     Written,
 )
 from helix_memory.client.session import Session
@@ -61,6 +62,7 @@ __all__ = [
     "Session",
     "SessionEntry",
     "SessionPage",
+    "StoredMemory",
     "TemporaryError",
     "UnauthenticatedError",
     "Written",

@@ -33,16 +33,20 @@ class Explaining(ABC):
         request = recall_pb2.GetHistoryRequest(scope=self._scope, memory_id=messages.id_of(memory))
         return self._reader.history(request)
 
+    def explain(self, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.RecallResponse:
+        """A recall with all numbers behind every candidate; its memories do not count as served."""
+        request = self._request(query, options)
+        request.explain, request.not_served = True, True
+        return self._reader.recall(request, seconds=options.get("deadline_seconds"))
+
     def why(self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.Candidate:
         """What the score of a memory is made of, as `recall.proto` describes.
 
         Raises:
             NotFoundError: it was no candidate; `why_not` says why.
         """
-        request = self._request(query, options)
-        request.explain, request.not_served = True, True
-        reply = self._reader.recall(request, seconds=options.get("deadline_seconds"))
         wanted = messages.id_of(memory)
+        reply = self.explain(query, **options)
         candidate: recall_pb2.Candidate
         for candidate in reply.explanation.candidates:
             if candidate.memory_id == wanted:

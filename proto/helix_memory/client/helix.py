@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from helix_memory import limits
 from helix_memory.client import messages
+from helix_memory.client.caller import Caller
 from helix_memory.client.event_writer import EventWriter
 from helix_memory.client.explaining import Explaining
 from helix_memory.client.listing import Listing
@@ -23,7 +24,7 @@ from helix_memory.client.options import (
     WriteOptions,
 )
 from helix_memory.client.remembering import Remembering
-from helix_memory.client.results import Memory, Profile, Recalled, Written
+from helix_memory.client.results import Profile, Recalled, StoredMemory, Written
 from helix_memory.client.session import Session
 from helix_memory.errors import InvalidInputError
 from helix_memory.events import LIFECYCLE_KINDS
@@ -43,7 +44,7 @@ _NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
 """Kinds of events that make no memory of their own."""
 
 
-class Helix(Remembering, Listing, Explaining):
+class Helix(Caller, Remembering, Listing, Explaining):
     """Remembers and recalls for one caller: a tenant, and a user of it.
 
         with Helix("127.0.0.1", tenant="acme", user="ana") as helix:
@@ -154,6 +155,19 @@ class Helix(Remembering, Listing, Explaining):
         """Show memories again that `forget` or decay hides."""
         return self._act("forget", {"restore": True, **self._selected(memories, options)})
 
+    def undo(
+        self, memory: MemoryRef, *, other: MemoryRef | None = None, **options: Unpack[WriteOptions]
+    ) -> Written:
+        """Take back how a memory was related to others, or to one other: what it closed holds again.
+
+        `history` shows these relations. Nothing decides them again.
+        """
+        fields = {
+            "memory_id": messages.id_of(memory),
+            "other": "" if other is None else messages.id_of(other),
+        }
+        return self._act("undo", {**fields, **options})
+
     def erase(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
         """Remove memories for good: these with all of their events, or those of a session, document or user.
 
@@ -193,9 +207,9 @@ class Helix(Remembering, Listing, Explaining):
         request = self._request(query, options)
         return Recalled.of(self._reader.recall(request, seconds=options.get("deadline_seconds")))
 
-    def get(self, memory: MemoryRef) -> Memory:
+    def get(self, memory: MemoryRef) -> StoredMemory:
         """One memory; NotFoundError if there is none or the caller may not see it."""
-        return Memory.of(self._reader.memory(self._scope, messages.id_of(memory)))
+        return StoredMemory.of_id(self._reader.memory(self._scope, messages.id_of(memory)))
 
     def profile(
         self,

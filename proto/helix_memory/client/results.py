@@ -40,6 +40,11 @@ class Memory:
     event_kind: str
     document_id: str
     source_uri: str
+    piece: int
+    """Its number in its source, 0 and up."""
+    char_start: int
+    """Where it begins in its source, in characters."""
+    char_end: int
     speaker: str
     role: str
     created_at: datetime | None
@@ -71,6 +76,36 @@ class Memory:
         found |= {name: moment_of(message, name) for name in _TIMES}
         found |= {name: tuple(getattr(message, name)) for name in _LISTS}
         return cls(id=message.memory_id, **found, **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMemory(Memory):
+    """A memory by its id, with who may recall it and how it was used."""
+
+    owner: str
+    """The only user who may recall it; empty: every user of the tenant."""
+    audience: tuple[str, ...]
+    """Principals of which a caller must have one; `*`: every caller has it."""
+    access_count: int
+    """How often it was served, as far as that is known."""
+    last_accessed_at: datetime | None
+    decayed_at: datetime | None
+    """Since when it is hidden by decay."""
+    stream_sequence: int
+    """Of its event in the log."""
+
+    @classmethod
+    def of_id(cls, message: recall_pb2.Memory) -> Self:
+        """The memory of a reply about one id."""
+        return cls.of(
+            message,
+            owner=message.owner,
+            audience=tuple(message.audience),
+            access_count=message.access_count,
+            last_accessed_at=moment_of(message, "last_accessed_at"),
+            decayed_at=moment_of(message, "decayed_at"),
+            stream_sequence=message.source.stream_sequence,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +315,10 @@ def moment_of(message: Any, name: str) -> datetime | None:
     return getattr(message, name).ToDatetime(tzinfo=UTC) if message.HasField(name) else None
 
 
-_SOURCE: Final = ("event_id", "event_kind", "document_id", "source_uri", "speaker", "role")
+_SOURCE: Final = (
+    "event_id", "event_kind", "document_id", "source_uri", "piece", "char_start", "char_end", "speaker",
+    "role",
+)  # fmt: skip
 _TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 _LISTS: Final = ("categories", "entities", "flags", "facets")
 _PLAIN: Final[Sequence[str]] = tuple(

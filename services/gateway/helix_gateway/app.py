@@ -12,6 +12,7 @@ from starlette.routing import Router
 
 from helix_gateway.callers import Callers
 from helix_gateway.door import Door
+from helix_gateway.explorer.routes import EXPLORER, Explorer
 from helix_gateway.hooks import hook_routes
 from helix_gateway.mcp.routes import McpDoors
 from helix_gateway.operations.operation import PREFIX
@@ -85,27 +86,31 @@ def client_of(settings: GatewaySettings) -> AsyncHelix:
 
 
 def application(settings: GatewaySettings, helix: AsyncHelix, health: Health) -> Door:
-    """REST, MCP and health as one ASGI application.
+    """REST, MCP, hooks, the explorer and health as one ASGI application.
 
     Raises:
         InvalidInputError: a file with credentials cannot be used.
     """
-    doors = McpDoors()
+    doors, callers = McpDoors(), Callers(settings, helix)
+    explorer = Explorer(settings, callers)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
-        async with doors.run():
+        async with doors.run(), explorer.run():
             yield
 
+    pages = explorer.routes()
     router = _Paths(
-        [*health_routes(health), *rest_routes(), *hook_routes(settings), *doors.routes()], lifespan=lifespan
+        [*health_routes(health), *rest_routes(), *hook_routes(settings), *doors.routes(), *pages],
+        lifespan=lifespan,
     )
     return Door(
         router,
-        Callers(settings, helix),
+        callers,
         hosts=settings.hosts,
         in_flight=settings.in_flight,
         seconds=settings.longest_seconds,
+        manners={EXPLORER: explorer.manner()},
     )
 
 

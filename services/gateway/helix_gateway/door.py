@@ -2,13 +2,17 @@
 
 A page of another site must not reach the gateway through a browser. So a request for another host than this
 gateway is refused (DNS rebinding), and one from another origin; a body must be JSON, which a page of another
-site cannot send unasked.
+site cannot send unasked. Pages for people have a `Manner` of their own: they send forms, and guard these
+themselves.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers
@@ -22,6 +26,7 @@ from helix_shared.errors import PASSED, InvalidInputError, OverdueError, Overloa
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from helix_gateway.callers import Callers
@@ -35,6 +40,36 @@ UNKNOWN: Final = "none"
 """Operation in metrics of a request that reached none."""
 
 
+def _as_sent(headers: Headers) -> Headers:
+    return headers
+
+
+def _none(_: str) -> bool:
+    return False
+
+
+def _as_json(_: Scope, error: BaseException) -> Response:
+    return response_of(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How requests below a path name their caller, what they send, and how they are told of a failure."""
+
+    body: str = JSON
+    """Type of a body."""
+    is_open: Callable[[str], bool] = _none
+    """Whether a path needs no caller."""
+    headers: Callable[[Headers], Headers] = _as_sent
+    """The headers that name the caller."""
+    failed: Callable[[Scope, BaseException], Response] = _as_json
+    """The response to a request that failed."""
+
+
+MACHINES: Final = Manner()
+"""That of REST, MCP and hooks."""
+
+
 class Door:
     """An ASGI application before another; used from one event loop."""
 
@@ -46,13 +81,18 @@ class Door:
         hosts: Collection[str],
         in_flight: int,
         seconds: float,
+        manners: Mapping[str, Manner] = MappingProxyType({}),
     ) -> None:
-        """`hosts` are accepted besides loopback names; `seconds` is the longest request."""
+        """`hosts` are accepted besides loopback names; `seconds` is the longest request.
+
+        `manners` are those of other callers than machines, by the first part of the path.
+        """
         self._app = app
         self._callers = callers
         self._hosts = frozenset(hosts)
         self._in_flight = in_flight
         self._seconds = seconds
+        self._manners = manners
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,23 +102,27 @@ class Door:
             return
         began, sent = time.perf_counter(), _Sent(send)
         state = scope.setdefault("state", {})
+        manner = self._manners.get(scope["path"].split("/", 2)[1], MACHINES)
         try:
-            await self._served(scope, receive, sent, state)
+            await self._served(scope, receive, sent, state, manner)
         except Exception as error:  # noqa: BLE001 - every error becomes a response
             if not sent.status:
-                await response_of(error)(scope, receive, sent)
+                await manner.failed(scope, error)(scope, receive, sent)
         finally:
             seconds = time.perf_counter() - began
             REQUEST_SECONDS.labels(state.get("operation", UNKNOWN), str(sent.status)).observe(seconds)
 
-    async def _served(self, scope: Scope, receive: Receive, send: Send, state: dict[str, object]) -> None:
+    async def _served(
+        self, scope: Scope, receive: Receive, send: Send, state: dict[str, object], manner: Manner
+    ) -> None:
         if scope["path"] in OPEN_PATHS:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         self._check_source(headers)
-        state["caller"] = self._callers.of(headers)
-        _check_body(scope["method"], headers)
+        if not manner.is_open(scope["path"]):
+            state["caller"] = self._callers.of(manner.headers(headers))
+        _check_body(scope["method"], headers, manner.body)
         if self._running >= self._in_flight:
             raise OverloadedError(
                 f"{self._running} requests run, as many as HELIX_GATEWAY_IN_FLIGHT allows; retry later"
@@ -126,11 +170,11 @@ class _Sent:
         await self._send(message)
 
 
-def _check_body(method: str, headers: Headers) -> None:
+def _check_body(method: str, headers: Headers, kind: str) -> None:
     if method != "POST":
         return
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise InvalidInputError("content-type", f"must be {JSON}")
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise InvalidInputError("content-type", f"must be {kind}")
     declared = headers.get("content-length", "0")
     if not declared.isdecimal() or int(declared) > BODY_BYTES:
         raise TooLargeError("body", f"must have at most {BODY_BYTES} bytes")

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from helix_memory.client import Helix, InvalidInputError, Written, messages
+from helix_memory.client.event_writer import EventWriter
 from helix_memory.events import MemoryEvent
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.publisher import Receipt
 from helix_query.api.requests import query_of
 
 SCOPE = recall_pb2.Scope(tenant_id="acme")
@@ -98,6 +100,8 @@ def test_a_query_that_breaks_a_limit_is_not_sent(query: str) -> None:
         (lambda h: h.correct("xyz", "new"), "memory_id"),
         (lambda h: h.forget(), "event"),
         (lambda h: h.forget("0" * 32, of_session="s"), "event"),
+        (lambda h: h.undo("xyz"), "memory_id"),
+        (lambda h: h.undo("0" * 32, other="xyz"), "memory_id"),
         (lambda h: h.feedback(), "event"),
         (lambda h: h.remember("x", sesion="s"), "sesion"),
     ],
@@ -107,6 +111,25 @@ def test_an_event_that_breaks_a_rule_is_not_sent(call: Any, field: str) -> None:
     with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError) as refused:
         call(helix)
     assert refused.value.field == field
+
+
+def test_an_undo_names_the_memory_and_at_will_the_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is of the caller, as every event about a memory is."""
+    sent: list[Any] = []
+
+    def write(_: object, event: Any, *, seconds: float) -> Receipt:
+        assert seconds
+        sent.append(event)
+        return Receipt(7, duplicate=False)
+
+    monkeypatch.setattr(EventWriter, "write", write)
+    with Helix(tenant="acme", user="ana", principals=["staff"], **NOWHERE) as helix:
+        assert helix.undo("0" * 32).sequence == 7
+        helix.undo(NOTE, other="1" * 32)
+    assert [(one.kind, one.memory_id, one.other) for one in sent] == [
+        ("undo", "0" * 32, ""), ("undo", "0" * 32, "1" * 32),
+    ]  # fmt: skip
+    assert {(one.user_id, *one.acl) for one in sent} == {("ana", "staff")}
 
 
 @pytest.mark.parametrize("caller", [{"tenant": "a.b"}, {"user": "a\0"}, {"time_zone": "Mars/Olympus"}])

@@ -24,8 +24,8 @@ OPTIONS = {
     "sessions": options.PageOptions, "remember": options.RememberOptions, "message": options.EventOptions,
     "document": options.EventOptions, "correct": options.CorrectOptions, "forget": options.SelectOptions,
 }  # fmt: skip
-NOT_REMOTE = {"acting_as", "close", "session", "wait"}
-"""Methods of the client that are no operations."""
+NOT_REMOTE = {"acting_as", "close", "principals", "session", "tenant", "user", "wait"}
+"""What a client has that is no operation."""
 
 
 def test_every_method_of_the_client_is_an_operation() -> None:

@@ -533,6 +533,8 @@ class Memory(_message.Message):
     LAST_ACCESSED_AT_FIELD_NUMBER: _builtins.int
     DECAYED_AT_FIELD_NUMBER: _builtins.int
     FACETS_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    AUDIENCE_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     tenant_id: _builtins.str
@@ -581,6 +583,8 @@ class Memory(_message.Message):
     """Verbatim memory that this statement was resolved from; empty: it is verbatim itself."""
     access_count: _builtins.int
     """How often it was served, as far as the accesses reached the writer. Only in GetMemory."""
+    owner: _builtins.str
+    """The only user who may recall it; empty: every user of the tenant. Only in GetMemory."""
     @_builtins.property
     def source(self) -> Global___Source:
         """Where it came from."""
@@ -641,6 +645,10 @@ class Memory(_message.Message):
         project, plan, task.
         """
 
+    @_builtins.property
+    def audience(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The principals of which a caller must name one; `*`: every caller has it. Only in GetMemory."""
+
     def __init__(
         self,
         *,
@@ -680,10 +688,12 @@ class Memory(_message.Message):
         last_accessed_at: _timestamp_pb2.Timestamp | None = ...,
         decayed_at: _timestamp_pb2.Timestamp | None = ...,
         facets: _abc.Iterable[_builtins.str] | None = ...,
+        owner: _builtins.str = ...,
+        audience: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "decayed_at", b"decayed_at", "event_end", b"event_end", "event_start", b"event_start", "last_accessed_at", b"last_accessed_at", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "answered_by", b"answered_by", "answers", b"answers", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "decayed_at", b"decayed_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "facets", b"facets", "flags", b"flags", "last_accessed_at", b"last_accessed_at", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "answered_by", b"answered_by", "answers", b"answers", "audience", b"audience", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "decayed_at", b"decayed_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "facets", b"facets", "flags", b"flags", "last_accessed_at", b"last_accessed_at", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "owner", b"owner", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

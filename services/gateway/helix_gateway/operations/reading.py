@@ -10,7 +10,7 @@ from helix_gateway.operations.operation import Operation
 from helix_gateway.operations.replies import reply_of
 from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, arguments, given
 from helix_memory.client.options import ListOptions, PageOptions, RecallOptions, TimelineOptions
-from helix_memory.client.results import EntityPage, Memory, MemoryPage, Profile, Recalled, SessionPage
+from helix_memory.client.results import EntityPage, MemoryPage, Profile, Recalled, SessionPage, StoredMemory
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.rpc.access.credential import RECALL
 
@@ -31,12 +31,16 @@ async def _list(helix: AsyncHelix, sent: Any) -> MemoryPage:
     return await helix.list(**given(sent))
 
 
-async def _get(helix: AsyncHelix, sent: Any) -> Memory:
+async def _get(helix: AsyncHelix, sent: Any) -> StoredMemory:
     return await helix.get(sent.id)
 
 
 async def _history(helix: AsyncHelix, sent: Any) -> recall_pb2.GetHistoryResponse:
     return await helix.history(sent.id)
+
+
+async def _explain(helix: AsyncHelix, sent: Any) -> recall_pb2.RecallResponse:
+    return await helix.explain(sent.query, **given(sent, "query"))
 
 
 async def _why(helix: AsyncHelix, sent: Any) -> recall_pb2.Candidate:
@@ -92,7 +96,7 @@ READING: Final = (
         reply_of(MemoryPage),
         _list,
     ),
-    Operation("get", "GET", "/memories/{id}", RECALL, "One memory", _ONE, reply_of(Memory), _get),
+    Operation("get", "GET", "/memories/{id}", RECALL, "One memory", _ONE, reply_of(StoredMemory), _get),
     Operation(
         "history",
         "GET",
@@ -102,6 +106,16 @@ READING: Final = (
         _ONE,
         reply_of(recall_pb2.GetHistoryResponse),
         _history,
+    ),
+    Operation(
+        "explain",
+        "POST",
+        "/explain",
+        RECALL,
+        "A recall with all numbers behind every candidate; large",
+        _RECALL,
+        reply_of(recall_pb2.RecallResponse),
+        _explain,
     ),
     Operation(
         "why",

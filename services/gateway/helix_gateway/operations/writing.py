@@ -56,6 +56,7 @@ _DOCUMENT: Final = arguments(
     deleted=(bool, False),
 )
 _CORRECT: Final = arguments("CorrectRequest", CorrectOptions, id=MemoryId, text=str)
+_UNDO: Final = arguments("UndoRequest", WriteOptions, id=MemoryId, other=(MemoryId | None, None))
 _SELECT: Final = arguments("SelectRequest", SelectOptions, memories=_IDS)
 _FEEDBACK: Final = arguments(
     "FeedbackRequest", WriteOptions, helpful=_IDS, unhelpful=_IDS, query=(str | None, None)
@@ -84,6 +85,10 @@ async def _document(helix: AsyncHelix, sent: Any) -> Written:
 
 async def _correct(helix: AsyncHelix, sent: Any) -> Written:
     return await helix.correct(sent.id, sent.text, **given(sent, "id", "text"))
+
+
+async def _undo(helix: AsyncHelix, sent: Any) -> Written:
+    return await helix.undo(sent.id, **given(sent, "id"))
 
 
 async def _feedback(helix: AsyncHelix, sent: Any) -> Written:
@@ -131,6 +136,14 @@ WRITING: Final = (
     ),
     _post(
         "restore", "/restore", WRITE, "Show memories again that are hidden", _SELECT, _selecting("restore")
+    ),
+    _post(
+        "undo",
+        "/memories/{id}/undo",
+        WRITE,
+        "Take back how a memory was related to others; what it closed holds again",
+        _UNDO,
+        _undo,
     ),
     _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, _selecting("erase")),
     Operation(

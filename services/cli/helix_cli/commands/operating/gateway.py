@@ -64,5 +64,5 @@ def gateway_command(
         settings |= secured.settings(GATEWAY, os.environ)
     if port is not None or LISTEN not in os.environ:
         settings[LISTEN] = f"127.0.0.1:{choose_port(port, usual=USUAL_GATEWAY_PORT, option='--port')}"
-        note(f"gateway   {settings[LISTEN]} (REST: /v1, MCP: /mcp); Ctrl-C stops")
+        note(f"gateway   {settings[LISTEN]} (REST: /v1, MCP: /mcp, pages: /explorer); Ctrl-C stops")
     os.execve(sys.executable, [sys.executable, "-m", GATEWAY_MODULE], os.environ | settings)  # noqa: S606  our own module

@@ -41,8 +41,8 @@ extract, which asks a language model, starts only with
 HELIX_EXTRACT_BASE_URL (for example http://localhost:11434/v1),
 HELIX_EXTRACT_MODEL and HELIX_EXTRACT_TENANTS; the service deep, for
 `helix recall --deep`, only with the same variables of HELIX_DEEP. The
-gateway serves REST (/v1) and MCP (/mcp) where helix-memory-cli[gateway] is
-installed; --copies gateway=0 leaves it out.
+gateway serves REST (/v1), MCP (/mcp) and pages for people (/explorer) where
+helix-memory-cli[gateway] is installed; --copies gateway=0 leaves it out.
 
 {EXIT_CODES}
 """
@@ -160,6 +160,7 @@ def _print_addresses(stack: Stack, home: Path) -> None:
         _say(f"deep      {stack.deep_address}")
     if stack.gateway_url:
         _say(f"gateway   {stack.gateway_url} (REST: /v1, MCP: /mcp)")
+        _say(f"explorer  {stack.gateway_url}/explorer")
     names = ", ".join(child.name for child in stack.processes)
     _say(f"started   {names}")
     if home != options.DEFAULT_HOME:

@@ -111,8 +111,10 @@ def batch_response(
 def memory_response(
     row: Mapping[str, Any], entities: Sequence[str], snapshot: Snapshot
 ) -> recall_pb2.GetMemoryResponse:
-    """The reply to GetMemory, which alone tells how the memory was used."""
+    """The reply to GetMemory, which alone tells who may recall the memory and how it was used."""
     memory = memory_message(row, entities)
+    memory.owner = row["owner"]
+    memory.audience.extend(row["audience"])
     memory.access_count = row.get("access_count", 0)
     for name in _USE_TIMES:
         if (moment := row.get(name)) is not None:

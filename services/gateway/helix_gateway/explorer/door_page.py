@@ -1,0 +1,108 @@
+"""The pages before the others: who looks at them, with which token, in which colours."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from helix_gateway.explorer import signing_in
+from helix_gateway.explorer.rendering import go_to, page
+from helix_gateway.explorer.signing_in import (
+    ROOT,
+    SCOPE_COOKIE,
+    THEME_COOKIE,
+    THEMES,
+    TOKEN_COOKIE,
+    Cookies,
+)
+from helix_gateway.failures import failure_of
+from helix_shared.errors import HelixError, InvalidInputError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from helix_gateway.callers import Callers
+
+NAMES: Final = ("tenant", "user", "principals", "time_zone")
+
+
+class DoorPages:
+    """Signs a browser in and out."""
+
+    def __init__(self, callers: Callers, *, needs_token: bool) -> None:
+        self._callers = callers
+        self._needs_token = needs_token
+
+    def routes(self) -> list[Route]:
+        """Their paths."""
+        return [
+            Route(f"{ROOT}/login", self._ask, methods=["GET"]),
+            Route(f"{ROOT}/login", self._sign_in, methods=["POST"]),
+            Route(f"{ROOT}/logout", self._sign_out, methods=["POST"]),
+            Route(f"{ROOT}/theme", self._choose_theme, methods=["POST"]),
+        ]
+
+    async def _ask(self, request: Request) -> Response:
+        request.state.operation = "explorer login"
+        fields = {**Cookies.of(request.headers).scope, "next": request.query_params.get("next", "")}
+        return self._page(request, fields)
+
+    async def _sign_in(self, request: Request) -> Response:
+        """Keep token and scope if they are those of a caller; the guard of forms holds here, too.
+
+        Else another site could sign a browser in as somebody else, who would then read what is corrected.
+        """
+        request.state.operation = "explorer login"
+        fields = await signing_in.form_of(request)
+        cookies = Cookies.of(request.headers)
+        token = fields.get("token", "").strip() or cookies.token
+        scope = {name: text for name in NAMES if (text := fields.get(name, "").strip())}
+        try:
+            if not token.isascii() or not token.isprintable():
+                raise InvalidInputError("token", "must be printable ASCII characters")
+            self._callers.of(signing_in.with_caller(request.headers, token=token, scope=scope))
+        except HelixError as error:
+            told = failure_of(error)
+            return self._page(request, fields, told=told, status=told["status"])
+        response = go_to(signing_in.own_path(fields.get("next", "")))
+        signing_in.set_cookie(response, request, SCOPE_COOKIE, signing_in.encoded(json.dumps(scope)))
+        if self._needs_token:
+            signing_in.set_cookie(response, request, TOKEN_COOKIE, signing_in.encoded(token))
+        return response
+
+    async def _sign_out(self, request: Request) -> Response:
+        request.state.operation = "explorer logout"
+        await signing_in.form_of(request)
+        response = go_to(f"{ROOT}/login")
+        for name in (TOKEN_COOKIE, SCOPE_COOKIE):
+            response.delete_cookie(name, path=ROOT)
+        return response
+
+    async def _choose_theme(self, request: Request) -> Response:
+        request.state.operation = "explorer theme"
+        fields = await signing_in.form_of(request)
+        chosen = fields.get("theme", "")
+        if chosen not in THEMES:
+            raise InvalidInputError("theme", f"must be one of {', '.join(THEMES)}")
+        response = go_to(signing_in.own_path(fields.get("next", "")))
+        signing_in.set_cookie(response, request, THEME_COOKIE, chosen, lasts=True)
+        return response
+
+    def _page(
+        self,
+        request: Request,
+        fields: dict[str, str],
+        *,
+        told: dict[str, Any] | None = None,
+        status: int = 200,
+    ) -> Response:
+        values = {
+            "title": "Sign in" if self._needs_token else "Who looks",
+            "told": told,
+            "fields": {name: fields.get(name, "") for name in (*NAMES, "next")},
+            "needs_token": self._needs_token,
+        }
+        return page(request, "login.html", values, status=status, caller=None)

@@ -1,0 +1,158 @@
+"""Recall lab: a question under two ranking profiles, every score taken apart, and why a memory is missing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_gateway.explorer.asked import memory_id
+from helix_gateway.explorer.pages.scores import Score, score_of
+from helix_gateway.explorer.rendering import url
+from helix_memory import limits
+from helix_memory.client.results import Memory
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from helix_gateway.explorer.asked import Asked
+
+PROFILES: Final = ("helix", "helix-reference", "cems", "engram")
+"""Ranking profiles that every server has."""
+TAKEN_APART: Final = 25
+"""Candidates of each side whose scores are taken apart."""
+LISTED: Final = 100
+TOP_K: Final = 10
+REQUEST_FIELDS: Final = {"top_k": "k", "ranking_profile": "a", "query": "q"}
+"""Parameters of this page by the fields of a request that a proposal may change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A stage in the waterfall: where it begins and how long it took, as shares of the whole."""
+
+    stage: str
+    milliseconds: float
+    start: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The answer under one ranking profile."""
+
+    profile: str
+    reply: recall_pb2.RecallResponse
+    bars: Sequence[Bar]
+    scores: Sequence[Score]
+    others: Sequence[recall_pb2.Candidate]
+    """Candidates that are listed, and not taken apart."""
+    left_out: int
+    ranks_of_other: Mapping[str, int]
+    """Ranks in the answer of the other side."""
+
+
+async def build(asked: Asked) -> dict[str, Any]:
+    """Both answers, asked at once; nothing counts as served."""
+    question = asked.text("q")
+    profiles = (asked.text("a", PROFILES[0]), asked.text("b"))
+    top_k = asked.number("k", TOP_K, (1, limits.TOP_K))
+    sides: list[Side] = []
+    if question:
+        options = _options(asked)
+        used = [one for one in profiles if one]
+        calls = (asked.helix.explain(question, top_k=top_k, ranking_profile=one, **options) for one in used)
+        replies = await asyncio.gather(*calls)
+        ranks = [{one.memory.memory_id: one.rank for one in reply.memories} for reply in replies]
+        sides = [
+            _side(one, reply, ranks[number - 1])
+            for number, (one, reply) in enumerate(zip(used, replies, strict=True))
+        ]
+    return {
+        "title": "Recall lab",
+        "question": question,
+        "a": profiles[0],
+        "b": profiles[1],
+        "k": top_k,
+        "as_of": asked.text("as_of"),
+        "never_skip": bool(asked.text("never_skip")),
+        "profiles": PROFILES,
+        "sides": sides,
+        "missing": memory_id("missing", asked.text("missing")) if asked.text("missing") else "",
+    }
+
+
+async def why_not(asked: Asked) -> dict[str, Any]:
+    """Why a memory is not in the answer, and the change that would bring it in."""
+    question, profile = asked.text("q"), asked.text("a", PROFILES[0])
+    top_k = asked.number("k", TOP_K, (1, limits.TOP_K))
+    options = _options(asked)
+    found, memory = await asyncio.gather(
+        asked.helix.why_not(asked.memory_id, question, top_k=top_k, ranking_profile=profile, **options),
+        _memory(asked),
+    )
+    candidate = found.candidate if found.HasField("candidate") else None
+    return {
+        "title": "Why not",
+        "question": question,
+        "profile": profile,
+        "k": top_k,
+        "memory": memory,
+        "found": found,
+        "loss": recall_pb2.Loss.Name(found.loss).removeprefix("LOSS_").lower().replace("_", " "),
+        "needed": found.needed_score if found.HasField("needed_score") else None,
+        "score": None if candidate is None else score_of(candidate),
+        "try_url": _try(found.changes, question, profile, top_k),
+        "back": url("/lab", q=question, a=profile, b=asked.text("b"), k=top_k),
+    }
+
+
+async def _memory(asked: Asked) -> Memory | None:
+    """The memory, from its history, which counts as no read and has replaced ones; None: it was forgotten."""
+    try:
+        history = await asked.helix.history(asked.memory_id)
+    except NotFoundError:
+        return None
+    found = [one for one in history.memories if one.memory_id == asked.memory_id]
+    return Memory.of(found[0]) if found else None
+
+
+def waterfall(stages: Sequence[recall_pb2.StageTime], total: float) -> list[Bar]:
+    """One bar for each stage, one after the other."""
+    whole = max(total, sum(one.milliseconds for one in stages)) or 1.0
+    bars, start = [], 0.0
+    for one in stages:
+        bars.append(Bar(one.stage, one.milliseconds, start / whole, one.milliseconds / whole))
+        start += one.milliseconds
+    return bars
+
+
+def _options(asked: Asked) -> dict[str, Any]:
+    given = {"as_of": asked.moment("as_of"), "never_skip": bool(asked.text("never_skip"))}
+    return {name: value for name, value in given.items() if value}
+
+
+def _side(profile: str, reply: recall_pb2.RecallResponse, ranks_of_other: Mapping[str, int]) -> Side:
+    candidates = list(reply.explanation.candidates)
+    apart, rest = candidates[:TAKEN_APART], candidates[TAKEN_APART:]
+    return Side(
+        profile,
+        reply,
+        waterfall(reply.stages, reply.total_milliseconds),
+        [score_of(one) for one in apart],
+        rest[: LISTED - TAKEN_APART],
+        max(0, len(candidates) - LISTED),
+        ranks_of_other,
+    )
+
+
+def _try(changes: Sequence[recall_pb2.Change], question: str, profile: str, top_k: int) -> str:
+    """This page with the proposal applied; empty: it changes what the page has no field for."""
+    query: dict[str, Any] = {"q": question, "a": profile, "k": top_k}
+    for one in changes:
+        if one.request_field not in REQUEST_FIELDS:
+            return ""
+        query[REQUEST_FIELDS[one.request_field]] = one.value.strip('"')
+    return url("/lab", **query) if changes else ""

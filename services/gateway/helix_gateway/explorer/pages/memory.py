@@ -1,0 +1,172 @@
+"""One memory: its text, source, history, relations, who may see it, what quotes it; and what changes it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_gateway.explorer.asked import memory_id
+from helix_gateway.explorer.rendering import url
+from helix_memory.client.results import Memory
+from helix_shared.errors import NotFoundError, TemporaryError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from helix_gateway.explorer.asked import Asked
+    from helix_memory.client.results import StoredMemory, Written
+    from helix_memory.recall.v1 import recall_pb2
+
+AROUND: Final = 7
+QUOTED_CHARACTERS: Final = 60
+"""As many first characters of a text in the context of another memory are a quotation of it."""
+LIKELY: Final = 0.2
+"""Least probability of a relation that is shown at once."""
+SAID: Final = {
+    "corrected": "Corrected. This is the new version.",
+    "restored": "Shown in answers again.",
+    "undone": "The relation was taken back. Nothing decides it again.",
+    "forgotten": "Hidden from answers. Restore it to undo this.",
+    "stored": "The change is stored, and not yet in the served generation. Load the page again in a while.",
+}
+"""What was done, by the word in the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A step of the history, as the page shows it."""
+
+    kind: str
+    newer: bool
+    """Whether the other memory is the newer one."""
+    other: Memory | None
+    other_id: str
+    probability: float
+    evidence: Sequence[tuple[str, float]]
+    closed: bool
+    counts: bool
+
+
+async def build(asked: Asked) -> dict[str, Any]:
+    """The memory and what is around it."""
+    wanted = asked.memory_id
+    found, history, around = await asyncio.gather(
+        asked.helix.get(wanted), _or_none(asked.helix.history(wanted)), _around(asked, wanted)
+    )
+    versions = {one.memory_id: Memory.of(one) for one in history.memories} if history else {}
+    return {
+        "title": "Memory",
+        "memory": found,
+        "whole": asked.text("whole") == "1",
+        "LIKELY": LIKELY,
+        "versions": list(versions.values()),
+        "relations": _relations(found.id, history, versions),
+        "others": _other_relations(found.id, history),
+        "truncated": bool(history and history.truncated),
+        "around": [one for one in around if one.session_id == found.session_id or not found.session_id],
+        "quoting": _quoting(found, around),
+        "said": SAID.get(asked.text("done"), ""),
+        "seen_by": _seen_by(found),
+    }
+
+
+async def correct(asked: Asked, fields: dict[str, str]) -> str:
+    """Publish the next version, and show it."""
+    written = await asked.helix.correct(asked.memory_id, fields.get("text", ""))
+    if await _processed(asked, written):
+        return url(f"/memories/{written.memory_id}", done="corrected")
+    return url(f"/memories/{asked.memory_id}", done="stored")
+
+
+async def forget(asked: Asked, _: dict[str, str]) -> str:
+    """Hide the memory; the list offers to show it again."""
+    done = await _processed(asked, await asked.helix.forget(asked.memory_id))
+    return url("/memories", done="forgotten" if done else "stored", changed=asked.memory_id)
+
+
+async def restore(asked: Asked, _: dict[str, str]) -> str:
+    """Show the memory again."""
+    done = await _processed(asked, await asked.helix.restore(asked.memory_id))
+    return url(f"/memories/{asked.memory_id}" if done else "/memories", done="restored" if done else "stored")
+
+
+async def undo(asked: Asked, fields: dict[str, str]) -> str:
+    """Take back a relation of the memory, or all of them."""
+    other = memory_id("other", fields["other"]) if fields.get("other") else None
+    done = await _processed(asked, await asked.helix.undo(asked.memory_id, other=other))
+    return url(f"/memories/{asked.memory_id}", done="undone" if done else "stored")
+
+
+async def _processed(asked: Asked, written: Written) -> bool:
+    """Whether a write can be seen; after a while the page says that it is stored.
+
+    Raises:
+        InvalidInputError: it was refused.
+    """
+    try:
+        await asked.helix.wait(written)
+    except TemporaryError:
+        return False
+    return True
+
+
+async def _or_none(
+    call: Coroutine[Any, Any, recall_pb2.GetHistoryResponse],
+) -> recall_pb2.GetHistoryResponse | None:
+    try:
+        return await call
+    except NotFoundError:
+        return None
+
+
+async def _around(asked: Asked, wanted: str) -> tuple[Memory, ...]:
+    try:
+        return (await asked.helix.timeline(around=wanted, page_size=AROUND)).memories
+    except NotFoundError:
+        return ()
+
+
+def _relations(
+    own: str, history: recall_pb2.GetHistoryResponse | None, versions: dict[str, Memory]
+) -> list[Relation]:
+    """Relations of the memory itself."""
+    relations = []
+    for one in history.relations if history else ():
+        if own in (one.newer_id, one.older_id):
+            newer = one.older_id == own
+            other = one.newer_id if newer else one.older_id
+            evidence = [(each.name, each.value) for each in one.evidence]
+            relations.append(
+                Relation(
+                    one.relation,
+                    newer,
+                    versions.get(other),
+                    other,
+                    one.probability,
+                    evidence,
+                    one.closed,
+                    one.counts,
+                )
+            )
+    return sorted(relations, key=lambda one: -one.probability)
+
+
+def _other_relations(
+    own: str, history: recall_pb2.GetHistoryResponse | None
+) -> Sequence[recall_pb2.HistoryRelation]:
+    """Relations between other memories of the chain."""
+    return [one for one in (history.relations if history else ()) if own not in (one.newer_id, one.older_id)]
+
+
+def _quoting(found: StoredMemory, around: Sequence[Memory]) -> list[Memory]:
+    """Memories around it whose context has its text."""
+    start = " ".join(found.text.split())[:QUOTED_CHARACTERS]
+    return [one for one in around if one.id != found.id and start and start in " ".join(one.context.split())]
+
+
+def _seen_by(found: StoredMemory) -> str:
+    """Who may recall it, as a sentence."""
+    who = f"the user {found.owner}" if found.owner else "every user of the tenant"
+    groups = [one for one in found.audience if one != "*"]
+    return who + (f", with one of these principals: {', '.join(groups)}" if groups else "")

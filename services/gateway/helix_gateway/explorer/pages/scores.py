@@ -1,0 +1,73 @@
+"""A candidate's score taken apart: what each part is, and the score after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from helix_memory.arithmetic import ADD, MULTIPLY, stepped
+from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION, cross_gain, late_gain, recompute
+from helix_memory.recall.v1 import recall_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One change of the score."""
+
+    name: str
+    change: str
+    """With its sign."""
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A candidate, and how its score came about."""
+
+    candidate: recall_pb2.Candidate
+    parts: Sequence[Part]
+    is_exact: bool
+    """Whether computing it again gives the same score, to the last bit."""
+    loss: str
+    """Why it is not in the answer; empty: it is."""
+
+
+def score_of(candidate: recall_pb2.Candidate) -> Score:
+    """The score of a candidate taken apart."""
+    return Score(
+        candidate, list(_parts(candidate)), recompute(candidate) == candidate.score, loss_of(candidate)
+    )
+
+
+def loss_of(candidate: recall_pb2.Candidate) -> str:
+    """Why a candidate is not in the answer, in words; empty: it is."""
+    name = recall_pb2.Loss.Name(candidate.loss).removeprefix("LOSS_")
+    return "" if name == "NONE" else name.lower().replace("_", " ")
+
+
+def _parts(candidate: recall_pb2.Candidate) -> Iterator[Part]:
+    score = candidate.relevance
+    yield Part("relevance", candidate.method, score)
+    for boost in candidate.boosts:
+        score *= boost.value
+        yield Part(boost.name, f"{TIMES} {boost.value:.4g}", score)
+    for step in candidate.steps:
+        value = _value(candidate, step, score)
+        score = float(stepped(score, ADD if step.adds else MULTIPLY, value))
+        yield Part(step.name, f"{'+' if step.adds else TIMES} {value:.4g}", score)
+
+
+def _value(candidate: recall_pb2.Candidate, step: recall_pb2.Step, score: float) -> float:
+    """What a step adds or multiplies by, exactly where the explanation has its inputs."""
+    if step.name == LATE_INTERACTION and candidate.HasField("late_interaction"):
+        return late_gain(candidate.late_interaction, score)
+    if step.name == CROSS_ENCODER and candidate.HasField("cross_encoding"):
+        return cross_gain(candidate.cross_encoding, score)
+    return float(step.value)

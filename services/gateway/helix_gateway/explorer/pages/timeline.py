@@ -1,0 +1,113 @@
+"""Timeline and sessions: what happened, in the order of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_gateway.explorer.shown import day
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from helix_gateway.explorer.asked import Asked
+    from helix_memory.client.results import Memory
+
+SIZE: Final = 200
+BARS: Final = 40
+SPANS: Final = (("day", 1), ("week", 7), ("month", 31), ("year", 366))
+"""Names of spans that end at the newest memory, and their days."""
+FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A part of the time that a page covers, and how much of it happened then."""
+
+    since: datetime
+    until: datetime
+    count: int
+    height: float
+    """Share of the highest bar."""
+
+
+async def build(asked: Asked) -> dict[str, Any]:
+    """A span of time by days; without one the last month that has memories."""
+    session = asked.text("session")
+    since, until = asked.moment("since"), asked.moment("until")
+    span = dict(SPANS).get(asked.text("span"))
+    if since is None and until is None and not session:
+        newest = await _newest(asked)
+        since = (
+            _before(newest, timedelta(days=span or dict(SPANS)["month"]))
+            if asked.text("span") != "all"
+            else FIRST
+        )
+    given: dict[str, Any] = {"since": since, "until": until, "session": session}
+    given = {name: one for name, one in given.items() if one} | asked.page
+    found = await asked.helix.timeline(page_size=SIZE, **given)
+    memories = found.memories
+    return {
+        "title": "Timeline",
+        "days": _by_day(asked, memories),
+        "bars": bars(memories),
+        "count": len(memories),
+        "next": found.next_page_token,
+        "chosen": {"since": since, "until": until, "session": session, "span": asked.text("span")},
+        "spans": (*(name for name, _ in SPANS), "all"),
+    }
+
+
+async def sessions(asked: Asked) -> dict[str, Any]:
+    """A page of sessions."""
+    found = await asked.helix.sessions(page_size=100, **asked.page)
+    return {"title": "Sessions", "sessions": found.sessions, "next": found.next_page_token}
+
+
+async def session(asked: Asked) -> dict[str, Any]:
+    """What was said and done in one session."""
+    name = asked.request.path_params["session"]
+    found = await asked.helix.timeline(session=name, page_size=SIZE, **asked.page)
+    return {
+        "title": "Session",
+        "session": name,
+        "memories": found.memories,
+        "next": found.next_page_token,
+        "marked": asked.text("marked"),
+    }
+
+
+def bars(memories: Sequence[Memory]) -> list[Bar]:
+    """The time from the first to the last memory in equal parts; none where all happened at once."""
+    times = [one.occurred_at for one in memories if one.occurred_at is not None]
+    if not times or min(times) == max(times):
+        return []
+    first, step = min(times), (max(times) - min(times)) / BARS
+    counts = [0] * BARS
+    for one in times:
+        counts[min(BARS - 1, int((one - first) / step))] += 1
+    most = max(counts)
+    return [
+        Bar(first + number * step, first + (number + 1) * step, count, count / most)
+        for number, count in enumerate(counts)
+    ]
+
+
+def _by_day(asked: Asked, memories: Sequence[Memory]) -> dict[str, list[Memory]]:
+    days: dict[str, list[Memory]] = {}
+    for one in memories:
+        days.setdefault(day(one.occurred_at, asked.zone), []).append(one)
+    return days
+
+
+async def _newest(asked: Asked) -> datetime:
+    newest = (await asked.helix.list(page_size=1)).memories
+    return (newest[0].occurred_at if newest else None) or datetime.now(UTC)
+
+
+def _before(moment: datetime, span: timedelta) -> datetime:
+    try:
+        return max(FIRST, moment - span)
+    except OverflowError:
+        return FIRST

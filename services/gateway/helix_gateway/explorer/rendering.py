@@ -1,0 +1,104 @@
+"""Responses with a page: templates that escape everything, and headers that let no other code run."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from helix_gateway.explorer import shown, signing_in
+from helix_gateway.explorer.signing_in import FORM_COOKIE, ROOT, Cookies
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from helix_gateway.callers import Caller
+
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    # with no-referrer a browser sends `Origin: null` with a form of the page itself
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+PAGES: Final = (
+    ("overview", "", "Overview", "o"),
+    ("memories", "/memories", "Memories", "m"),
+    ("timeline", "/timeline", "Timeline", "t"),
+    ("sessions", "/sessions", "Sessions", "s"),
+    ("lab", "/lab", "Recall lab", "l"),
+    ("graph", "/graph", "Graph", "g"),
+    ("letters", "/letters", "Dead letters", "d"),
+)
+"""Name, path below the root, title, and the key after `g`."""
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("helix_gateway.explorer"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {"shown": shown.shown, "line": shown.one_line, "percent": _percent}
+    environment.globals |= {"url": url, "ROW": shown.ROW, "WHOLE": shown.WHOLE, "pages": PAGES}
+    return environment
+
+
+def url(path: str, **query: Any) -> str:
+    """An address below the root; parameters that are empty are left out."""
+    given = {name: value for name, value in query.items() if value not in (None, "", ())}
+    return ROOT + quote(path) + (f"?{urlencode(given, doseq=True)}" if given else "")
+
+
+def page(
+    request: Request, template: str, values: Mapping[str, Any], *, status: int = 200, caller: Caller | None
+) -> Response:
+    """A page; of a request that came to no caller with the parts that need none."""
+    cookies = Cookies.of(request.headers)
+    zone = _zone(cookies.scope.get("time_zone", ""))
+    html = _environment().get_template(template).render(
+        caller=caller,
+        theme=cookies.theme,
+        zone=zone.key,
+        moment=functools.partial(shown.moment, zone=zone),
+        day=functools.partial(shown.day, zone=zone),
+        form_key=signing_in.form_key(request),
+        signed_in=bool(cookies.token),
+        here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+        **{"query": "", **values},
+    )  # fmt: skip
+    response = HTMLResponse(html, status, HEADERS)
+    if secret := request.scope["state"].get("new_form_secret"):
+        signing_in.set_cookie(response, request, FORM_COOKIE, secret)
+    return response
+
+
+def go_to(address: str) -> Response:
+    """Send the browser to a page, with GET."""
+    return RedirectResponse(address, 303, HEADERS)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name or "UTC")
+    except (KeyError, ValueError, OSError):
+        return ZoneInfo("UTC")

@@ -1,0 +1,185 @@
+"""The paths of the explorer, and how its requests differ from those of machines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from helix_gateway.door import Manner
+from helix_gateway.explorer import signing_in
+from helix_gateway.explorer.asked import Asked
+from helix_gateway.explorer.broker import Broker
+from helix_gateway.explorer.door_page import DoorPages
+from helix_gateway.explorer.pages import graph, lab, letters, memories, memory, overview, timeline
+from helix_gateway.explorer.rendering import HEADERS, go_to, page, url
+from helix_gateway.explorer.signing_in import ROOT, Cookies
+from helix_gateway.failures import failure_of
+from helix_shared.errors import NotFoundError, UnauthenticatedError
+from helix_shared.rpc.access.credential import ADMIN, RECALL, WRITE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.types import Scope
+
+    from helix_gateway.callers import Caller, Callers
+    from helix_gateway.settings import GatewaySettings
+
+EXPLORER: Final = ROOT.removeprefix("/")
+FORM: Final = "application/x-www-form-urlencoded"
+STATIC: Final = f"{ROOT}/static"
+LOGIN: Final = f"{ROOT}/login"
+STATIC_SECONDS: Final = 3_600
+
+Build = Callable[[Asked], Awaitable[dict[str, Any]]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+Act = Callable[[Asked, dict[str, str]], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    path: str
+    template: str
+    build: Build
+    role: str | None = RECALL
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    """What a form does; it returns where the browser goes then."""
+
+    path: str
+    act: Act
+    role: str = WRITE
+
+
+class Explorer:
+    """The pages of one gateway."""
+
+    def __init__(self, settings: GatewaySettings, callers: Callers) -> None:
+        self._broker = Broker(settings)
+        self._door = DoorPages(callers, needs_token=bool(settings.modes))
+
+    @contextlib.asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Serve inside; its connection to NATS ends afterwards."""
+        try:
+            yield
+        finally:
+            await self._broker.close()
+
+    def manner(self) -> Manner:
+        """How requests are let in: cookies name the caller, bodies are forms, failures are pages."""
+        return Manner(FORM, _is_open, signing_in.headers_of, _failed)
+
+    def routes(self) -> list[BaseRoute]:
+        """Every path."""
+        watched, dead = overview.Overview(self._broker), letters.Letters(self._broker)
+        shown = (
+            _Page("", "overview.html", watched.build, None),
+            _Page("/memories", "memories.html", memories.build),
+            _Page("/memories/{id}", "memory.html", memory.build),
+            _Page("/timeline", "timeline.html", timeline.build),
+            _Page("/sessions", "sessions.html", timeline.sessions),
+            _Page("/sessions/{session}", "session.html", timeline.session),
+            _Page("/lab", "lab.html", lab.build),
+            _Page("/lab/why-not/{id}", "why_not.html", lab.why_not),
+            _Page("/graph", "graph.html", graph.build),
+            _Page("/letters", "letters.html", dead.build, ADMIN),
+            _Page("/letters/{sequence}", "letter.html", dead.one, ADMIN),
+        )
+        actions = (
+            _Action("/memories/{id}/correct", memory.correct),
+            _Action("/memories/{id}/forget", memory.forget),
+            _Action("/memories/{id}/restore", memory.restore),
+            _Action("/memories/{id}/undo", memory.undo),
+        )
+        return [
+            *(Route(ROOT + one.path, _shows(one), methods=["GET"]) for one in shown),
+            *(Route(ROOT + one.path, _acts(one), methods=["POST"]) for one in actions),
+            Route(f"{ROOT}/pulse", _pulse(watched), methods=["GET"]),
+            *self._door.routes(),
+            Mount(STATIC, _Static(directory=Path(__file__).parent / "static")),
+            Route(f"{ROOT}/{{rest:path}}", _missing),
+        ]
+
+
+class _Static(StaticFiles):
+    """Own and vendored files; they tell nothing about memories."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """As in the base class."""
+        response = super().file_response(*args, **kwargs)
+        response.headers.update({**HEADERS, "Cache-Control": f"max-age={STATIC_SECONDS}"})
+        return response
+
+
+def _is_open(path: str) -> bool:
+    return path == LOGIN or path.startswith(f"{STATIC}/")
+
+
+def _asked(request: Request) -> Asked:
+    zone = Cookies.of(request.headers).scope.get("time_zone", "") or "UTC"
+    return Asked(request, request.state.caller, ZoneInfo(zone))
+
+
+def _shows(shown: _Page) -> Endpoint:
+    name = f"explorer {shown.template.removesuffix('.html')}"
+
+    async def answer(request: Request) -> Response:
+        request.state.operation = name
+        caller: Caller = request.state.caller
+        caller.require(shown.role)
+        return page(request, shown.template, await shown.build(_asked(request)), caller=caller)
+
+    return answer
+
+
+def _acts(action: _Action) -> Endpoint:
+    name = f"explorer {action.path.rpartition('/')[2]}"
+
+    async def answer(request: Request) -> Response:
+        request.state.operation = name
+        caller: Caller = request.state.caller
+        caller.require(action.role)
+        fields = await signing_in.form_of(request)
+        return go_to(await action.act(_asked(request), fields))
+
+    return answer
+
+
+def _pulse(watched: overview.Overview) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        request.state.operation = "explorer pulse"
+        return JSONResponse(await watched.pulse(_asked(request)), headers=HEADERS)
+
+    return answer
+
+
+async def _missing(_: Request) -> Response:
+    raise NotFoundError("the explorer has no such page")
+
+
+def _failed(scope: Scope, error: BaseException) -> Response:
+    request = Request(scope)
+    if isinstance(error, UnauthenticatedError):
+        went = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return go_to(url("/login", next=went if request.method == "GET" else ROOT))
+    told = failure_of(error)
+    values = {"title": "Not done", "told": told, "restorable": _restorable(request, error)}
+    return page(request, "failed.html", values, status=told["status"], caller=scope["state"].get("caller"))
+
+
+def _restorable(request: Request, error: BaseException) -> str:
+    """Id of the memory that was asked for and is not there: it may be a forgotten one."""
+    asked = request.scope.get("path_params", {}).get("id", "")
+    return asked if isinstance(error, NotFoundError) and "/memories/" in request.url.path else ""

@@ -1,0 +1,70 @@
+"""Texts of others, safe to look at: what is invisible or turns the line around is shown by its name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime, tzinfo
+from typing import Final
+
+from markupsafe import Markup, escape
+
+ROW: Final = 280
+"""Characters of a text in a list."""
+WHOLE: Final = 4_000
+"""Characters of a text on its own page, unless all are asked for."""
+_HIDDEN: Final = re.compile(
+    "([\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f"
+    "\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff\\U000e0000-\\U000e007f])\\1*"
+)
+"""Controls but for tab and line feed, marks of direction, invisible characters; a run of one of them."""
+_NAMES: Final = {
+    "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u2066": "LRI",
+    "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\u200e": "LRM", "\u200f": "RLM", "\u200b": "ZWSP",
+}  # fmt: skip
+_C0: Final = 0x20
+_CARET: Final = 0x40
+
+
+def shown(text: str, limit: int = 0) -> Markup:
+    """A text as markup, isolated from the direction of what is around it; cut after `limit` characters."""
+    cut = bool(limit) and len(text) > limit
+    part = (text[:limit] if cut else text).replace("\r\n", "\n")
+    pieces, end = [], 0
+    for found in _HIDDEN.finditer(part):
+        pieces += [escape(part[end : found.start()]), _mark(found[1], found.end() - found.start())]
+        end = found.end()
+    pieces.append(escape(part[end:]))
+    more = Markup('<span class="more">…</span>') if cut else ""
+    return Markup("<bdi>{}</bdi>{}").format(Markup("").join(pieces), more)
+
+
+def one_line(text: str, limit: int) -> str:
+    """A text for a label: a line without what is hidden, cut after `limit` characters."""
+    line = _HIDDEN.sub("\ufffd", " ".join(text[: 4 * limit].split()))
+    return line[: limit - 1] + "…" if len(line) > limit else line
+
+
+def moment(value: datetime | None, zone: tzinfo) -> str:
+    """A time to the minute in a zone; empty where there is none."""
+    return "" if value is None else _in(value, zone).strftime("%Y-%m-%d %H:%M")
+
+
+def day(value: datetime | None, zone: tzinfo) -> str:
+    """The date of a time in a zone."""
+    return "" if value is None else _in(value, zone).strftime("%Y-%m-%d")
+
+
+def _in(value: datetime, zone: tzinfo) -> datetime:
+    try:
+        return value.astimezone(zone)
+    except (OverflowError, ValueError):
+        return value
+
+
+def _mark(character: str, count: int) -> Markup:
+    code = ord(character)
+    name = _NAMES.get(character) or (f"^{chr(code ^ _CARET)}" if code < _C0 else f"U+{code:04X}")
+    full = f"U+{code:04X} {unicodedata.name(character, '')}".strip()
+    times = f"\N{MULTIPLICATION SIGN}{count}" if count > 1 else ""
+    return Markup('<span class="mark" title="{}">{}{}</span>').format(full, name, times)

@@ -1,0 +1,184 @@
+"""What the pages of the explorer show, and how they treat texts of others."""
+
+import asyncio
+import hashlib
+import json
+import re
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any
+
+import httpx
+import pytest
+
+from helix_gateway.explorer.asked import memory_id
+from helix_gateway.explorer.broker import Broker
+from helix_gateway.explorer.pages.layout import rings
+from helix_gateway.explorer.rendering import HEADERS
+from helix_gateway.explorer.shown import shown
+from helix_shared.errors import InvalidInputError, TemporaryError
+from tests.unit.gateway.explorers import HIDDEN, HOSTILE, ID, OTHER, Letters, Memories
+from tests.unit.gateway.gateways import StubHelix, client_of
+
+
+@pytest.fixture(autouse=True)
+def letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dead letter; NATS is not what these tests are about."""
+    for name in ("letters", "letter", "streams"):
+        monkeypatch.setattr(Broker, name, getattr(Letters, name))
+
+
+PAGES = (
+    "", "/memories", "/memories?q=tea", f"/memories/{ID}", f"/memories/{ID}?whole=1", "/timeline",
+    "/sessions",    "/sessions/s1", "/lab?q=tea&a=helix&b=engram", f"/lab/why-not/{ID}?q=tea", "/graph",
+    f"/graph?around={ID}&hops=2", "/letters", "/letters/5", "/login", f"/memories/{OTHER}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [HOSTILE, HOSTILE * 700, "x" * 100_000, "\u202e" * 5_000], ids=len)
+async def test_texts_of_others_are_shown_and_never_run(text: str) -> None:
+    """On every page: no markup of theirs, nothing hidden or turned around; lists cut them."""
+    async with client_of(Memories(text)) as client:
+        for path in PAGES:
+            answer = await client.get(f"/explorer{path}")
+            assert answer.status_code in (200, 404), path
+            body = _without_fields(answer.text)
+            for broken in ("<script>alert", "<img", "onerror=alert(1)>", "</bdi></svg>"):
+                assert broken not in body, (path, broken)
+            assert not HIDDEN.search(body), path
+            if "whole" not in path and "/lab" not in path:
+                assert len(answer.text) < 160_000, path
+
+
+def _without_fields(page: str) -> str:
+    """A page without what a form sends back as it is, where nothing may be replaced."""
+    page = re.sub(r"<textarea.*?</textarea>", "", page, flags=re.DOTALL)
+    return re.sub(r"(value|href)=\"[^\"]*\"", "", page)
+
+
+def test_what_is_hidden_is_named() -> None:
+    """A run of the same character is one mark; what is right to left stays readable, and isolated."""
+    html = shown("a\x00\x00\x00b\u202ec \u05e9\u05dc\u05d5\u05dd <i>\r\n")
+    assert "^@\N{MULTIPLICATION SIGN}3" in html
+    assert ">RLO<" in html
+    assert html.startswith("<bdi>")
+    assert "\u05e9\u05dc\u05d5\u05dd &lt;i&gt;\n" in html
+    assert shown("x" * 300, 280).count("x") == 280
+
+
+async def test_no_page_runs_other_code_or_is_kept_or_framed() -> None:
+    """The headers, and that no page needs an exception from them."""
+    inline = re.compile(
+        r"<script(?![^>]*\bsrc=)|<style|<[^>]*\s(style|on\w+)=|<[^>]*javascript:", re.IGNORECASE
+    )
+    async with client_of(Memories()) as client:
+        for path in (*PAGES, "/nothing"):
+            answer = await client.get(f"/explorer{path}")
+            assert HEADERS.items() <= {**answer.headers, **_named(answer.headers)}.items(), path
+            assert not inline.search(answer.text), path
+        static = await client.get("/explorer/static/explorer.js")
+    policy = HEADERS["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert static.headers["x-content-type-options"] == "nosniff"
+
+
+def _named(headers: httpx.Headers) -> dict[str, str]:
+    return {name: headers[name] for name in HEADERS if name in headers}
+
+
+async def test_filters_and_pages_reach_the_client() -> None:
+    """A date begins at midnight of the viewer's zone; bad input names its field."""
+    helix = Memories()
+    async with client_of(helix) as client:
+        answer = await client.get(
+            "/explorer/memories?type=decision&since=2026-01-02&order=oldest&size=7&project="
+        )
+        assert "page=n%2B1" in answer.text
+        for bad in ("size=0", "size=x", "since=soon", "changed=zz", "since=0001-01-01T00:00%2B23:00"):
+            refused = await client.get(f"/explorer/memories?{bad}")
+            assert refused.status_code == 400
+            assert bad.partition("=")[0] in refused.text
+    [(_, options)] = [one for one in helix.done if one[0] == "list"][:1]
+    assert options == {
+        "types": ["decision"], "event_after": datetime(2026, 1, 2, tzinfo=UTC), "order": "oldest",
+        "page_size": 7,
+    }  # fmt: skip
+
+
+async def test_the_lab_asks_both_profiles_and_serves_nothing() -> None:
+    """Side by side, each score with its words; the proposal can be tried by a link."""
+    helix = Memories()
+    async with client_of(helix) as client:
+        both = await client.get("/explorer/lab?q=tea&a=helix&b=engram")
+        missing = await client.get(f"/explorer/lab/why-not/{ID}?q=tea&a=helix")
+    profiles = [options["ranking_profile"] for _, _, options in helix.done]
+    assert profiles == ["helix", "engram"]
+    assert both.text.count("Which words matched which") == 2
+    assert "k=20" in missing.text
+
+
+async def test_why_not_tells_of_a_memory_that_is_not_there_any_more() -> None:
+    """A forgotten or replaced one is what it is asked about."""
+    async with client_of(Memories()) as client:
+        answer = await client.get(f"/explorer/lab/why-not/{OTHER}?q=tea")
+    assert answer.status_code == 200
+    assert "top k" in answer.text
+
+
+async def test_a_page_stands_when_a_service_does_not() -> None:
+    """The overview says what is away; another page says that, too, with its status."""
+
+    async def away(*_: Any, **__: Any) -> None:
+        raise TemporaryError("the query service does not answer")
+
+    async with client_of(StubHelix(away), nats_url="nats://127.0.0.1:1") as client:
+        overview, listed = await asyncio.gather(client.get("/explorer"), client.get("/explorer/memories"))
+    assert overview.status_code == 200
+    assert "the query service does not answer" in overview.text
+    assert listed.status_code == 503
+
+
+async def test_an_unknown_error_tells_nothing() -> None:
+    """Its message may quote a memory."""
+
+    async def fails(*_: Any, **__: Any) -> None:
+        message = "the secret text"
+        raise RuntimeError(message)
+
+    async with client_of(StubHelix(fails)) as client:
+        answer = await client.get("/explorer/memories")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+
+
+def test_vendored_files_are_those_that_were_published() -> None:
+    """Each with name, version, licence and digest; nothing else lies there."""
+    folder = resources.files("helix_gateway.explorer") / "static" / "vendor"
+    listed = {"manifest.json"}
+    for one in json.loads((folder / "manifest.json").read_text()):
+        assert {"name", "version", "licence"} <= one.keys()
+        assert any("LICENSE" in name for name in one["files"])
+        for name, digest in one["files"].items():
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+            listed.add(name)
+    assert {one.name for one in folder.iterdir()} == listed
+
+
+def test_a_graph_has_one_picture_without_two_nodes_in_one_place() -> None:
+    """Also with as many nodes as a graph may have."""
+    hops = [0, *[1] * 60, *[2] * 89]
+    edges = [(0, node) for node in range(1, 61)] + [(1 + node % 60, node) for node in range(61, 150)]
+    layout = rings(hops, edges)
+    assert layout == rings(hops, edges)
+    places = [(one.x, one.y) for one in layout.places]
+    assert len(set(places)) == 150
+    assert all(max(abs(x), abs(y)) <= layout.radius for x, y in places)
+
+
+def test_a_value_that_is_no_id_is_refused() -> None:
+    """Before it reaches anything."""
+    for wrong in ("", "a" * 31, "a" * 32 + "\n", "A" * 32, "../" + "a" * 29):
+        with pytest.raises(InvalidInputError):
+            memory_id("id", wrong)
