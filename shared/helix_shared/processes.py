@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 from typing import Final
 
+_M_ARENA_MAX: Final = -8
+"""Number of this parameter in glibc's malloc.h."""
 SINGLE_THREADED: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -17,6 +20,18 @@ def use_one_blas_thread() -> None:
     """
     for variable in SINGLE_THREADED:
         os.environ.setdefault(variable, "1")
+
+
+def use_few_arenas() -> bool:
+    """Let malloc use one arena a core instead of eight; call it before threads start. False: it cannot.
+
+    The engines have dozens of threads, and an arena keeps what its threads have freed: without this the
+    writer's memory grows twice as fast with what it writes (ops/decisions/0083).
+    """
+    try:
+        return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, os.cpu_count() or 1))
+    except (OSError, AttributeError):
+        return False
 
 
 def is_running(process: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from helix_shared.processes import use_one_blas_thread
+from helix_shared.processes import use_few_arenas, use_one_blas_thread
 
 
 def main() -> None:
@@ -12,6 +12,7 @@ def main() -> None:
     # LanceDB would write unstructured warnings to the log
     os.environ.setdefault("RUST_LOG", "error")
     use_one_blas_thread()
+    use_few_arenas()
     from helix_consolidation.app import create_app  # noqa: PLC0415 - numpy reads the environment on import
     from helix_shared.broker.worker.worker import run  # noqa: PLC0415 - as above
 
