@@ -66,10 +66,10 @@ def response_of(error: BaseException) -> Response:
     """The response to a request that failed."""
     told = failure_of(error)
     status = told.pop("status")
-    return Response(json.dumps({"error": told}), status, headers_of(error), "application/json")
+    return Response(json.dumps({"error": told}), status, headers_of_failure(error), "application/json")
 
 
-def headers_of(error: BaseException) -> dict[str, str]:
+def headers_of_failure(error: BaseException) -> dict[str, str]:
     """The headers that the status of an error asks for."""
     if isinstance(error, TemporaryError):
         return {"Retry-After": str(max(1, math.ceil(error.delay_seconds)))}

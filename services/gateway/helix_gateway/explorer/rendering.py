@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from helix_gateway.explorer import shown, signing_in
 from helix_gateway.explorer.signing_in import FORM_COOKIE, ROOT, Cookies
-from helix_gateway.failures import failure_of, headers_of
+from helix_gateway.failures import failure_of, headers_of_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,7 @@ def page(
         told=told,
         **{"query": "", **values},
     )  # fmt: skip
-    headers = HEADERS if error is None else HEADERS | headers_of(error)
+    headers = HEADERS if error is None else HEADERS | headers_of_failure(error)
     response = HTMLResponse(html, 200 if told is None else told["status"], headers)
     if secret := request.scope["state"].get("new_form_secret"):
         signing_in.set_cookie(response, request, FORM_COOKIE, secret)

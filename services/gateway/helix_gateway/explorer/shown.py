@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from datetime import datetime, tzinfo
@@ -63,6 +64,7 @@ def _in(value: datetime, zone: tzinfo) -> datetime:
         return value
 
 
+@functools.lru_cache(maxsize=4_096)
 def _mark(character: str, count: int) -> Markup:
     code = ord(character)
     name = _NAMES.get(character) or (f"^{chr(code ^ _CARET)}" if code < _C0 else f"U+{code:04X}")

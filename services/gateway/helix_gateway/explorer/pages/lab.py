@@ -84,7 +84,7 @@ async def build(asked: Asked) -> dict[str, Any]:
 async def why_not(asked: Asked) -> dict[str, Any]:
     """Why a memory is not in the answer, and the change that would bring it in."""
     kept = _kept(asked)
-    side = SIDES[asked.text("side") == SIDES[1] and bool(kept[SIDES[1]])]
+    side = "b" if asked.text("side") == "b" and kept["b"] else "a"
     found, memory = await asyncio.gather(
         asked.helix.why_not(asked.memory_id, kept["q"], **_options(asked, kept, side)), _memory(asked)
     )
