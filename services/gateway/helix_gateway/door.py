@@ -102,7 +102,7 @@ class Door:
             return
         began, sent = time.perf_counter(), _Sent(send)
         state = scope.setdefault("state", {})
-        manner = self._manners.get(scope["path"].split("/", 2)[1], MACHINES)
+        manner = self._manners.get(scope["path"].removeprefix("/").partition("/")[0], MACHINES)
         try:
             await self._served(scope, receive, sent, state, manner)
         except Exception as error:  # noqa: BLE001 - every error becomes a response

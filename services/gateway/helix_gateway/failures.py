@@ -66,9 +66,13 @@ def response_of(error: BaseException) -> Response:
     """The response to a request that failed."""
     told = failure_of(error)
     status = told.pop("status")
-    headers = {}
+    return Response(json.dumps({"error": told}), status, headers_of_failure(error), "application/json")
+
+
+def headers_of_failure(error: BaseException) -> dict[str, str]:
+    """The headers that the status of an error asks for."""
     if isinstance(error, TemporaryError):
-        headers["Retry-After"] = str(max(1, math.ceil(error.delay_seconds)))
+        return {"Retry-After": str(max(1, math.ceil(error.delay_seconds)))}
     if isinstance(error, UnauthenticatedError):
-        headers["WWW-Authenticate"] = "Bearer"
-    return Response(json.dumps({"error": told}), status, headers, "application/json")
+        return {"WWW-Authenticate": "Bearer"}
+    return {}

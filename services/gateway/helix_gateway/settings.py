@@ -32,7 +32,9 @@ class GatewaySettings(AccessSettings):
 
     model_config = SettingsConfigDict(env_prefix="HELIX_GATEWAY_", frozen=True, extra="forbid")
 
-    listen: str = Field("127.0.0.1:7464", pattern=r"^\S+:\d{1,5}$", description="host:port of REST and MCP")
+    listen: str = Field(
+        "127.0.0.1:7464", pattern=r"^\S+:\d{1,5}$", description="host:port of REST, MCP, hooks and explorer"
+    )
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="names in the header Host that are accepted besides those of loopback, separated by "

@@ -188,6 +188,24 @@ async def test_the_gateway_passes_on_the_credential_of_its_caller(stack: Stack, 
     assert violations(stack) == []
 
 
+def test_the_explorer_shows_an_admin_every_stream(stack: Stack) -> None:
+    """The gateway's user of NATS may ask for their state, and the pulse has the lag."""
+    secret = token(stack, "--tenant", "acme", "--role", "recall", "--role", "admin")
+    context = ssl.create_default_context(cafile=security(stack) / "ca.pem")
+
+    def page(path: str) -> str:
+        url, headers = f"{stack.gateway_url}/explorer{path}", {"Authorization": f"Bearer {secret}"}
+        request = urllib.request.Request(url, headers=headers)  # noqa: S310  our own
+        with urllib.request.urlopen(request, timeout=200, context=context) as reply:  # noqa: S310  likewise
+            return str(reply.read().decode())
+
+    assert json.loads(page("/pulse"))["lag"] is not None
+    overview = page("")
+    for name in ("HELIX_EVENTS", "HELIX_DERIVED", "HELIX_DLQ"):
+        assert f"{name}</th>" in overview
+    assert violations(stack) == []
+
+
 def test_a_credential_of_one_tenant_reaches_no_other(stack: Stack) -> None:
     """Not by the scope of a request, and not by an event; an ended token reaches nothing."""
     secret = token(stack, "--tenant", "acme", "--user", "ana", "--note", "for this test")

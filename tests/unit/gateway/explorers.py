@@ -129,11 +129,15 @@ class Memories:
         self.done.append(("explain", query, options))
         return explained(self.text, options.get("ranking_profile", ""))
 
-    async def why_not(self, *_: Any, **__: Any) -> recall_pb2.WhyNotResponse:
+    async def why_not(self, _: str, query: str, **options: Any) -> recall_pb2.WhyNotResponse:
         """A proposal."""
-        change = recall_pb2.Change(request_field="top_k", value="20", was="10")
+        self.done.append(("why_not", query, options))
+        changes = [
+            recall_pb2.Change(request_field="top_k", value="20", was="10"),
+            recall_pb2.Change(request_field="query", value=json.dumps('what "tea"?'), was='"tea"'),
+        ]
         return recall_pb2.WhyNotResponse(
-            loss=recall_pb2.LOSS_TOP_K, verdict=self.text[:500], changes=[change], advice=self.text[:500]
+            loss=recall_pb2.LOSS_TOP_K, verdict=self.text[:500], changes=changes, advice=self.text[:500]
         )
 
     async def correct(self, wanted: str, text: str) -> Written:

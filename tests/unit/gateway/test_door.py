@@ -4,10 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from starlette.types import Message
 
+from helix_gateway.app import application
 from helix_gateway.door import BODY_BYTES
 from helix_gateway.failures import KINDS, failure_of
+from helix_gateway.settings import GatewaySettings
 from helix_shared.errors import InvalidInputError, OverloadedError, UnauthenticatedError
+from helix_shared.telemetry.health import Health
 from tests.unit.gateway.gateways import HOST, StubHelix, client_of
 
 RECALL = "/v1/recall"
@@ -24,6 +28,25 @@ async def test_only_names_of_this_gateway_are_answered(host: str, status: int) -
     """A page whose name was bound to loopback afterwards (DNS rebinding) sends its own name."""
     async with client_of(StubHelix()) as client:
         assert (await client.get("/v1/status", headers={"host": host})).status_code == status
+
+
+@pytest.mark.parametrize("path", ["*", "", "explorer", "/", "//", "/v1"])
+async def test_a_path_without_parts_is_answered(path: str) -> None:
+    """Such as that of `OPTIONS *`."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "OPTIONS", "path": path, "root_path": "", "query_string": b"",
+        "headers": [(b"host", HOST.encode())],
+    }  # fmt: skip
+    await application(GatewaySettings.load(), StubHelix(), Health())(scope, receive, send)  # type: ignore[arg-type]  # a stub
+    assert sent[0]["status"] == 404
 
 
 async def test_a_configured_name_is_answered() -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import hashlib
+import html
 import json
 import re
 from datetime import UTC, datetime
 from importlib import resources
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
@@ -14,10 +16,11 @@ import pytest
 from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.broker import Broker
 from helix_gateway.explorer.pages.layout import rings
+from helix_gateway.explorer.pages.letters import SHOWN_CHARACTERS
 from helix_gateway.explorer.rendering import HEADERS
 from helix_gateway.explorer.shown import shown
 from helix_shared.errors import InvalidInputError, TemporaryError
-from tests.unit.gateway.explorers import HIDDEN, HOSTILE, ID, OTHER, Letters, Memories
+from tests.unit.gateway.explorers import HIDDEN, HOSTILE, ID, LETTER, OTHER, OWN, Letters, Memories
 from tests.unit.gateway.gateways import StubHelix, client_of
 
 
@@ -64,6 +67,42 @@ def test_what_is_hidden_is_named() -> None:
     assert html.startswith("<bdi>")
     assert "\u05e9\u05dc\u05d5\u05dd &lt;i&gt;\n" in html
     assert shown("x" * 300, 280).count("x") == 280
+
+
+async def test_a_long_body_is_cut_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Markup of hidden characters is many times as long as these."""
+
+    async def letter(*_: Any) -> tuple[Any, bytes]:
+        return LETTER, ("\u202e\u200b" * 30_000).encode()
+
+    monkeypatch.setattr(Broker, "letter", letter)
+    async with client_of(Memories()) as client:
+        answer = await client.get("/explorer/letters/5")
+    assert answer.text.partition("<h2>Body")[2].count(">RLO<") == SHOWN_CHARACTERS // 2
+    assert "has all" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/static/none.js"), ("GET", "/static/vendor"), ("POST", "/static/explorer.js"),
+        ("POST", "/memories"),
+    ],
+)  # fmt: skip
+async def test_what_is_not_there_is_a_page_that_says_so(method: str, path: str) -> None:
+    """Neither a fault of the gateway nor a page without its headers."""
+    async with client_of(Memories()) as client:
+        answer = await client.request(method, f"/explorer{path}", headers=OWN if method == "POST" else {})
+    assert answer.status_code == 404
+    assert "Not done" in answer.text
+    assert answer.headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
+
+
+async def test_the_first_page_is_found_with_a_slash() -> None:
+    """As people type it."""
+    async with client_of(Memories()) as client:
+        answer = await client.get("/explorer/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/explorer")
 
 
 async def test_no_page_runs_other_code_or_is_kept_or_framed() -> None:
@@ -114,9 +153,32 @@ async def test_the_lab_asks_both_profiles_and_serves_nothing() -> None:
         both = await client.get("/explorer/lab?q=tea&a=helix&b=engram")
         missing = await client.get(f"/explorer/lab/why-not/{ID}?q=tea&a=helix")
     profiles = [options["ranking_profile"] for _, _, options in helix.done]
-    assert profiles == ["helix", "engram"]
+    assert profiles == ["helix", "engram", "helix"]
     assert both.text.count("Which words matched which") == 2
     assert "k=20" in missing.text
+
+
+async def test_links_of_the_lab_keep_what_was_asked() -> None:
+    """Why-not asks as the side did, and both the way back and the proposal have the other parameters."""
+    helix = Memories()
+    kept = {"q": "tea", "a": "helix", "b": "engram", "k": "7", "as_of": "2026-06-30", "never_skip": "1"}
+    async with client_of(helix) as client:
+        both = await client.get("/explorer/lab", params={**kept, "missing": ID})
+        of_b = [one for one in _links(both.text, "/lab/why-not/") if one["side"] == "b"]
+        assert of_b == [kept | {"side": "b"}]
+        page = (await client.get(f"/explorer/lab/why-not/{ID}", params=of_b[0])).text
+    assert _links(page, "/lab?") == [kept, kept | {"q": 'what "tea"?', "k": "20"}]
+    assert helix.done[-1] == ("why_not", "tea", helix.done[1][2])
+    assert helix.done[-1][2] == {
+        "top_k": 7, "ranking_profile": "engram", "as_of": datetime(2026, 6, 30, tzinfo=UTC),
+        "never_skip": True,
+    }  # fmt: skip
+
+
+def _links(page: str, path: str) -> list[dict[str, str]]:
+    """The parameters of the links of a page below a path."""
+    addresses = [html.unescape(one) for one in re.findall(r'href="([^"]*)"', page)]
+    return [dict(parse_qsl(urlsplit(one).query)) for one in addresses if one.startswith(f"/explorer{path}")]
 
 
 async def test_why_not_tells_of_a_memory_that_is_not_there_any_more() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from helix_gateway.explorer import signing_in
 from helix_gateway.explorer.broker import Broker
+from helix_shared.errors import TemporaryError
 from helix_shared.rpc.access.static_tokens import token_digest
 from tests.unit.gateway.explorers import ID, OTHER, OWN, Letters, Memories, form_key
 from tests.unit.gateway.gateways import HOST, StubHelix, client_of
@@ -122,7 +123,8 @@ async def test_a_browser_signs_in_with_a_token_and_out_again(tokens: dict[str, A
             sent = {"form_key": key, "token": secret, **fields}
             return await client.post("/explorer/login", data=sent, headers=OWN)
 
-        assert (await sign_in("wrong")).status_code == 401
+        wrong = await sign_in("wrong")
+        assert (wrong.status_code, wrong.headers["www-authenticate"]) == (401, "Bearer")
         assert (await sign_in("ana", user="bo")).status_code == 403
         signed = await sign_in("ana", next="/explorer/memories?q=tea")
         assert signed.headers["location"] == "/explorer/memories?q=tea"
@@ -192,6 +194,75 @@ async def test_without_tokens_a_viewer_chooses_tenant_user_and_time_zone() -> No
     assert helix.callers[-1]["tenant"] == "acme"
     assert (helix.callers[-1]["user"], helix.callers[-1]["principals"]) == ("Zoë", ["staff", "ops"])
     assert "2026-11-02 10:00" in shown_page.text
+
+
+@pytest.mark.parametrize("foreign", ["a/b=1", "flag", "a=b=c", 'q="', "=", "\xe4=1"])
+async def test_a_foreign_cookie_hides_no_other(foreign: str, tokens: dict[str, Any]) -> None:
+    """Other programs of the host set cookies, too, and may name them as browsers allow."""
+    own = f"helix_token={signing_in.encoded('ana')}"
+    async with client_of(Memories(), **tokens) as client:
+        for sent in (f"{foreign}; {own}", f"{own}; {foreign}"):
+            answer = await client.get("/explorer/memories", headers={"cookie": sent.encode("latin-1")})
+            assert answer.status_code == 200, sent
+
+
+async def test_a_form_of_another_user_is_refused() -> None:
+    """Whoever chose another user in a second tab would else correct as that one."""
+    helix = Memories()
+    async with client_of(helix) as client:
+
+        async def choose(**chosen: str) -> str:
+            sent = {"form_key": await form_key(client), "tenant": "acme", "user": "ana", **chosen}
+            assert (await client.post("/explorer/login", data=sent, headers=OWN)).status_code == 303
+            return await form_key(client)
+
+        async def forget(key: str) -> int:
+            path = f"/explorer/memories/{ID}/forget"
+            return (await client.post(path, data={"form_key": key}, headers=OWN)).status_code
+
+        first = await choose()
+        for other in ({"user": "bo"}, {"tenant": "beta"}, {"principals": "staff"}):
+            now = await choose(**other)
+            assert await forget(first) == 403
+        assert helix.done == []
+        assert await forget(now) == 303
+        await choose()
+        assert await forget(first) == 303
+
+
+async def test_an_expired_token_and_a_refused_scope_can_be_left(tokens: dict[str, Any]) -> None:
+    """Sign out and colours need no caller; their forms are guarded as every form is."""
+    async with client_of(Memories(), **tokens) as client:
+        for token, scope in (("gone", {}), ("ana", {"tenant": "beta"})):
+            for name, value in (("token", token), ("scope", json.dumps(scope))):
+                client.cookies.set(f"helix_{name}", signing_in.encoded(value), "127.0.0.1", "/explorer")
+            refused = await client.get("/explorer/memories")
+            assert refused.status_code == (403 if scope else 303)
+            assert scope == {} or "sign out" in refused.text
+            sent = {"form_key": await form_key(client), "theme": "dark", "next": "/explorer/lab"}
+            for form in ("theme", "logout"):
+                path = f"/explorer/{form}"
+                for key, status in (("0", 403), (sent["form_key"], 303)):
+                    answer = await client.post(path, data=sent | {"form_key": key}, headers=OWN)
+                    assert answer.status_code == status
+            assert "helix_token" not in client.cookies
+
+
+async def test_a_refused_correction_keeps_what_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can be sent again from that page, whose other links lead to a page that exists."""
+
+    async def refuses(*_: Any) -> None:
+        raise TemporaryError("NATS does not answer", delay_seconds=7)
+
+    monkeypatch.setattr(Memories, "correct", refuses)
+    path = f"/explorer/memories/{ID}"
+    async with client_of(Memories()) as client:
+        sent = {"form_key": await form_key(client), "text": "a <b> c"}
+        answer = await client.post(f"{path}/correct", data=sent, headers=OWN)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "7")
+    assert "a &lt;b&gt; c</textarea>" in answer.text
+    assert f'action="{path}/correct"' in answer.text
+    assert f'name="next" value="{path}"' in answer.text
 
 
 @pytest.mark.parametrize(

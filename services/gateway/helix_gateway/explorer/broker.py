@@ -59,13 +59,14 @@ class Broker:
             return [one for name in STREAMS if (one := await _stream(jetstream, name)) is not None]
 
     async def letters(self, *, limit: int, before: int, only: Filter) -> list[DeadLetter]:
-        """The newest dead letters below a sequence.
+        """The newest dead letters below a sequence; none where there is no stream of them.
 
         Raises:
             TemporaryError: NATS does not answer.
-            PermanentError: there is no stream of dead letters.
         """
         async with self._jetstream() as jetstream:
+            if await _stream(jetstream, subjects.DLQ_STREAM) is None:
+                return []
             return await dead_letters.newest(jetstream, limit=limit, before=before or None, only=only)
 
     async def letter(self, sequence: int) -> tuple[DeadLetter, bytes]:
@@ -99,7 +100,7 @@ class Broker:
 
     async def _connected(self) -> Client:
         async with self._connecting:
-            if self._client is None:
+            if self._client is None or self._client.is_closed:
                 file = self._settings.nats_credentials_file
                 credentials = NatsCredentials(file, self._settings.ca_file if file else None)
                 self._client = await connection.connect(

@@ -1,9 +1,9 @@
-"""The pages before the others: who looks at them, with which token, in which colours."""
+"""The pages before the others: token, tenant and user of the viewer, and the colours."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -18,7 +18,6 @@ from helix_gateway.explorer.signing_in import (
     TOKEN_COOKIE,
     Cookies,
 )
-from helix_gateway.failures import failure_of
 from helix_shared.errors import HelixError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -26,6 +25,11 @@ if TYPE_CHECKING:
 
     from helix_gateway.callers import Callers
 
+LOGIN: Final = f"{ROOT}/login"
+LOGOUT: Final = f"{ROOT}/logout"
+THEME: Final = f"{ROOT}/theme"
+OPEN: Final = frozenset({LOGIN, LOGOUT, THEME})
+"""They need no caller: whoever has a token that expired must be able to sign out. A guard is in each form."""
 NAMES: Final = ("tenant", "user", "principals", "time_zone")
 
 
@@ -39,10 +43,10 @@ class DoorPages:
     def routes(self) -> list[Route]:
         """Their paths."""
         return [
-            Route(f"{ROOT}/login", self._ask, methods=["GET"]),
-            Route(f"{ROOT}/login", self._sign_in, methods=["POST"]),
-            Route(f"{ROOT}/logout", self._sign_out, methods=["POST"]),
-            Route(f"{ROOT}/theme", self._choose_theme, methods=["POST"]),
+            Route(LOGIN, self._ask, methods=["GET"]),
+            Route(LOGIN, self._sign_in, methods=["POST"]),
+            Route(LOGOUT, self._sign_out, methods=["POST"]),
+            Route(THEME, self._choose_theme, methods=["POST"]),
         ]
 
     async def _ask(self, request: Request) -> Response:
@@ -65,8 +69,7 @@ class DoorPages:
                 raise InvalidInputError("token", "must be printable ASCII characters")
             self._callers.of(signing_in.with_caller(request.headers, token=token, scope=scope))
         except HelixError as error:
-            told = failure_of(error)
-            return self._page(request, fields, told=told, status=told["status"])
+            return self._page(request, fields, error)
         response = go_to(signing_in.own_path(fields.get("next", "")))
         signing_in.set_cookie(response, request, SCOPE_COOKIE, signing_in.encoded(json.dumps(scope)))
         if self._needs_token:
@@ -76,7 +79,7 @@ class DoorPages:
     async def _sign_out(self, request: Request) -> Response:
         request.state.operation = "explorer logout"
         await signing_in.form_of(request)
-        response = go_to(f"{ROOT}/login")
+        response = go_to(LOGIN)
         for name in (TOKEN_COOKIE, SCOPE_COOKIE):
             response.delete_cookie(name, path=ROOT)
         return response
@@ -91,18 +94,10 @@ class DoorPages:
         signing_in.set_cookie(response, request, THEME_COOKIE, chosen, lasts=True)
         return response
 
-    def _page(
-        self,
-        request: Request,
-        fields: dict[str, str],
-        *,
-        told: dict[str, Any] | None = None,
-        status: int = 200,
-    ) -> Response:
+    def _page(self, request: Request, fields: dict[str, str], error: HelixError | None = None) -> Response:
         values = {
-            "title": "Sign in" if self._needs_token else "Who looks",
-            "told": told,
+            "title": "Sign in" if self._needs_token else "Tenant and user",
             "fields": {name: fields.get(name, "") for name in (*NAMES, "next")},
             "needs_token": self._needs_token,
         }
-        return page(request, "login.html", values, status=status, caller=None)
+        return page(request, "login.html", values, error=error, caller=None)

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from helix_gateway.explorer import shown, signing_in
 from helix_gateway.explorer.signing_in import FORM_COOKIE, ROOT, Cookies
+from helix_gateway.failures import failure_of, headers_of_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,11 +67,17 @@ def url(path: str, **query: Any) -> str:
 
 
 def page(
-    request: Request, template: str, values: Mapping[str, Any], *, status: int = 200, caller: Caller | None
+    request: Request,
+    template: str,
+    values: Mapping[str, Any],
+    *,
+    error: BaseException | None = None,
+    caller: Caller | None,
 ) -> Response:
-    """A page; of a request that came to no caller with the parts that need none."""
+    """A page; with an error one that tells it. Without a caller it has the parts that need none."""
     cookies = Cookies.of(request.headers)
-    zone = _zone(cookies.scope.get("time_zone", ""))
+    zone = zone_named(cookies.scope.get("time_zone", ""))
+    told = None if error is None else failure_of(error)
     html = _environment().get_template(template).render(
         caller=caller,
         theme=cookies.theme,
@@ -79,13 +86,24 @@ def page(
         day=functools.partial(shown.day, zone=zone),
         form_key=signing_in.form_key(request),
         signed_in=bool(cookies.token),
-        here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+        here=here(request),
+        told=told,
         **{"query": "", **values},
     )  # fmt: skip
-    response = HTMLResponse(html, status, HEADERS)
+    headers = HEADERS if error is None else HEADERS | headers_of_failure(error)
+    response = HTMLResponse(html, 200 if told is None else told["status"], headers)
     if secret := request.scope["state"].get("new_form_secret"):
         signing_in.set_cookie(response, request, FORM_COOKIE, secret)
     return response
+
+
+def here(request: Request) -> str:
+    """The address of this page; for a form that was sent that of a page that has it."""
+    path = request.url.path
+    if request.method == "POST":
+        parent = path.rpartition("/")[0]
+        return parent if parent.startswith(f"{ROOT}/memories/") else ROOT
+    return path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def go_to(address: str) -> Response:
@@ -97,7 +115,8 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _zone(name: str) -> ZoneInfo:
+def zone_named(name: str) -> ZoneInfo:
+    """The time zone of a name; UTC where there is none of this name."""
     try:
         return ZoneInfo(name or "UTC")
     except (KeyError, ValueError, OSError):

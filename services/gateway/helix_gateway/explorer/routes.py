@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -18,11 +19,10 @@ from helix_gateway.door import Manner
 from helix_gateway.explorer import signing_in
 from helix_gateway.explorer.asked import Asked
 from helix_gateway.explorer.broker import Broker
-from helix_gateway.explorer.door_page import DoorPages
+from helix_gateway.explorer.door_page import OPEN, DoorPages
 from helix_gateway.explorer.pages import graph, lab, letters, memories, memory, overview, timeline
-from helix_gateway.explorer.rendering import HEADERS, go_to, page, url
+from helix_gateway.explorer.rendering import HEADERS, go_to, here, page, url, zone_named
 from helix_gateway.explorer.signing_in import ROOT, Cookies
-from helix_gateway.failures import failure_of
 from helix_shared.errors import NotFoundError, UnauthenticatedError
 from helix_shared.rpc.access.credential import ADMIN, RECALL, WRITE
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 EXPLORER: Final = ROOT.removeprefix("/")
 FORM: Final = "application/x-www-form-urlencoded"
 STATIC: Final = f"{ROOT}/static"
-LOGIN: Final = f"{ROOT}/login"
 STATIC_SECONDS: Final = 3_600
 
 Build = Callable[[Asked], Awaitable[dict[str, Any]]]
@@ -109,12 +108,24 @@ class Explorer:
             Route(f"{ROOT}/pulse", _pulse(watched), methods=["GET"]),
             *self._door.routes(),
             Mount(STATIC, _Static(directory=Path(__file__).parent / "static")),
-            Route(f"{ROOT}/{{rest:path}}", _missing),
+            Route(f"{ROOT}/", _first, methods=["GET"]),
+            Route(f"{ROOT}/{{rest:path}}", _missing, methods=["GET", "POST"]),
         ]
 
 
 class _Static(StaticFiles):
     """Own and vendored files; they tell nothing about memories."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """As in the base class, but that it fails as every page does.
+
+        Raises:
+            NotFoundError: there is no such file, or the method is none for files.
+        """
+        try:
+            return await super().get_response(path, scope)
+        except HTTPException as error:
+            raise NotFoundError("the explorer has no such file") from error
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
         """As in the base class."""
@@ -124,12 +135,12 @@ class _Static(StaticFiles):
 
 
 def _is_open(path: str) -> bool:
-    return path == LOGIN or path.startswith(f"{STATIC}/")
+    return path in OPEN or path.startswith(f"{STATIC}/")
 
 
 def _asked(request: Request) -> Asked:
-    zone = Cookies.of(request.headers).scope.get("time_zone", "") or "UTC"
-    return Asked(request, request.state.caller, ZoneInfo(zone))
+    zone = zone_named(Cookies.of(request.headers).scope.get("time_zone", ""))
+    return Asked(request, request.state.caller, zone)
 
 
 def _shows(shown: _Page) -> Endpoint:
@@ -139,7 +150,9 @@ def _shows(shown: _Page) -> Endpoint:
         request.state.operation = name
         caller: Caller = request.state.caller
         caller.require(shown.role)
-        return page(request, shown.template, await shown.build(_asked(request)), caller=caller)
+        values = await shown.build(_asked(request))
+        # a long text takes a while to be made safe, and other requests must not wait for it
+        return await asyncio.to_thread(page, request, shown.template, values, caller=caller)
 
     return answer
 
@@ -151,7 +164,7 @@ def _acts(action: _Action) -> Endpoint:
         request.state.operation = name
         caller: Caller = request.state.caller
         caller.require(action.role)
-        fields = await signing_in.form_of(request)
+        request.state.form = fields = await signing_in.form_of(request)
         return go_to(await action.act(_asked(request), fields))
 
     return answer
@@ -165,6 +178,10 @@ def _pulse(watched: overview.Overview) -> Endpoint:
     return answer
 
 
+async def _first(_: Request) -> Response:
+    return go_to(ROOT)
+
+
 async def _missing(_: Request) -> Response:
     raise NotFoundError("the explorer has no such page")
 
@@ -172,11 +189,14 @@ async def _missing(_: Request) -> Response:
 def _failed(scope: Scope, error: BaseException) -> Response:
     request = Request(scope)
     if isinstance(error, UnauthenticatedError):
-        went = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return go_to(url("/login", next=went if request.method == "GET" else ROOT))
-    told = failure_of(error)
-    values = {"title": "Not done", "told": told, "restorable": _restorable(request, error)}
-    return page(request, "failed.html", values, status=told["status"], caller=scope["state"].get("caller"))
+        return go_to(url("/login", next=here(request)))
+    values = {
+        "title": "Not done",
+        "restorable": _restorable(request, error),
+        "address": request.url.path,
+        "typed": scope["state"].get("form", {}).get("text", ""),
+    }
+    return page(request, "failed.html", values, error=error, caller=scope["state"].get("caller"))
 
 
 def _restorable(request: Request, error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from datetime import datetime, tzinfo
@@ -9,14 +10,15 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from helix_shared.text.hidden import CONTROLS, DIRECTIONS, INVISIBLE
+
 ROW: Final = 280
 """Characters of a text in a list."""
 WHOLE: Final = 4_000
 """Characters of a text on its own page, unless all are asked for."""
-_HIDDEN: Final = re.compile(
-    "([\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f"
-    "\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff\\U000e0000-\\U000e007f])\\1*"
-)
+_ALSO: Final = r"\r\x85\u00ad\u061c\u200e\u200f\u2028\u2029\u2065\u206a-\u206f\ud800-\udfff"
+"""What is hidden and no sign of an attack by itself, so that a memory with it has no flag."""
+_HIDDEN: Final = re.compile(f"([{CONTROLS}{DIRECTIONS}{INVISIBLE}{_ALSO}])\\1*")
 """Controls but for tab and line feed, marks of direction, invisible characters; a run of one of them."""
 _NAMES: Final = {
     "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u2066": "LRI",
@@ -62,6 +64,7 @@ def _in(value: datetime, zone: tzinfo) -> datetime:
         return value
 
 
+@functools.lru_cache(maxsize=4_096)
 def _mark(character: str, count: int) -> Markup:
     code = ord(character)
     name = _NAMES.get(character) or (f"^{chr(code ^ _CARET)}" if code < _C0 else f"U+{code:04X}")

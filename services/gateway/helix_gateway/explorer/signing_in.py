@@ -1,4 +1,4 @@
-"""Who looks at a page: cookies that stand for the headers of a caller, and the guard of forms.
+"""The viewer of a page: cookies that stand for the headers of a caller, and the guard of forms.
 
 A browser keeps token and scope in cookies of the explorer's paths, which no script can read and no other site
 can send. They become the headers that every other caller sends itself, so `callers` decides alike for all.
@@ -12,11 +12,11 @@ import hmac
 import json
 import secrets
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 
 from helix_gateway.callers import PRINCIPALS, TENANT, TIME_ZONE, USER
 from helix_gateway.failures import ForeignError
@@ -51,13 +51,8 @@ class Cookies:
 
     @classmethod
     def of(cls, headers: Headers) -> Cookies:
-        """The cookies of these headers; what is none is left out."""
-        found: SimpleCookie = SimpleCookie()
-        try:
-            found.load(headers.get("cookie", ""))
-        except CookieError:
-            return cls({})
-        return cls({name: one.value for name, one in found.items()})
+        """The cookies of these headers, read as browsers read them: one that is odd hides no other."""
+        return cls(cookie_parser(headers.get("cookie", "")))
 
     @property
     def token(self) -> str:
@@ -137,9 +132,10 @@ def require_own_page(request: Request) -> None:
 
 
 def form_key(request: Request) -> str:
-    """What proves that a form is of a page that this viewer was given."""
-    caller = headers_of(request.headers).get(KEY, "")
-    return hmac.new(form_secret(request).encode(), caller.encode("latin-1"), hashlib.sha256).hexdigest()
+    """What proves that a form is of a page that this viewer was given: this credential, tenant and user."""
+    headers = headers_of(request.headers)
+    viewer = json.dumps([headers.get(name, "") for name in (KEY, TENANT, USER, PRINCIPALS)])
+    return hmac.new(form_secret(request).encode(), viewer.encode(), hashlib.sha256).hexdigest()
 
 
 def form_secret(request: Request) -> str:

@@ -11,6 +11,7 @@ import unicodedata
 from typing import Final
 
 from helix_memory.vocabulary.speech_acts import FLAGS
+from helix_shared.text.hidden import CONTROLS, DIRECTIONS, INVISIBLE
 from helix_shared.text.unicode_form import normalised
 
 READ_CHARACTERS: Final = 20_000
@@ -66,11 +67,9 @@ _SECRET: Final = re.compile(f"{_KEYS}|{_STATED}")
 
 _JOINERS: Final = "\u200c\u200d\ufe0f\ufe0e"
 """Used by scripts and emoji: not suspicious by themselves."""
-_TAGS: Final = re.compile(
-    "[\U000e0000-\U000e007f\U000e0100-\U000e01ef\ufff9-\ufffb\u2060-\u2064\u180e\u200b\ufeff]"
-)
-_DIRECTIONS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_TAGS: Final = re.compile(f"[{INVISIBLE}]")
+_DIRECTIONS: Final = re.compile(f"[{DIRECTIONS}]")
+_CONTROLS: Final = re.compile(f"[{CONTROLS}]")
 _ENGLAND: Final = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
 """Flags of parts of a country are emoji made of tag characters."""
 

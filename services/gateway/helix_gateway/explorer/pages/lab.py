@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,8 +26,10 @@ TAKEN_APART: Final = 25
 """Candidates of each side whose scores are taken apart."""
 LISTED: Final = 100
 TOP_K: Final = 10
-REQUEST_FIELDS: Final = {"top_k": "k", "ranking_profile": "a", "query": "q"}
-"""Parameters of this page by the fields of a request that a proposal may change."""
+SIDES: Final = ("a", "b")
+"""Parameters of this page that name the ranking profiles."""
+REQUEST_FIELDS: Final = {"top_k": "k", "query": "q"}
+"""Other parameters by the fields of a request that a proposal may change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Bar:
 class Side:
     """The answer under one ranking profile."""
 
+    name: str
+    """The parameter of the page that names its profile: a or b."""
     profile: str
     reply: recall_pb2.RecallResponse
     bars: Sequence[Bar]
@@ -56,28 +61,20 @@ class Side:
 
 async def build(asked: Asked) -> dict[str, Any]:
     """Both answers, asked at once; nothing counts as served."""
-    question = asked.text("q")
-    profiles = (asked.text("a", PROFILES[0]), asked.text("b"))
-    top_k = asked.number("k", TOP_K, (1, limits.TOP_K))
+    kept = _kept(asked)
     sides: list[Side] = []
-    if question:
-        options = _options(asked)
-        used = [one for one in profiles if one]
-        calls = (asked.helix.explain(question, top_k=top_k, ranking_profile=one, **options) for one in used)
+    if kept["q"]:
+        used = [name for name in SIDES if kept[name]]
+        calls = (asked.helix.explain(kept["q"], **_options(asked, kept, name)) for name in used)
         replies = await asyncio.gather(*calls)
         ranks = [{one.memory.memory_id: one.rank for one in reply.memories} for reply in replies]
         sides = [
-            _side(one, reply, ranks[number - 1])
-            for number, (one, reply) in enumerate(zip(used, replies, strict=True))
+            _side(name, kept[name], reply, ranks[number - 1])
+            for number, (name, reply) in enumerate(zip(used, replies, strict=True))
         ]
     return {
         "title": "Recall lab",
-        "question": question,
-        "a": profiles[0],
-        "b": profiles[1],
-        "k": top_k,
-        "as_of": asked.text("as_of"),
-        "never_skip": bool(asked.text("never_skip")),
+        "kept": kept,
         "profiles": PROFILES,
         "sides": sides,
         "missing": memory_id("missing", asked.text("missing")) if asked.text("missing") else "",
@@ -86,26 +83,23 @@ async def build(asked: Asked) -> dict[str, Any]:
 
 async def why_not(asked: Asked) -> dict[str, Any]:
     """Why a memory is not in the answer, and the change that would bring it in."""
-    question, profile = asked.text("q"), asked.text("a", PROFILES[0])
-    top_k = asked.number("k", TOP_K, (1, limits.TOP_K))
-    options = _options(asked)
+    kept = _kept(asked)
+    side = "b" if asked.text("side") == "b" and kept["b"] else "a"
     found, memory = await asyncio.gather(
-        asked.helix.why_not(asked.memory_id, question, top_k=top_k, ranking_profile=profile, **options),
-        _memory(asked),
+        asked.helix.why_not(asked.memory_id, kept["q"], **_options(asked, kept, side)), _memory(asked)
     )
     candidate = found.candidate if found.HasField("candidate") else None
     return {
         "title": "Why not",
-        "question": question,
-        "profile": profile,
-        "k": top_k,
+        "question": kept["q"],
+        "profile": kept[side],
         "memory": memory,
         "found": found,
         "loss": recall_pb2.Loss.Name(found.loss).removeprefix("LOSS_").lower().replace("_", " "),
         "needed": found.needed_score if found.HasField("needed_score") else None,
         "score": None if candidate is None else score_of(candidate),
-        "try_url": _try(found.changes, question, profile, top_k),
-        "back": url("/lab", q=question, a=profile, b=asked.text("b"), k=top_k),
+        "try_url": _try(found.changes, kept, side),
+        "back": url("/lab", **kept),
     }
 
 
@@ -129,15 +123,33 @@ def waterfall(stages: Sequence[recall_pb2.StageTime], total: float) -> list[Bar]
     return bars
 
 
-def _options(asked: Asked) -> dict[str, Any]:
-    given = {"as_of": asked.moment("as_of"), "never_skip": bool(asked.text("never_skip"))}
-    return {name: value for name, value in given.items() if value}
+def _kept(asked: Asked) -> dict[str, Any]:
+    """The parameters of the lab, which every link inside it keeps."""
+    return {
+        "q": asked.text("q"),
+        "a": asked.text("a") or PROFILES[0],
+        "b": asked.text("b"),
+        "k": asked.number("k", TOP_K, (1, limits.TOP_K)),
+        "as_of": asked.text("as_of"),
+        "never_skip": "1" if asked.text("never_skip") else "",
+    }
 
 
-def _side(profile: str, reply: recall_pb2.RecallResponse, ranks_of_other: Mapping[str, int]) -> Side:
+def _options(asked: Asked, kept: Mapping[str, Any], side: str) -> dict[str, Any]:
+    """Those of a call for one side."""
+    given = {"as_of": asked.moment("as_of"), "never_skip": bool(kept["never_skip"])}
+    return {"top_k": kept["k"], "ranking_profile": kept[side]} | {
+        name: value for name, value in given.items() if value
+    }
+
+
+def _side(
+    name: str, profile: str, reply: recall_pb2.RecallResponse, ranks_of_other: Mapping[str, int]
+) -> Side:
     candidates = list(reply.explanation.candidates)
     apart, rest = candidates[:TAKEN_APART], candidates[TAKEN_APART:]
     return Side(
+        name,
         profile,
         reply,
         waterfall(reply.stages, reply.total_milliseconds),
@@ -148,11 +160,12 @@ def _side(profile: str, reply: recall_pb2.RecallResponse, ranks_of_other: Mappin
     )
 
 
-def _try(changes: Sequence[recall_pb2.Change], question: str, profile: str, top_k: int) -> str:
-    """This page with the proposal applied; empty: it changes what the page has no field for."""
-    query: dict[str, Any] = {"q": question, "a": profile, "k": top_k}
+def _try(changes: Sequence[recall_pb2.Change], kept: Mapping[str, Any], side: str) -> str:
+    """The lab with the proposal applied; empty: it changes what the lab has no field for."""
+    fields = {**REQUEST_FIELDS, "ranking_profile": side}
+    query = dict(kept)
     for one in changes:
-        if one.request_field not in REQUEST_FIELDS:
+        if one.request_field not in fields:
             return ""
-        query[REQUEST_FIELDS[one.request_field]] = one.value.strip('"')
+        query[fields[one.request_field]] = json.loads(one.value)
     return url("/lab", **query) if changes else ""

@@ -10,11 +10,16 @@ from helix_memory.transport.dead_letters import Filter
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from helix_gateway.explorer.asked import Asked
     from helix_gateway.explorer.broker import Broker
 
 SIZE: Final = 50
-SHOWN_BYTES: Final = 200_000
+READ_BYTES: Final = 200_000
+SHOWN_CHARACTERS: Final = 20_000
+SHOWN_DEPTH: Final = 40
+"""Of nested JSON that is indented."""
 NUMBER_DIGITS: Final = 15
 
 
@@ -44,22 +49,53 @@ class Letters:
             "title": f"Dead letter {letter.sequence}",
             "letter": letter,
             "body": readable(body),
+            "limit": SHOWN_CHARACTERS,
             "rule": letter.broken_rule,
         }
 
 
 def readable(body: bytes) -> str:
-    """A body for people: indented JSON, other text as it is, anything else as its size."""
-    if len(body) > SHOWN_BYTES:
+    """A body for people: indented JSON, other text as it is, anything else as its size.
+
+    A tenant wrote it, so the work is bounded: JSON that is nested deeper than `SHOWN_DEPTH` stays as it is,
+    and indenting ends after `SHOWN_CHARACTERS`, which is what the page shows.
+    """
+    if len(body) > READ_BYTES:
         return f"({len(body)} bytes; `helix dlq show` has all)"
     try:
         text = body.decode()
     except UnicodeDecodeError:
         return f"({len(body)} bytes of binary data)"
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return text
+    return _indented(value) if _is_shallow(value) else text
+
+
+def _indented(value: Any) -> str:
+    parts, length = [], 0
+    for part in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value):
+        parts.append(part)
+        length += len(part)
+        if length > SHOWN_CHARACTERS:
+            break
+    return "".join(parts)
+
+
+def _is_shallow(value: Any) -> bool:
+    level = [value]
+    for _ in range(SHOWN_DEPTH):
+        level = [inner for one in level for inner in _parts(one)]
+        if not level:
+            return True
+    return False
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _token(asked: Asked, name: str) -> str:

@@ -79,11 +79,12 @@ async def session(asked: Asked) -> dict[str, Any]:
 
 
 def bars(memories: Sequence[Memory]) -> list[Bar]:
-    """The time from the first to the last memory in equal parts; none where all happened at once."""
+    """The time from the first to the last memory in equal parts; none where all happened (nearly) at once."""
     times = [one.occurred_at for one in memories if one.occurred_at is not None]
-    if not times or min(times) == max(times):
+    first, last = min(times, default=FIRST), max(times, default=FIRST)
+    step = (last - first) / BARS
+    if not step:
         return []
-    first, step = min(times), (max(times) - min(times)) / BARS
     counts = [0] * BARS
     for one in times:
         counts[min(BARS - 1, int((one - first) / step))] += 1
