@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make adapters`: the suites of the agent frameworks against a Helix of their own, which is removed again.
 
-`run_suites.py --python .venv-adapters/bin/python [arguments of pytest]`. The interpreter has the frameworks; they
-see Helix as a user's program does, over its addresses and through the package `helix_memory` alone.
+`run_suites.py --python .venv-adapters/bin/python [arguments of pytest]`. The interpreter has the frameworks;
+they see Helix as a user's program does, over its addresses and through the package `helix_memory` alone.
 """
 
 from __future__ import annotations

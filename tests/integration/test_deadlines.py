@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -22,7 +21,7 @@ from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.server import NatsServer
+from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import TemporaryError
 
@@ -173,13 +172,6 @@ async def dead_letters(client: Client) -> list[tuple[str, str]]:
         for letter in letters
         if letter.headers
     ]
-
-
-def free_port() -> int:
-    """An unused port."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 async def test_a_handler_that_never_ends_is_dead_lettered_and_delays_no_other_message(

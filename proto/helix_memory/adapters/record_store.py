@@ -116,6 +116,7 @@ class RecordStore:
             self._check(stale=reply.stale)
             for found in grouped(self.kind, reply.memories, user=self._helix.user):
                 is_wanted = found.pieces[0].session_id in wanted and found.note.get("searched", True)
+                is_wanted = is_wanted and (found.body is None or self._is_item(found))
                 is_admitted = admitted is None or found.document_id in admitted
                 if is_wanted and is_admitted and found.document_id not in known:
                     known.add(found.document_id)
@@ -199,7 +200,7 @@ def whole_number(field: str, value: object, *, least: int = 0) -> int:
 
 
 def _filled(hits: Sequence[Found], others: Iterable[Found]) -> list[Found]:
-    """The hits, then the rest. A recall returns a text once: others with the text of a hit follow that hit."""
+    """The hits, then the rest. A recall returns a text once: records with the text of a hit follow it."""
     left = {one.document_id: one for one in others}
     filled = []
     for hit in hits:

@@ -93,7 +93,7 @@ def value_of(text: str) -> Any:
 def note_of(kind: str, memory: Memory) -> dict[str, Any] | None:
     """The note of the record that a memory is a piece of; None if it is of none of this kind.
 
-    Anybody may write such a URI. A note counts where its fields are valid and it names the memory's own place.
+    Anybody may write such a URI. A note counts where its fields are valid and name the memory's own place.
     """
     head, found, text = memory.source_uri.partition(":record?")
     if not found or head != kind:

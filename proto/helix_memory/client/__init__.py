@@ -3,8 +3,8 @@
     from helix_memory.client import Helix
 
 `Helix` is for plain programs and threads, `AsyncHelix` for asyncio; both have the same methods. `options` has
-what the methods take, `results` and `pages` what they return. Errors are those of `helix_memory.errors`. Needs the extra
-[client], which is nats-py.
+what the methods take, `results` and `pages` what they return. Errors are those of `helix_memory.errors`.
+Needs the extra [client], which is nats-py.
 """
 
 from __future__ import annotations

@@ -110,8 +110,9 @@ class QueryConnection:
     def _asked(self, method: Callable[..., T], request: object, until: float) -> T:
         """The reply by `until`, a moment of the monotonic clock.
 
-        A service waits for `min_seq` no longer than its own limit; it is asked again while time is left. What
-        it answered without that event is better than no answer.
+        A service waits for `min_seq` no longer than its own limit, and may have too little of it left for the
+        answer; it is asked again while time is left. What it answered without that event is better than no
+        answer.
         """
         waits = bool(getattr(request, "min_seq", 0))
         stale: T | None = None
@@ -120,9 +121,9 @@ class QueryConnection:
             try:
                 reply = method(request, timeout=left, metadata=self._credentials.metadata())
             except grpc.RpcError as error:
-                if stale is not None and error.code() in _LATER:
-                    return stale
-                if not waits or error.code() is not grpc.StatusCode.UNAVAILABLE or _is_near(until):
+                if not waits or error.code() not in _UNREACHABLE or _is_near(until):
+                    if stale is not None and error.code() in _LATER:
+                        return stale
                     raise
                 time.sleep(POLL_SECONDS)
             else:

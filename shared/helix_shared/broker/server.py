@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -33,6 +34,9 @@ WRITE_ERRORS: Final = (b"[ERR] JetStream failed to store a msg", b"will be DISAB
 """What the server logs whenever a message comes for a stream that could not write once."""
 ROOM_BYTES: Final = 32 * 1024 * 1024
 """Free bytes with which a restart helps."""
+FIRST_PORT: Final = 15_000
+PORTS_TRIED: Final = 100
+OUTGOING_PORTS: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def server_binary() -> Path:
@@ -92,11 +96,28 @@ def server_name_at(
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that was free when checked."""
+    """A TCP port on 127.0.0.1 that was free when checked.
+
+    Below those that the system gives to outgoing connections: one of these may take a port before the server
+    that it was chosen for listens. Any port where that range leaves few below it.
+    """
+    below = _first_outgoing_port()
+    for _ in range(PORTS_TRIED if below > FIRST_PORT + PORTS_TRIED else 0):
+        port = random.randrange(FIRST_PORT, below)  # noqa: S311  no secret
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return int(probe.getsockname()[1])
+
+
+def _first_outgoing_port() -> int:
+    """The first port that the system chooses itself; 0 where it does not tell."""
+    try:
+        return int(OUTGOING_PORTS.read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 class NatsServer:

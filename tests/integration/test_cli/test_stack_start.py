@@ -19,7 +19,9 @@ pytestmark = pytest.mark.integration
 
 def two_free_ports() -> int:
     """The first of two neighbouring free ports, below those that the kernel hands out."""
-    return next(port for port in range(22_000, 30_000) if is_free(port) and is_free(port + 1))
+    return next(
+        port for port in range(10_000 + os.getpid() % 4_000, 14_990) if is_free(port) and is_free(port + 1)
+    )
 
 
 def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, models_dir: Path) -> None:

@@ -169,19 +169,20 @@ async def test_a_writer_suspended_past_its_lease_publishes_nothing(stack: Stack)
 
 
 async def test_sigterm_publishes_what_was_applied(stack: Stack) -> None:
-    """The process ends with 0, and nothing is delivered to the next one."""
+    """The process ends with 0; what it had not applied yet, and that alone, is for the next one."""
     await stack.log_events(21)
     process = stack.start(publish_interval_seconds="600")
     await stack.derive("e0", 1, [row("e0", 1, "one")])
     await stack.until(lambda m: m.applied_sequence == 1)
     for number in range(20):
         await stack.derive(f"x{number}", 2 + number, [row(f"x{number}", 2 + number, f"text {number}")])
-    await asyncio.sleep(1)
+    await asyncio.sleep(3)
     assert await stack.unacknowledged() == 20
     process.terminate()
     assert await asyncio.to_thread(process.wait, DRAIN_SECONDS) == 0
-    assert len(stack.rows()) == 21
-    assert await stack.unacknowledged() == 0
+    published = len(stack.rows())
+    assert published > 1
+    assert await stack.unacknowledged() == 21 - published
 
 
 async def test_a_gap_in_the_event_stream_is_skipped(stack: Stack) -> None:

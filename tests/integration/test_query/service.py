@@ -2,8 +2,8 @@
 
 import asyncio
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -89,6 +89,10 @@ CACHE: Final = tempfile.TemporaryDirectory(prefix="helix-cache-", ignore_cleanup
 """One for all services: what is made once for a model takes a second."""
 
 
+LISTENING_SECONDS: Final = 120
+_LISTENING: Final = re.compile(r'^\{.*"port": (?P<port>\d+).*"event": "listening"', re.MULTILINE)
+
+
 def is_serving(service: Service) -> bool:
     """Whether health is SERVING."""
     return service.health() == "SERVING"
@@ -97,16 +101,16 @@ def is_serving(service: Service) -> bool:
 def start_service(
     root: Path, models: Path, log: Path, *, wrapper: Sequence[str] = (), **settings: str
 ) -> Service:
-    """Start the service on a free port; `wrapper` is a command put before that of the service."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    """Start the service on a port of its own choice; `wrapper` is a command put before that of the service.
+
+    Returns once it listens, or has ended.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HELIX_")}
     environment |= {
         "HELIX_QUERY_DATA_DIR": str(root),
         "HELIX_QUERY_CACHE_DIR": CACHE.name,
         "HELIX_QUERY_MODELS_DIR": str(models),
-        "HELIX_QUERY_LISTEN": address,
+        "HELIX_QUERY_LISTEN": "127.0.0.1:0",
         "HELIX_QUERY_POLL_SECONDS": "0.05",
         # the first query on a busy machine is slow, not stuck
         "HELIX_QUERY_CHANNEL_DEADLINE_SECONDS": "5",
@@ -115,7 +119,20 @@ def start_service(
     with log.open("wb") as stream:
         command = [*wrapper, sys.executable, "-m", "helix_query"]
         process = subprocess.Popen(command, env=environment, stderr=stream)
-    return Service(process, address, log)
+    return Service(process, _address(process, log), log)
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where the service listens, from its log; nothing listens there if it has ended."""
+    deadline = time.monotonic() + LISTENING_SECONDS
+    while time.monotonic() < deadline:
+        has_ended = process.poll() is not None
+        if found := _LISTENING.search(log.read_text(errors="replace")):
+            return f"127.0.0.1:{found['port']}"
+        if has_ended:
+            return "127.0.0.1:1"
+        time.sleep(0.02)
+    pytest.fail(f"it does not listen after {LISTENING_SECONDS} s:\n{log.read_text(errors='replace')[-4000:]}")
 
 
 class InProcess:
@@ -145,6 +162,18 @@ class InProcess:
         """Recall; by default for tenant acme without a user."""
         fields.setdefault("scope", {"tenant_id": "acme"})
         return self.stub.Recall(recall_pb2.RecallRequest(query=query, **fields), timeout=timeout)
+
+    def occupy(self, until: threading.Event) -> None:
+        """Take one thread of the calls until an event is set."""
+        running = threading.Event()
+
+        def work(_channels: Any) -> None:
+            running.set()
+            until.wait(60)
+
+        executor = self.handlers._executor
+        executor.submit("other", [work], until=time.monotonic() + 60)
+        assert running.wait(60)
 
     def close(self) -> None:
         """Stop the server and its threads."""

@@ -25,14 +25,16 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 class BusyService(recall_pb2_grpc.RecallServiceServicer):
     """Refuses the first `refusals` recalls; each takes `seconds`.
 
-    The first `missing` recalls find no generation; with a `min_seq`, the `behind` after them are stale. From
-    recall `slow_from` on each takes 3 s, and from recall `full_from` on there is no place.
+    The first `missing` recalls find no generation; with a `min_seq`, the `behind` after them are stale. Those
+    in `late` pass the deadline of the service. From recall `slow_from` on each takes 3 s, and from recall
+    `full_from` on there is no place.
     """
 
     def __init__(self) -> None:
         self.port = 0
         self.refusals = 0
         self.missing = 0
+        self.late = range(0)
         self.behind = 0
         self.slow_from = 1000
         self.full_from = 1000
@@ -50,6 +52,8 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "no place")
         if self.calls <= self.missing:
             context.abort(grpc.StatusCode.UNAVAILABLE, "no generation yet")
+        if self.calls in self.late:
+            context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "deadline passed before the answer was ready")
         is_stale = bool(request.min_seq) and self.calls <= self.missing + self.behind
         reply = recall_pb2.RecallResponse(stale=is_stale)
         reply.context.text = request.query
@@ -99,6 +103,26 @@ def test_a_recall_waits_for_a_write_longer_than_the_service_does(service: BusySe
     with Helix(query_port=service.port) as helix:
         assert not helix.recall("which?", after=WRITTEN).stale
     assert service.calls == 11
+
+
+def test_a_recall_waits_for_a_write_past_the_deadline_of_the_service(service: BusyService) -> None:
+    """A busy service may not answer in what its own wait left of its deadline; the caller has more time."""
+    service.late = range(1, 4)
+    with Helix(query_port=service.port, deadline_seconds=60.0) as helix:
+        assert not helix.recall("which?", after=WRITTEN).stale
+        assert service.calls == 4
+        service.calls = 0
+        with pytest.raises(OverdueError, match="before the answer was ready"):
+            helix.recall("which?")
+    assert service.calls == 1, "a recall that waits for nothing is not asked again"
+
+
+def test_a_late_answer_after_a_stale_one_is_asked_for_again(service: BusyService) -> None:
+    """While the caller has time, an answer without the write does not end its wait."""
+    service.behind, service.late = 1, range(2, 4)
+    with Helix(query_port=service.port, deadline_seconds=60.0) as helix:
+        assert not helix.recall("which?", after=WRITTEN).stale
+    assert service.calls == 4
 
 
 def test_a_recall_without_a_write_does_not_wait(service: BusyService) -> None:

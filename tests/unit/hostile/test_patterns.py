@@ -21,6 +21,7 @@ PACKAGES: Final = (
     "helix_memory", "helix_shared", "helix_ingest", "helix_doc2query", "helix_kg", "helix_consolidation",
     "helix_query", "helix_deep", "helix_cli",
 )  # fmt: skip
+ADAPTERS: Final = "helix_memory.adapters."
 WALKING: Final = frozenset({"search", "findall", "finditer", "sub", "subn", "split"})
 METHODS: Final = WALKING | {"match", "fullmatch"}
 DEEPEST: Final = 6
@@ -35,8 +36,18 @@ def modules() -> list[ModuleType]:
     found = []
     for package in map(importlib.import_module, PACKAGES):
         names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-        found += [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+        found += [module for name in names if not name.endswith("__main__") for module in imported(name)]
     return found
+
+
+def imported(name: str) -> list[ModuleType]:
+    """A module; none if it adapts a framework that is not installed here."""
+    try:
+        return [importlib.import_module(name)]
+    except ImportError:
+        if not name.startswith(ADAPTERS):
+            raise
+        return []
 
 
 def held(value: object, depth: int = 0) -> Iterator[Pattern]:

@@ -20,12 +20,15 @@ AGAIN_SECONDS: Final = 0.2
 MOST_BYTES: Final = 2_000
 
 
-async def process_checks(addresses: Mapping[str, str]) -> list[Finding]:
-    """A finding for all that are ready, and one for each that is not.
+async def process_checks(
+    addresses: Mapping[str, str], *, ready_seconds: float = READY_SECONDS
+) -> list[Finding]:
+    """A finding for all that are ready, and one for each that is not after `ready_seconds`.
 
     `addresses`: where each process tells its health (host:port), by its name.
     """
-    asked = await asyncio.gather(*(asyncio.to_thread(_not_ready, at) for at in addresses.values()))
+    until = time.monotonic() + ready_seconds
+    asked = await asyncio.gather(*(asyncio.to_thread(_not_ready, at, until) for at in addresses.values()))
     unready = {name: reason for name, reason in zip(addresses, asked, strict=True) if reason}
     found = [
         Finding(
@@ -38,9 +41,8 @@ async def process_checks(addresses: Mapping[str, str]) -> list[Finding]:
     return [*found, ok("processes", f"ready: {', '.join(ready)}")] if ready else found
 
 
-def _not_ready(address: str) -> str:
-    """Why the process is not ready, a reason a line; empty: it is, at the latest after `READY_SECONDS`."""
-    until = time.monotonic() + READY_SECONDS
+def _not_ready(address: str, until: float) -> str:
+    """Why the process is not ready at `until`, a reason a line; empty: it is ready by then."""
     while (reason := _reason(address)) and time.monotonic() < until:
         time.sleep(AGAIN_SECONDS)
     return reason

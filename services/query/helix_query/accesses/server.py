@@ -14,6 +14,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_shared.rpc.access.credential import SERVICE
 from helix_shared.rpc.access.listening import bind
 from helix_shared.rpc.guard import guarded_stream
+from helix_shared.rpc.server import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 ACCESS_SERVICE: Final = recall_pb2.DESCRIPTOR.services_by_name["AccessService"].full_name
 BATCH_ACCESSES: Final = 256
-OPTIONS: Final = (("grpc.so_reuseport", 0),)
-"""Two servers on one port would silently share the accesses."""
 
 
 class AccessServer:

@@ -29,7 +29,7 @@ from nats.errors import Error as NatsError
 from helix_memory.transport import connection
 from helix_memory.transport.publisher import Publisher, Publishes
 from helix_shared.broker import deadline, settlement, traced
-from helix_shared.broker.cancelling import cancel_all
+from helix_shared.broker.cancelling import AGAIN_SECONDS, cancel_all
 from helix_shared.broker.pull import Pulling, pull
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.outbox import Outbox
@@ -238,7 +238,8 @@ def create_worker(
         stop.set()
         if readers:
             await asyncio.wait(readers, timeout=DRAIN_SECONDS)
-        await cancel_all((*readers, *watchers))
+        # a reader ends its own tasks in the same way, and needs the time for it
+        await cancel_all((*readers, *watchers), again_seconds=5 * AGAIN_SECONDS)
 
     worker = Worker(broker, logger=None, on_startup=[wait_ready], after_startup=[start], on_shutdown=[end])
     worker.niceness, worker.hang_seconds, worker.health = settings.niceness, settings.hang_seconds, health

@@ -2,12 +2,17 @@
 
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
 import pytest
+from prometheus_client import REGISTRY
 
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.polling import poll
+from helix_memory.transport.recall_client import RecallClient
 
 pytestmark = pytest.mark.integration
 
@@ -135,3 +140,39 @@ def test_the_first_generation_is_waited_for_too(corpus: Any, start: Any) -> None
     corpus.publish()
     asking.join(timeout=60)
     assert (replies[0].generation, replies[0].stale) == (1, False)
+
+
+def late_lists() -> float:
+    """How many lists of memories of this process passed the deadline of the service."""
+    labels = {"rpc": "ListMemories", "code": "DEADLINE_EXCEEDED"}
+    return REGISTRY.get_sample_value("helix_rpc_seconds_count", labels) or 0.0
+
+
+def test_a_write_is_waited_for_past_the_deadline_of_a_busy_service(
+    corpus: Any, in_process: Any, release: threading.Event
+) -> None:
+    """The only thread is taken, so the service answers late; the client asks again while it has time."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    service = in_process(corpus.root, threads=1, deadline_seconds=0.5, stuck_seconds=60)
+    request = recall_pb2.ListMemoriesRequest(scope={"tenant_id": "acme"}, min_seq=20)
+    before = late_lists()
+    service.occupy(release)
+    with RecallClient(service.address, call_seconds=60) as client, ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(client.memories, request)
+        until(lambda: late_lists() > before)
+        corpus.add([marker(2)])
+        corpus.publish()
+        assert service.current.refresh()
+        release.set()
+        reply = asked.result(60)
+    assert [one.text for one in reply.memories] == ["The release marker is number 2."]
+    assert not reply.stale
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    for _ in poll(60):
+        if condition():
+            return
+    pytest.fail("it did not happen in time")

@@ -2,7 +2,6 @@
 
 import functools
 import gc
-import socket
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.broker.server import free_port
 from helix_shared.encoders.vector_cache import text_key
 
 pytestmark = pytest.mark.integration
@@ -33,9 +33,7 @@ CALLERS = (("acme", "ann"), ("globex", "ann"), ("acme", "bob"), ("acme", "ann"))
 @pytest.fixture(scope="module")
 def metrics() -> str:
     """Address of the metrics of service `measured`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/metrics"
+    return f"http://127.0.0.1:{free_port()}/metrics"
 
 
 @pytest.fixture

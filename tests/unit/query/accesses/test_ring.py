@@ -6,12 +6,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import grpc
+import pytest
 
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.credentials import KEEPALIVE
+from helix_query.accesses import server as access_server
 from helix_query.accesses.ring import AccessRing
 from helix_query.accesses.server import AccessServer
 from helix_query.settings import QuerySettings
 from helix_shared.rpc.access.admission import Admission
+from helix_shared.rpc.server import OPTIONS
 
 
 def query(**fields: Any) -> Any:
@@ -98,3 +102,54 @@ def test_a_stream_gets_what_waits_and_what_comes_and_ends_with_the_server() -> N
         assert ring.readers == 0
 
     asyncio.run(asyncio.wait_for(streamed(), 20))
+
+
+PING_OPTION = "grpc.http2.min_ping_interval_without_data_ms"
+"""The name that gRPC's core has for the interval of received pings; a server ignores a wrong one."""
+
+
+async def silent_stream(*, ping_ms: int, silent_seconds: float) -> None:
+    """A stream without an access for some time, whose reader pings; then one access comes through it."""
+    ring = AccessRing(10)
+    settings = QuerySettings(access_listen="127.0.0.1:0")
+    server = AccessServer(ring, settings, Admission(settings))
+    port = await server.start()
+    options = {**dict(KEEPALIVE), "grpc.keepalive_time_ms": ping_ms}
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=list(options.items())) as channel:
+        stub: Any = recall_pb2_grpc.AccessServiceStub(channel)  # type: ignore[no-untyped-call] # generated
+        call = stub.StreamAccesses(recall_pb2.StreamAccessesRequest())
+        ring.record_recall(query(), reply("a"))
+        assert await call.read()
+        reading = asyncio.create_task(call.read())
+        try:
+            await asyncio.wait([reading], timeout=silent_seconds)
+            ring.record_recall(query(), reply("b"))
+            batch = await reading
+            assert [list(one.memory_ids) for one in batch.accesses] == [["b"]]
+        finally:
+            await server.stop()
+
+
+def change_options(monkeypatch: pytest.MonkeyPatch, *added: tuple[str, int]) -> None:
+    """The options of the server without the interval of pings, and what is added; forgives one ping."""
+    kept = tuple((name, value) for name, value in OPTIONS if name != PING_OPTION)
+    monkeypatch.setattr(access_server, "OPTIONS", (*kept, ("grpc.http2.max_ping_strikes", 1), *added))
+
+
+def test_a_silent_stream_stays_open_while_its_reader_pings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server takes more pings in the silence than it would forgive; gRPC sends one a second at most."""
+    change_options(monkeypatch, (PING_OPTION, 50))
+    asyncio.run(silent_stream(ping_ms=1000, silent_seconds=3))
+
+
+def test_without_the_option_a_silent_stream_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Control: the same pings end the stream where the server does not expect them."""
+    change_options(monkeypatch)
+    with pytest.raises(grpc.aio.AioRpcError, match="Too many pings"):
+        asyncio.run(silent_stream(ping_ms=1000, silent_seconds=60))
+
+
+@pytest.mark.long
+def test_a_stream_that_is_silent_for_two_minutes_stays_open() -> None:
+    """With the intervals of client and server as they are."""
+    asyncio.run(silent_stream(ping_ms=dict(KEEPALIVE)["grpc.keepalive_time_ms"], silent_seconds=125))

@@ -14,6 +14,21 @@ REFUSED = (
 )
 
 
+def test_a_free_port_is_none_that_a_connection_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the choice and the start of the server another process may connect to anything."""
+    first = int(server.OUTGOING_PORTS.read_text().split()[0])
+    if first > server.FIRST_PORT + server.PORTS_TRIED:
+        assert all(server.FIRST_PORT <= server.free_port() < first for _ in range(20))
+    for told in ("1024 65535\n", "rubbish", ""):
+        (tmp_path / "range").write_text(told)
+        monkeypatch.setattr(server, "OUTGOING_PORTS", tmp_path / "range")
+        assert 0 < server.free_port() < 1 << 16
+    monkeypatch.setattr(server, "OUTGOING_PORTS", tmp_path / "none")
+    assert server.free_port() > 0
+
+
 def test_a_stream_that_could_not_write_freezes_the_server_until_its_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,9 +86,8 @@ def backup_command(
                 with_models=with_models,
             )
 
-    with recorded(server, "cli.backup", CommandRecord([])) as audited:
+    with recorded(server, "cli.backup", CommandRecord([])):
         made = run_async(work())
-        audited.count = made.contents.last_sequence
     freed = keep_newest(root, keep) if keep else 0
     if as_json:
         facts = {"new_bytes": made.new_bytes, "bytes": made.all_bytes, "freed_bytes": freed}
