@@ -125,7 +125,7 @@ def test_forged_white_space_gives_no_text(white: str) -> None:
 
 
 class ListingHelix:
-    """A client whose lists and recalls have these memories."""
+    """A client whose lists have these memories."""
 
     user = ""
 
