@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from helix_memory.adapters.langgraph import HelixStore
+from helix_memory.adapters import records
+from helix_memory.adapters.langgraph import KIND, HelixStore
 from helix_memory.client import Helix, InvalidInputError
 
 SOURCE = Path(os.environ["ADAPTERS_LANGGRAPH_TESTS"])
@@ -180,3 +181,26 @@ def test_a_time_to_live_is_refused(helix: Helix) -> None:
     """Nobody is told that an item would expire."""
     with pytest.raises(NotImplementedError):
         HelixStore(helix).put(("a",), "k", {"x": 1}, ttl=5)
+
+
+def test_forged_records_hide_no_item() -> None:
+    """Somebody else's writes with a note that cannot be used: reads return the items."""
+    helix = new_helix()
+    store = HelixStore(helix)
+    store.put(("a",), "k", {"pizza": "with cheese"})
+    for name, change in {"no-json": {}, "huge": {"length": 10**10}, "other": {"name": "k"}}.items():
+        forged = {"space": ["a"], "name": name, "length": 12, "seen": 11} | change
+        place = records.document_of(KIND, ["a"], name)
+        helix.document(
+            place,
+            "pizza, pizza",
+            source_uri=f"{KIND}:record?{records.json_of('note', forged)}",
+            session=records.session_of(KIND, ["a"]),
+            project=place,
+            wait=True,
+        )
+    assert [one.key for one in store.search(("a",))] == ["k"]
+    assert [one.key for one in store.search(("a",), query="pizza", limit=1)] == ["k"]
+    assert [one.key for one in store.search(("a",), query="pizza", filter={"pizza": "with cheese"})] == ["k"]
+    assert store.get(("a",), "no-json") is None
+    assert store.list_namespaces() == [("a",)]

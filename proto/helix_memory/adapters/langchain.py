@@ -67,7 +67,7 @@ class HelixVectorStore(VectorStore):
 
     def __init__(self, helix: Helix, *, collection: str = "default") -> None:
         self.collection = collection
-        self._store = RecordStore(helix, KIND)
+        self._store = RecordStore(helix, KIND, is_item=_has_metadata)
 
     @classmethod
     def from_texts(
@@ -99,9 +99,8 @@ class HelixVectorStore(VectorStore):
         """Keep documents and return their ids: `ids`, else those of the documents, else new ones.
 
         Raises:
-            InvalidInputError: a document holds no text or too much, or metadata is no JSON or too long;
-            nothing is
-                written then.
+            InvalidInputError: a document holds no text or too much, or metadata is no JSON or too long.
+                Nothing is written then.
         """
         _refuse(unknown)
         if ids is not None and len(ids) != len(documents):
@@ -188,6 +187,10 @@ class HelixVectorStore(VectorStore):
             {"metadata": document.metadata},
             field="metadata",
         )
+
+
+def _has_metadata(found: Found) -> bool:
+    return isinstance(found.note.get("metadata"), dict)
 
 
 def _document(found: Found) -> Document:

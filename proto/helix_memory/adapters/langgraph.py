@@ -53,7 +53,7 @@ class HelixStore(BaseStore):
     def __init__(self, helix: Helix, *, fields: Sequence[str] = (WHOLE,)) -> None:
         """Use a client; `fields` are the paths that a search reads where `put` names none."""
         self._fields = list(fields)
-        self._store = RecordStore(helix, KIND)
+        self._store = RecordStore(helix, KIND, is_item=_has_value)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """The results of operations. Reads see nothing of the batch; of writes of one key the last counts.
@@ -84,7 +84,7 @@ class HelixStore(BaseStore):
             return self._search(op)
         if isinstance(op, ListNamespacesOp):
             return listed_namespaces(
-                map(tuple, self._store.spaces()),
+                map(tuple, self._namespaces()),
                 [(one.match_type, one.path) for one in op.match_conditions or ()],
                 max_depth=op.max_depth,
                 offset=whole_number("offset", op.offset),
@@ -96,7 +96,7 @@ class HelixStore(BaseStore):
         wanted = conditions.checked(op.filter)
         offset, limit = whole_number("offset", op.offset), whole_number("limit", op.limit)
         prefix = list(op.namespace_prefix)
-        spaces = [one for one in self._store.spaces() if one[: len(prefix)] == prefix]
+        spaces = [one for one in self._namespaces() if one[: len(prefix)] == prefix]
         if op.query and op.query.strip():
             admits = (lambda one: conditions.admits(wanted, _value_of(one))) if wanted else None
             found = self._store.search(op.query, spaces, limit=offset + limit, admits=admits)
@@ -106,6 +106,9 @@ class HelixStore(BaseStore):
             SearchItem(**_fields_of(one), score=one.best.score if one.best else None)
             for one in found[offset : offset + limit]
         ]
+
+    def _namespaces(self) -> list[list[str]]:
+        return [one for one in self._store.spaces() if isinstance(one, list)]
 
     def _record(self, op: PutOp) -> Record:
         value = dict(op.value)
@@ -132,6 +135,14 @@ class HelixStore(BaseStore):
         if list(fields) == [WHOLE]:
             return text_of(value) or records.json_of("value", value)
         return "\n".join(text for path in fields for text in get_text_at_path(value, path))
+
+
+def _has_value(found: Found) -> bool:
+    try:
+        value = found.note["value"] if "value" in found.note else records.value_of(found.body or "")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict)
 
 
 def _value_of(found: Found) -> dict[str, Any]:

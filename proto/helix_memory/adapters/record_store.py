@@ -24,9 +24,11 @@ _NO_CONTEXT: Final = 1
 class RecordStore:
     """The records of one kind that a client may read and write, from many threads."""
 
-    def __init__(self, helix: Helix, kind: str) -> None:
+    def __init__(self, helix: Helix, kind: str, *, is_item: Admits) -> None:
+        """Use a client; `is_item` tells whether a whole record holds what an item of the framework needs."""
         self._helix = helix
         self.kind = kind
+        self._is_item = is_item
         self._written: Written | None = None
         self._lock = threading.Lock()
         self._spaces: dict[str, Any] = {}
@@ -114,6 +116,7 @@ class RecordStore:
             self._check(stale=reply.stale)
             for found in grouped(self.kind, reply.memories, user=self._helix.user):
                 is_wanted = found.pieces[0].session_id in wanted and found.note.get("searched", True)
+                is_wanted = is_wanted and (found.body is None or self._is_item(found))
                 is_admitted = admitted is None or found.document_id in admitted
                 if is_wanted and is_admitted and found.document_id not in known:
                     known.add(found.document_id)
@@ -126,8 +129,6 @@ class RecordStore:
     def _completed(self, hits: list[Found]) -> list[Found]:
         """The same, where a hit is one piece of a longer text with its other pieces."""
         parts = [one for one in hits if one.body is None]
-        if not parts:
-            return hits
         whole: dict[str, Found] = {}
         for some in _batches(parts):
             sessions = list({one.pieces[0].session_id for one in some})
@@ -138,7 +139,7 @@ class RecordStore:
             if one.document_id in whole:
                 one.note, one.pieces = whole[one.document_id].note, whole[one.document_id].pieces
         # one that was erased or replaced between the two calls has no text any more
-        return [one for one in hits if one.body is not None]
+        return [one for one in hits if self._is_whole(one)]
 
     def _listed(self, sessions: Sequence[str], documents: Sequence[str] | None = None) -> list[Found]:
         memories: list[Memory] = []
@@ -146,7 +147,11 @@ class RecordStore:
             for ids in [()] if documents is None else _batches(documents):
                 memories += self._memories({"sessions": some, "projects": ids})
         found = grouped(self.kind, memories, user=self._helix.user)
-        return [one for one in found if one.body is not None]
+        return [one for one in found if self._is_whole(one)]
+
+    def _is_whole(self, found: Found) -> bool:
+        """Whether all of a record is there."""
+        return found.body is not None and self._is_item(found)
 
     def _memories(self, options: Any) -> Iterator[Memory]:
         token = ""
@@ -195,7 +200,7 @@ def whole_number(field: str, value: object, *, least: int = 0) -> int:
 
 
 def _filled(hits: Sequence[Found], others: Iterable[Found]) -> list[Found]:
-    """The hits, each with the others of the same text behind it, which a recall leaves out; then the rest."""
+    """The hits, then the rest. A recall returns a text once: records with the text of a hit follow it."""
     left = {one.document_id: one for one in others}
     filled = []
     for hit in hits:

@@ -91,21 +91,36 @@ def value_of(text: str) -> Any:
 
 
 def note_of(kind: str, memory: Memory) -> dict[str, Any] | None:
-    """The note of the record that a memory is a piece of; None if it is of none of this kind."""
-    head, found, note = memory.source_uri.partition(":record?")
+    """The note of the record that a memory is a piece of; None if it is of none of this kind.
+
+    Anybody may write such a URI. A note counts where its fields are valid and name the memory's own place.
+    """
+    head, found, text = memory.source_uri.partition(":record?")
     if not found or head != kind:
         return None
-    value: dict[str, Any] = json.loads(note)
-    return value
+    try:
+        note = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not _is_note(note):
+        return None
+    place = document_of(kind, note["space"], note["name"]), session_of(kind, note["space"])
+    return note if place == (memory.document_id, memory.session_id) else None
 
 
 def body_of(note: Mapping[str, Any], pieces: Iterable[Memory]) -> str | None:
-    """The text of a record from its pieces, to the last white space; None where pieces are missing."""
+    """The text of a record from its pieces, to the last white space; None where pieces are missing.
+
+    Also where the white space of its note is no white space of such a text.
+    """
     text = [" "] * note["length"]
     start = 0
-    for distance, run in _runs(note.get("white", "")):
-        start += distance
-        text[start : start + len(run)] = run
+    try:
+        for distance, run in _runs(note.get("white", "")):
+            start += distance
+            text[start : start + len(run)] = run
+    except (ValueError, RecursionError, zlib.error):
+        return None
     found = {piece.char_start: piece for piece in pieces}
     seen = 0
     for start, piece in found.items():
@@ -128,7 +143,42 @@ def _white(text: str) -> str:
 
 def _runs(white: str) -> list[tuple[int, str]]:
     """Each run of `_white` with its distance from the start of the one before."""
-    return json.loads(zlib.decompress(base64.b64decode(white))) if white else []
+    if not white:
+        return []
+    runs = json.loads(zlib.decompress(base64.b64decode(white)))
+    if not isinstance(runs, list) or not all(map(_is_run, runs)):
+        raise ValueError("is no list of runs")
+    return runs
+
+
+def _is_run(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 2:  # noqa: PLR2004  distance and run
+        return False
+    distance, run = value
+    return _is_count(distance) and isinstance(run, str) and _SPACE.fullmatch(run) is not None
+
+
+def _is_note(value: Any) -> bool:
+    """Whether a value has the fields of a note, each of its type and inside its bounds."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and _is_space(value.get("space"))
+        and _is_count(value.get("length"))
+        and _is_count(value.get("seen"))
+        and isinstance(value.get("white", ""), str)
+        and isinstance(value.get("searched", True), bool)
+    )
+
+
+def _is_space(value: Any) -> bool:
+    """Whether a value is a name, or a list of names."""
+    return all(isinstance(one, str) for one in (value if isinstance(value, list) else [value]))
+
+
+def _is_count(value: Any) -> bool:
+    """Whether a value is a number of characters of one text."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= limits.TEXT_CHARACTERS
 
 
 def _seen(text: str) -> int:

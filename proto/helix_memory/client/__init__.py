@@ -3,25 +3,21 @@
     from helix_memory.client import Helix
 
 `Helix` is for plain programs and threads, `AsyncHelix` for asyncio; both have the same methods. `options` has
-what the methods take, `results` what they return. Errors are those of `helix_memory.errors`. Needs the extra
-[client], which is nats-py.
+what the methods take, `results` and `pages` what they return. Errors are those of `helix_memory.errors`.
+Needs the extra [client], which is nats-py.
 """
 
 from __future__ import annotations
 
 from helix_memory.client.async_helix import AsyncHelix, AsyncSession
 from helix_memory.client.helix import Helix
+from helix_memory.client.pages import EntityEntry, EntityPage, MemoryPage, SessionEntry, SessionPage
 from helix_memory.client.results import (
-    EntityEntry,
-    EntityPage,
     Memory,
-    MemoryPage,
     Profile,
     ProfileLine,
     Recalled,
     RecalledMemory,
-    SessionEntry,
-    SessionPage,
     StoredMemory,
     Written,
 )

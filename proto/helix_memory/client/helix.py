@@ -6,7 +6,6 @@ import copy
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, Self, Unpack
-from zoneinfo import ZoneInfo
 
 from helix_memory import limits
 from helix_memory.client import messages
@@ -29,7 +28,7 @@ from helix_memory.client.session import Session
 from helix_memory.errors import InvalidInputError
 from helix_memory.events import LIFECYCLE_KINDS
 from helix_memory.identity import memory_id as first_memory_of
-from helix_memory.machine_zone import local_now, machine_zone
+from helix_memory.machine_zone import local_now
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.dead_letters import EARLIER_LETTERS
@@ -103,7 +102,8 @@ class Helix(Caller, Remembering, Listing, Explaining):
         Raises:
             InvalidInputError: a value breaks its limit.
         """
-        self._speak_for(tenant, user, principals, project, time_zone)
+        self._speak_for(tenant, user, principals, project)
+        self._keep_time_of(time_zone)
         self._deadline_seconds = deadline_seconds
         self._wait_seconds = wait_seconds
         calls, nats = messages.credentials_of(access)
@@ -123,25 +123,22 @@ class Helix(Caller, Remembering, Listing, Explaining):
         principals: Sequence[str] = (),
         project: str = "",
         time_zone: str | None = None,
-        token: str = "",
+        token: str | None = None,
     ) -> Self:
         """A client for another caller over the same connections; closing either closes both.
+
+        Without `time_zone` and `token` it keeps those of this client; the token "" means none at all.
 
         Raises:
             InvalidInputError: a value breaks its limit, or the token would cross the network in the clear.
         """
         other = copy.copy(self)
-        other._speak_for(tenant, user, principals, project, time_zone)  # noqa: SLF001  of this class
-        other._reader = self._reader.with_token(token)  # noqa: SLF001  likewise
+        other._speak_for(tenant, user, principals, project)  # noqa: SLF001  of this class
+        if time_zone is not None:
+            other._keep_time_of(time_zone)  # noqa: SLF001  likewise
+        if token is not None:
+            other._reader = self._reader.with_token(token)  # noqa: SLF001  likewise
         return other
-
-    def _speak_for(
-        self, tenant: str, user: str, principals: Sequence[str], project: str, time_zone: str | None
-    ) -> None:
-        self._scope = messages.scope_of(tenant, user, principals)
-        self._project = checks.name("project_id", project)
-        self._zone = _zone(time_zone)
-        self._time_zone = machine_zone() if time_zone is None else time_zone
 
     def correct(self, memory: MemoryRef, text: str, **options: Unpack[CorrectOptions]) -> Written:
         """Give a memory its next version: its new text, and new values of the options that are set."""
@@ -295,14 +292,3 @@ class Helix(Caller, Remembering, Listing, Explaining):
         letter = self._writer.refusal(written.sequence, after=after, seconds=self._deadline_seconds)
         if letter is not None:
             raise InvalidInputError(*letter.broken_rule)
-
-
-def _zone(time_zone: str | None) -> ZoneInfo | None:
-    """The zone of this name; None: that of the machine."""
-    if time_zone is None:
-        return None
-    try:
-        return ZoneInfo(time_zone or "UTC")
-    except (KeyError, ValueError, OSError) as error:
-        reason = f"{time_zone!r} is not in the IANA database of this machine; write it like Europe/Berlin"
-        raise InvalidInputError("time_zone", reason) from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from helix_memory import limits
 from helix_memory.client import messages
 from helix_memory.client.options import ListOptions, PageOptions, TimelineOptions
-from helix_memory.client.results import EntityPage, MemoryPage, SessionPage
+from helix_memory.client.pages import EntityPage, MemoryPage, SessionPage
 from helix_memory.errors import InvalidInputError
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2

@@ -105,7 +105,7 @@ class Callers:
             user_id=_text(headers, USER),
             principals=[one for part in _text(headers, PRINCIPALS).split(",") if (one := part.strip())],
         )
-        credential, token = None, ""
+        credential, token = None, ""  # "": none at all, also none of the gateway itself
         if self._authenticator is not None:
             given = headers.getlist(KEY)
             credential = self._authenticator.authenticate([(KEY, value) for value in given])

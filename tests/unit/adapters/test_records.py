@@ -1,3 +1,7 @@
+import base64
+import json
+import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -9,10 +13,11 @@ from hypothesis import strategies as st
 from helix_memory.adapters import conditions, records
 from helix_memory.adapters.namespaces import listed_namespaces
 from helix_memory.adapters.reading import grouped
+from helix_memory.adapters.record_store import RecordStore
 from helix_memory.adapters.records import Record
 from helix_memory.adapters.texts import text_of
 from helix_memory.adapters.turns import last_question, session_token
-from helix_memory.client import InvalidInputError, Memory
+from helix_memory.client import InvalidInputError, Memory, MemoryPage, SessionEntry, SessionPage
 from helix_memory.recall.v1 import recall_pb2
 
 
@@ -29,7 +34,9 @@ def _pieces(
             document_id=record.document_id, event_id=event, source_uri=record.uri,
             char_start=begin, char_end=begin + len(raw.strip()),
         )  # fmt: skip
-        message = recall_pb2.Memory(user_id=user, text=raw.strip(), source=source, **times)
+        message = recall_pb2.Memory(
+            user_id=user, session_id=record.session, text=raw.strip(), source=source, **times
+        )
         if raw.strip():
             found.append(Memory.of(message))
     return found
@@ -54,6 +61,97 @@ def test_a_text_comes_back_from_its_pieces_to_the_last_white_space(
     assert records.body_of(note, reversed(pieces)) == body
     assert records.body_of(note, pieces[1:]) is None
     assert records.note_of("langgraph", pieces[0]) is None
+
+
+def _forged(text: str, *, name: str = "1", space: Any = "docs") -> Memory:
+    """A memory of the place of an item, whose note is this text."""
+    record = Record("", records.session_of("langchain", space), "one two", f"langchain:record?{text}")
+    (piece,) = _pieces(replace(record, document_id=records.document_of("langchain", space, name)), [])
+    return piece
+
+
+NOTE: dict[str, Any] = {"metadata": {}, "space": "docs", "name": "1", "length": 7, "seen": 6}
+
+
+def test_a_valid_note_is_read() -> None:
+    """The control of the forged ones below."""
+    piece = _forged(json.dumps(NOTE))
+    assert records.note_of("langchain", piece) == NOTE
+    assert records.body_of(NOTE, [piece]) == "one two"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"length": 10**10}, {"length": -1}, {"length": True}, {"length": "7"}, {"length": None},
+        {"seen": None}, {"seen": 10**10}, {"name": None}, {"name": 1}, {"name": "2"},
+        {"space": None}, {"space": "others"}, {"space": ["docs"]}, {"space": [1]}, {"white": 1},
+        {"searched": "no"},
+    ],
+)  # fmt: skip
+def test_a_forged_note_is_no_record(change: dict[str, Any]) -> None:
+    """A field of a wrong type or out of its bounds, or the place of another item."""
+    assert records.note_of("langchain", _forged(json.dumps(NOTE | change))) is None
+
+
+@pytest.mark.parametrize("field", ["space", "name", "length", "seen"])
+def test_a_note_without_a_field_is_no_record(field: str) -> None:
+    """Each of them is needed."""
+    text = json.dumps({name: value for name, value in NOTE.items() if name != field})
+    assert records.note_of("langchain", _forged(text)) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "null", "[" * 2_000])
+def test_a_note_that_is_no_object_is_no_record(text: str) -> None:
+    """Bad JSON raises nothing."""
+    assert list(grouped("langchain", [_forged(text)], user="")) == []
+
+
+def _white(runs: Any) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(runs).encode())).decode()
+
+
+@pytest.mark.parametrize(
+    "white",
+    [
+        "?", "QUJD", _white(7), _white([7]), _white([[0]]), _white([[-1, "\n"]]), _white([[0, "x"]]),
+        _white([[0, 1]]), _white([["0", "\n"]]),
+    ],
+)  # fmt: skip
+def test_forged_white_space_gives_no_text(white: str) -> None:
+    """What cannot be read raises nothing."""
+    assert records.body_of(NOTE | {"white": white}, [_forged(json.dumps(NOTE))]) is None
+    assert records.body_of(NOTE | {"white": _white([[3, "\n"]])}, [_forged(json.dumps(NOTE))]) is not None
+
+
+class ListingHelix:
+    """A client whose lists have these memories."""
+
+    user = ""
+
+    def __init__(self, memories: list[Memory]) -> None:
+        self._memories = tuple(memories)
+
+    def list(self, **_: Any) -> MemoryPage:
+        """All of them."""
+        return MemoryPage(memories=self._memories, next_page_token="", stale=False)
+
+    def sessions(self, **_: Any) -> SessionPage:
+        """The sessions of all of them."""
+        ids = sorted({one.session_id for one in self._memories})
+        entries = [SessionEntry(session_id=one, memories=1, first_at=None, last_at=None) for one in ids]
+        return SessionPage(sessions=tuple(entries), next_page_token="", stale=False)
+
+
+def test_forged_notes_hide_no_record() -> None:
+    """Reads of a store return the valid records; one that the framework cannot use is left out, too."""
+    texts = [json.dumps(NOTE | {"length": 10**10}), "{", json.dumps(NOTE | {"name": "2", "metadata": None})]
+    forged = [_forged(text, name=str(n), space="docs") for n, text in enumerate(texts)]
+    helix: Any = ListingHelix([*forged, _forged(json.dumps(NOTE))])
+    store = RecordStore(helix, "langchain", is_item=lambda one: isinstance(one.note["metadata"], dict))
+    assert [one.name for one in store.listed(["docs"])] == ["1"]
+    assert [one.name for one in store.get("docs", ["0", "1", "2"])] == ["1"]
+    assert store.spaces() == ["docs"]
 
 
 @pytest.mark.parametrize(

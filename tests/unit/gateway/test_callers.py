@@ -47,6 +47,15 @@ async def test_the_credential_names_tenant_user_and_principals_and_is_passed_on(
     assert [second[name] for name in ("tenant", "user", "token")] == ["beta", "bo", "any"]
 
 
+async def test_a_caller_without_a_credential_gets_none_of_the_gateway() -> None:
+    """Without authentication the token is "", which is none; None would be that of the gateway's client."""
+    helix = StubHelix()
+    async with client_of(helix) as client:
+        await client.get("/v1/status", headers=bearer("ana"))
+        await client.get("/v1/status")
+    assert [one["token"] for one in helix.callers] == ["", ""]
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -10,7 +10,8 @@ from helix_gateway.operations.operation import Operation
 from helix_gateway.operations.replies import reply_of
 from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, arguments, given
 from helix_memory.client.options import ListOptions, PageOptions, RecallOptions, TimelineOptions
-from helix_memory.client.results import EntityPage, MemoryPage, Profile, Recalled, SessionPage, StoredMemory
+from helix_memory.client.pages import EntityPage, MemoryPage, SessionPage
+from helix_memory.client.results import Profile, Recalled, StoredMemory
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.rpc.access.credential import RECALL
 
