@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
+import secrets
 import shutil
 import signal
 import socket
@@ -103,7 +103,8 @@ def free_port() -> int:
     """
     below = _first_outgoing_port()
     for _ in range(PORTS_TRIED if below > FIRST_PORT + PORTS_TRIED else 0):
-        port = random.randrange(FIRST_PORT, below)  # noqa: S311  no secret
+        # of the system: two processes that seeded `random` alike would choose alike
+        port = FIRST_PORT + secrets.randbelow(below - FIRST_PORT)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
