@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Final
 from urllib.error import HTTPError
 
 from helix_cli.doctor.finding import Finding, ok
 from helix_cli.stack.liveness import open_directly
+from helix_memory.transport.polling import poll
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 ANSWER_SECONDS: Final = 3.0
 READY_SECONDS: Final = 10.0
 """How long a process may take to be ready: one that was just started loads its model."""
-AGAIN_SECONDS: Final = 0.2
 MOST_BYTES: Final = 2_000
 
 
@@ -27,8 +26,9 @@ async def process_checks(
 
     `addresses`: where each process tells its health (host:port), by its name.
     """
-    until = time.monotonic() + ready_seconds
-    asked = await asyncio.gather(*(asyncio.to_thread(_not_ready, at, until) for at in addresses.values()))
+    asked = await asyncio.gather(
+        *(asyncio.to_thread(_not_ready, at, ready_seconds) for at in addresses.values())
+    )
     unready = {name: reason for name, reason in zip(addresses, asked, strict=True) if reason}
     found = [
         Finding(
@@ -41,10 +41,13 @@ async def process_checks(
     return [*found, ok("processes", f"ready: {', '.join(ready)}")] if ready else found
 
 
-def _not_ready(address: str, until: float) -> str:
-    """Why the process is not ready at `until`, a reason a line; empty: it is ready by then."""
-    while (reason := _reason(address)) and time.monotonic() < until:
-        time.sleep(AGAIN_SECONDS)
+def _not_ready(address: str, seconds: float) -> str:
+    """Why the process is not ready after `seconds`, a reason a line; empty: it is ready by then."""
+    reason = ""
+    for _ in poll(seconds):
+        reason = _reason(address)
+        if not reason:
+            break
     return reason
 
 
