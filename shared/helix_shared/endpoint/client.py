@@ -75,6 +75,12 @@ class _Response:
     body: bytes
 
 
+def _past_proxies(server: httpx.URL) -> dict[str, None]:
+    """No proxy for a model on this machine; other variables, as `SSL_CERT_FILE`, still count."""
+    host = server.netloc.decode("ascii")
+    return {f"all://{host}": None} if is_local(host if server.port else f"{host}:") else {}
+
+
 class Endpoint:
     """One server and one model; used from one event loop, closed by its owner."""
 
@@ -100,8 +106,7 @@ class Endpoint:
             headers=headers,
             timeout=None,  # noqa: S113  `asyncio.timeout` limits the whole call
             follow_redirects=False,
-            # a proxy of the environment does not reach a model on this machine
-            trust_env=not is_local(f"{httpx.URL(base_url).host}:"),
+            mounts=_past_proxies(httpx.URL(base_url)),
         )
 
     @classmethod

@@ -10,10 +10,12 @@ from urllib.error import URLError
 from urllib.request import build_opener
 
 import grpc
+import httpx
 import pytest
 
 from helix_cli.stack.liveness import open_directly
 from helix_memory.transport.credentials import CallCredentials
+from helix_shared.endpoint.client import _past_proxies
 
 METHOD = "/test.Echo/Say"
 NOBODY = "http://127.0.0.1:9"
@@ -70,6 +72,17 @@ async def test_calls_to_this_machine_pass_no_proxy(echo: str) -> None:
         assert await channel.unary_unary(METHOD)(b"b", timeout=30) == b"b"
     with grpc.insecure_channel(echo) as channel, pytest.raises(grpc.RpcError):
         channel.unary_unary(METHOD)(b"c", timeout=30)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:11434", "localhost:11434", "[::1]:11434", "localhost"])
+async def test_a_language_model_on_this_machine_is_asked_past_a_proxy(host: str) -> None:
+    """One elsewhere is asked through it."""
+    here = httpx.URL(f"http://{host}/v1")
+    async with httpx.AsyncClient(mounts=_past_proxies(here)) as client:
+        assert client._transport_for_url(here) is client._transport
+        elsewhere = httpx.URL("http://models.example/v1")
+        assert client._transport_for_url(elsewhere) is not client._transport
+    assert _past_proxies(elsewhere) == {}
 
 
 def test_the_health_of_a_process_is_asked_past_a_proxy(page: str) -> None:
