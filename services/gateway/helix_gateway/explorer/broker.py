@@ -56,7 +56,8 @@ class Broker:
             TemporaryError: NATS does not answer.
         """
         async with self._jetstream() as jetstream:
-            return [one for name in STREAMS if (one := await _stream(jetstream, name)) is not None]
+            found = await asyncio.gather(*(_stream(jetstream, name) for name in STREAMS))
+            return [one for one in found if one is not None]
 
     async def letters(self, *, limit: int, before: int, only: Filter) -> list[DeadLetter]:
         """The newest dead letters below a sequence; none where there is no stream of them.
