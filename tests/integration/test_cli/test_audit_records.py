@@ -85,8 +85,8 @@ def test_a_user_without_a_name_is_recorded_by_number(server: Server, monkeypatch
 def test_each_tenant_is_told_its_own_count(server: Server) -> None:
     """A record of acme does not tell how much others have."""
     with recorded(server, "cli.export", CommandRecord([])) as record:
-        record.tenants, record.counts = ["acme", "umbrella"], {"acme": 3, "umbrella": 5}
-    for tenant, count in record.counts.items():
+        record.tenants, record.count = ["acme", "umbrella"], {"acme": 3, "umbrella": 5}
+    for tenant, count in (("acme", 3), ("umbrella", 5)):
         [found] = records(server, RecordFilter(tenant=tenant), limit=1)
         assert (found.tenant_id, found.count) == (tenant, count)
 

@@ -13,7 +13,7 @@ import uuid
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -78,9 +78,8 @@ class CommandRecord:
     """Empty: all."""
     user_id: str = ""
     memory_ids: Collection[str] = ()
-    count: int = 0
-    counts: Mapping[str, int] = field(default_factory=dict)
-    """By tenant; `count` holds where a tenant has none."""
+    count: int | Mapping[str, int] = 0
+    """Of each tenant, or one for all."""
     outcome: str = ""
     """What was accepted stays so, also where the command fails afterwards."""
 
@@ -111,11 +110,10 @@ def _write(server: NatsServer, call: str, record: CommandRecord) -> None:
         user_id=record.user_id,
         address=socket.gethostname(),
         memory_ids=tuple(record.memory_ids)[:MOST_IDS],
-        count=record.count,
     )
     tenants = record.tenants or [""]
     records = [
-        (number, replace(made, tenant_id=one, count=record.counts.get(one, record.count)))
+        (number, replace(made, tenant_id=one, count=_count_of(one, record.count)))
         for number, one in enumerate(tenants, start=1)
     ]
 
@@ -129,6 +127,10 @@ def _write(server: NatsServer, call: str, record: CommandRecord) -> None:
         run_async(work())
     except HelixError as error:
         note(f"not in the audit stream: {error}")
+
+
+def _count_of(tenant: str, count: int | Mapping[str, int]) -> int:
+    return count if isinstance(count, int) else count.get(tenant, 0)
 
 
 def _status_of(error: BaseException) -> str:

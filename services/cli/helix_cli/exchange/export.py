@@ -115,7 +115,7 @@ async def export(
         last,
         writer.size_bytes,
         digest,
-        {tenant: counted.tenants[tenant] for tenant in header.tenants},
+        dict(sorted(counted.tenants.items())),
         sorted(counted.erasing),
     )
 

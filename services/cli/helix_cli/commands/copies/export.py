@@ -90,7 +90,7 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: P
 
     with recorded(server, "cli.export", CommandRecord(tenants)) as record:
         written = run_async(work())
-        record.tenants, record.counts = list(written.tenants) or tenants, written.tenants
+        record.tenants, record.count = list(written.tenants) or tenants, written.tenants
     if written.left_out:
         note(f"left out {written.left_out} events of which a memory was erased")
     if written.tenants_without_answers:
