@@ -13,6 +13,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from helix_consolidation.relations.left_values import LEAVES, LEFT, leaves
 from helix_consolidation.relations.quantities import Quantity, find_quantities
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import trust
@@ -99,7 +100,9 @@ def least_probability(new: Statement, this: Reading, old: Statement, other: Read
     """The evidence that `new` replaces `old`, and the least probability of that; empty and 0 without any."""
     if corrected(new, this, old, other) is not None or slip_of(new, old) is not None:
         return CORRECTS, LINKED
-    return (ANNOUNCES, ANNOUNCED) if announces(this, new.text, other) else ("", 0.0)
+    if announces(this, new.text, other):
+        return ANNOUNCES, ANNOUNCED
+    return (LEAVES, LEFT) if leaves(new, this, old, other) else ("", 0.0)
 
 
 def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:

@@ -77,6 +77,12 @@ UNREAL: Final = _phrases("""
 """)
 """What is said is not so: it replaces nothing."""
 
+TENTATIVE: Final = _phrases("""
+    thinking of, thinking about, thought of, thought about, considering, toying with, tempted to, mulling
+    over, wondering if, wondering whether, wondering about, on the fence, in two minds
+""")
+"""Somebody weighs something: what holds still holds."""
+
 PLAN: Final = _phrases("""
     will, i'll, we'll, he'll, she'll, they'll, it'll, going to, gonna, plan, plans, planned, planning, want
     to, wants to, shall, tomorrow, next week, next month, next year, hope to, intend, should, need to, needs

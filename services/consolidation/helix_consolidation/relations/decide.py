@@ -8,6 +8,7 @@ from typing import Final
 
 from helix_consolidation.relations import corrections, rules, unsure
 from helix_consolidation.relations.features import NAMES, features
+from helix_consolidation.relations.left_values import LEAVES
 from helix_consolidation.relations.model import RelationModel, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
 from helix_consolidation.relations.slips import slip_of
@@ -24,6 +25,8 @@ _SHOWN: Final = (
     "negation_differs", "share_of_old", "same_speaker", "gap",
 )  # fmt: skip
 """Features that are kept as evidence, where they are not 0."""
+_LINKED_ONLY: Final = (corrections.ANNOUNCES, LEAVES)
+"""Evidence that closes nothing."""
 _SHOWN_AT: Final = tuple((name, NAMES.index(name)) for name in _SHOWN)
 
 
@@ -53,7 +56,7 @@ def decide(
             is_unsure = not this.back and unsure.is_unsure(new, candidate.statement, relation, chance)
             may_close = (
                 (is_sure or is_unsure)
-                and corrections.ANNOUNCES not in rule
+                and rule.keys().isdisjoint(_LINKED_ONLY)
                 and (
                     rules.may_close(new, this, candidate, other, among=len(candidates))
                     or corrections.closes(new, this, candidate.statement, other)

@@ -55,6 +55,7 @@ class Reading(NamedTuple):
     negated: bool = False
     hypothetical: bool = False
     unreal: bool = False
+    tentative: bool = False
     plan: bool = False
     done: bool = False
     reported: bool = False
@@ -96,6 +97,7 @@ def _read(text: str) -> Reading:
         negated="n't" in text or not phrases.isdisjoint(cues.NEGATION),
         hypothetical=not phrases.isdisjoint(cues.HYPOTHETICAL),
         unreal=not phrases.isdisjoint(cues.UNREAL),
+        tentative=not phrases.isdisjoint(cues.TENTATIVE),
         plan=not phrases.isdisjoint(cues.PLAN),
         done=not phrases.isdisjoint(cues.DONE),
         reported=not phrases.isdisjoint(cues.REPORTED),

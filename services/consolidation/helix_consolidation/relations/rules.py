@@ -35,6 +35,7 @@ def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
     reasons = {
         "states_nothing": new.speech_act in _STATES_NOTHING or this.only_asks,
         "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
+        "tentative": this.tentative and not other.tentative,
         "quotation": old.speech_act == "quotation" or this.quotes or other.quotes,
         "source": old.source_class in CONVERSATION and new.source_class not in CONVERSATION,
         "identifiers": have_other_codes(this, other) and not this.change,

@@ -101,6 +101,8 @@ class Retrieved:
     """Memories that hold most words of the query, score 0 to 1; None: as above."""
     preferences: Hits | None = None
     """Preferences that matter, score 0 to 1, where the query asks for advice; None: it does not."""
+    profile_facts: Hits | None = None
+    """What holds of the caller, score 0 to 1, where the query asks for that; None: nothing is."""
     degraded: tuple[str, ...] = ()
     """Channels, `PHRASE_MATCH` or `TERM_COVERAGE` whose search failed or came too late."""
     lexical_alone: bool = False
@@ -216,6 +218,8 @@ class Candidates:
     phrase_match: NDArray[np.bool_] | None = None
     """Whether the text holds the query word for word; None: no text does, or it was not searched for."""
     preferences: Hits | None = None
+    """As in `Retrieved`; all are among the candidates."""
+    profile_facts: Hits | None = None
     """As in `Retrieved`; all are among the candidates."""
     fusion_inputs: tuple[FusionInput, ...] = ()
     """What each list gave to `fused`; kept by stage 4 only, for an explanation."""

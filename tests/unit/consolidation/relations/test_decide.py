@@ -60,6 +60,8 @@ def test_an_explicit_replacement_by_the_same_speaker_closes_the_older() -> None:
         (said("Order QX-5512 ships on Monday"), said("order QX-5519 ships on Tuesday", 2)),
         (said("I love olives", speaker="Ana"), said("I hate olives", 2, speaker="Ben")),
         (said("We live in Leeds"), said("If we ever get rich we move to Madeira instead of Leeds", 2)),
+        (said("We live in Leeds"), said("we're thinking about moving from Leeds to York instead", 2)),
+        (said("We use GitLab"), said("we're considering Gitea instead of GitLab now", 2)),
         (said("We use GitLab"), said("should we switch to Gitea instead of GitLab?", 2)),
         (said("We use GitLab"), said("we switched from GitLab to Gitea", 2, speech_act="quotation")),
         (said("We use GitLab"), said("we switched from GitLab to Gitea", 2, speech_act="hypothetical")),
@@ -68,9 +70,19 @@ def test_an_explicit_replacement_by_the_same_speaker_closes_the_older() -> None:
     ],
 )
 def test_what_replaces_nothing_gives_no_update(older: Statement, newer: Statement) -> None:
-    """Other identifiers, other people, questions, quotations, dreams, tools and other documents."""
+    """Other identifiers, other people, questions, thoughts, quotations, dreams, tools and other documents."""
     found = decided(newer, older, cosine=0.85)
     assert all(one.relation != "UPDATES" and not one.closes for one in found.values())
+
+
+def test_a_thought_is_replaced_by_another_thought_and_by_a_decision() -> None:
+    """What was only weighed is no longer weighed."""
+    older = said("we're thinking about moving to York, no longer Leeds")
+    for newer in (
+        "we're thinking about moving to Bath instead of York now",
+        "we moved to Bath instead of York",
+    ):
+        assert decided(said(newer, 2), older, cosine=0.85)[0].relation == "UPDATES"
 
 
 def test_an_agent_closes_nothing_that_the_user_said() -> None:

@@ -177,6 +177,11 @@ class Rank(Section):
         default=0.0,
         description="added to a preference that matters to the question, as a share of the best score",
     )
+    profile_fact_gain: Factor = Field(
+        default=0.0,
+        description="added to what holds of the caller's name, home, work, partner or age, where the question"
+        " asks for that, as a share of the best score",
+    )
     future_penalty: Share = Field(
         default=1.0, description="factor on memories that occurred after the time of the query; 1: off"
     )

@@ -17,6 +17,7 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.recall.preferences.topics import Discriminant, Topics, load_topics
+from helix_query.recall.profile_facts.questions import FactQuestions, load_fact_questions
 from helix_shared.encoders.kept_embeddings import KeptEmbeddings
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Centroids:
     """Topics of preferences, by example as well; None: no question gets preferences."""
     place_names: Discriminant | None = None
     """Names of places, by example as well; None: no name is known to be one."""
+    fact_questions: FactQuestions | None = None
+    """Facts about the asker, by example as well; None: no question is known to ask for one."""
 
     def near(self, vector: NDArray[np.float32], *, margin: float) -> tuple[Intent, ...]:
         """The closest intent, if its cosine exceeds that of `plain` by `margin`; else nothing."""
@@ -93,7 +96,8 @@ def load_centroids(embed_query: Callable[[str], NDArray[np.float32]]) -> Centroi
     plain = means.pop(PLAIN)
     topics = load_topics(embed_query, facts)
     places = _load_places(embed_query)
-    return Centroids(tuple(map(Intent, means)), np.stack(list(means.values())), plain, topics, places)
+    asked = load_fact_questions(embed_query, facts)
+    return Centroids(tuple(map(Intent, means)), np.stack(list(means.values())), plain, topics, places, asked)
 
 
 def _load_places(embed: Callable[[str], NDArray[np.float32]]) -> Discriminant:

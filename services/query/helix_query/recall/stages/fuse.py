@@ -69,8 +69,7 @@ def fuse_rankings(
     of two like matches the second would be worth nothing.
     """
     found = [ranking.hits.ordinals for ranking in retrieved.rankings]
-    if retrieved.preferences is not None:
-        found.append(retrieved.preferences.ordinals)
+    found += [hits.ordinals for hits in (retrieved.preferences, retrieved.profile_facts) if hits is not None]
     union = np.unique(np.concatenate(found))
     exact = cosines(union).astype(np.float32, copy=False)
     if callable(weights):
@@ -97,6 +96,7 @@ def fuse_rankings(
         mass=np.zeros(len(fused), np.float64),
         found_by=_found_by(retrieved, union)[places],
         preferences=retrieved.preferences,
+        profile_facts=retrieved.profile_facts,
         fusion_inputs=tuple(inputs),
     )
     return _with_evidence(candidates, retrieved, cosines)
@@ -166,11 +166,12 @@ def _with_evidence(candidates: Candidates, retrieved: Retrieved, cosines: Cosine
 def _found_by(retrieved: Retrieved, union: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Bits of the channels that found each of `union`, which are all candidates, ascending.
 
-    Preferences are found by comparing vectors, as the dense channel does.
+    Preferences and facts of a profile are found by comparing vectors, as the dense channel does.
     """
     bits = np.zeros(len(union), np.uint8)
-    if retrieved.preferences is not None:
-        bits[np.searchsorted(union, retrieved.preferences.ordinals)] |= bit_of(DENSE)
+    for hits in (retrieved.preferences, retrieved.profile_facts):
+        if hits is not None:
+            bits[np.searchsorted(union, hits.ordinals)] |= bit_of(DENSE)
     for ranking in retrieved.rankings:
         bits[np.searchsorted(union, ranking.hits.ordinals)] |= bit_of(ranking.channel)
     return bits

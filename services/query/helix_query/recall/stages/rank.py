@@ -139,9 +139,13 @@ def scoring(
     lifecycle_steps(
         builder, candidates, raw, route, now=now, constants=constants, wants_questions=wants_questions
     )
-    if candidates.preferences is not None and constants.preference_gain:
-        gains = candidates.preferences.scores_of(candidates.ordinals).astype(np.float64)
-        builder.plus("preference", gains * (constants.preference_gain * builder.scores.max(initial=0.0)))
+    for name, hits, gain in (
+        ("preference", candidates.preferences, constants.preference_gain),
+        ("profile_fact", candidates.profile_facts, constants.profile_fact_gain),
+    ):
+        if hits is not None and gain:
+            gains = hits.scores_of(candidates.ordinals).astype(np.float64)
+            builder.plus(name, gains * (gain * builder.scores.max(initial=0.0)))
     scaled = scale(builder.scores, constants=constants.recipe)
     if scaled != 1.0:
         builder.times("scale", np.full(len(candidates), scaled))

@@ -22,6 +22,7 @@ from helix_query.recall.channels import CHANNELS, Channel
 from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
 from helix_query.recall.preferences.search import preference_hits
+from helix_query.recall.profile_facts.search import profile_fact_hits
 from helix_query.recall.recipes.extra_searches import ExtraSearch, extra_searches
 from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.scheduling.deadline import check, left
@@ -112,7 +113,11 @@ def retrieve(
     )
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
-    retrieved = replace(_valid_then(context, retrieved), preferences=preference_hits(context, embedded))
+    retrieved = replace(
+        _valid_then(context, retrieved),
+        preferences=preference_hits(context, embedded),
+        profile_facts=profile_fact_hits(context, embedded, route),
+    )
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
 
 

@@ -59,6 +59,8 @@ def _rule(
 
 
 RULES: Final = (
+    _rule("name", r"(?<!\w)my (?:full |first |real )?name(?: is|['\u2019]s) ", "person"),
+    _rule("name", rf"{_SELF} called (?!back\b)", "person"),
     _rule(
         "home",
         rf"{_I} (?:been )?(?:live|living|based|settled)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) ",
@@ -169,7 +171,7 @@ RULES: Final = (
     ),
 )
 ANNOUNCED: Final = re.compile(
-    r"\b(?:live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
+    r"\b(?:name|called|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
     r"|dentist|therapist|gp|supervisor|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",

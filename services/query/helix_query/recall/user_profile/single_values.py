@@ -37,7 +37,8 @@ _UNREAL: Final = re.compile(
 )
 """In front of the words of a rule, in its clause: they do not state what is so now."""
 _BESIDE: Final = re.compile(
-    r"\b(?:also|too|as well|both|second|other|another|part[- ]?time|on the side|side (?:job|gig)"
+    r"\btoo(?=\W{0,3}(?:$|[,.;!?]))"
+    r"|\b(?:also|as well|both|second|other|another|part[- ]?time|on the side|side (?:job|gig)"
     r"|(?<!last )(?<!this )(?<!that )weekends?|evenings?|freelanc\w+|half|partly|sometimes|weekdays"
     r"|during the week|summers?|winters?"
     r"|holidays?|temporar\w+|for now|for a (?:while|bit)|until|till|volunteer\w*|intern\w*|besides"

@@ -1,0 +1,101 @@
+"""What holds of the caller's name, home, work, partner or age, where a question asks for it.
+
+"Where do I live?" shares little with "Settled in Porto in spring", and with a plan to move it shares more. A
+caller has few statements of this kind, and which of them holds is known (`user_profile`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_query.profile.past import Past
+from helix_query.recall.user_profile.current_values import with_current_values
+from helix_query.recall.user_profile.links import Links
+from helix_query.recall.user_profile.merge import REPLACED
+from helix_query.recall.user_profile.single_values import values_of
+from helix_query.recall.user_profile.statements import statements_of
+from helix_query.scheduling.deadline import check
+from helix_shared.about import AUTHOR
+from helix_shared.artifacts.hits import Hits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from helix_query.recall.candidates import Route
+    from helix_query.recall.context import RecallContext
+    from helix_query.recall.stages.embed import EmbeddedQuery
+    from helix_query.recall.user_profile.lines import Statement
+
+LEAST: Final = 0.3
+"""Value of `FactQuestions.asked_fact` up to which a question does not ask for the fact."""
+CLEAR: Final = 0.6
+"""Value from which it surely does. Of 2,820 questions of the sets 9 reach it, and all 9 ask for it."""
+
+
+def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Route) -> Hits | None:
+    """The caller's statements of the fact that is asked for, as far as they hold, with scores up to 1.
+
+    The score is how surely the question asks for it. None: it asks for no such fact of the caller, or about
+    earlier times, or the caller has stated none.
+    """
+    questions = context.snapshot.centroids.fact_questions
+    if not context.profile.rank.profile_fact_gain or questions is None or context.query.mode == "dense":
+        return None
+    if route.asked is None or route.asked.kind != AUTHOR or route.past is not Past.NO:
+        return None
+    # example questions are compared without the query adapter (0053)
+    fact, value = questions.asked_fact(embedded.plain)
+    share = float(np.clip((value - LEAST) / (CLEAR - LEAST), 0.0, 1.0))
+    stating = _stating(context, fact) if share else []
+    if not stating:
+        return None
+    return Hits.ranked(
+        np.array(stating, np.int64), np.full(len(stating), share, np.float32), limit=len(stating)
+    )
+
+
+def _stating(context: RecallContext, fact: str) -> list[int]:
+    """Ordinals of each speaker's statements of `fact` that hold: of values side by side all, else the latest.
+
+    Where the last word is that a value holds no longer ("I quit my job"), that is what holds.
+    """
+    found: list[int] = []
+    told: set[str] = set()
+    for one in _holding(context):
+        if one.speaker in told:
+            continue
+        values = [
+            value
+            for sentence in one.sentences
+            for value in values_of(sentence, one.occurred_at.year)
+            if value.fact == fact
+        ]
+        if values:
+            found.append(one.ordinal)
+        if any(not value.is_beside for value in values):
+            told.add(one.speaker)
+    return found
+
+
+def _holding(context: RecallContext) -> Sequence[Statement]:
+    """The caller's own statements about themself without what was replaced, the latest first."""
+    snapshot, visibility = context.snapshot, context.visibility
+    moment = context.query.selection.past.happened_by or visibility.moment
+    statements = sorted(
+        statements_of(snapshot, visibility, moment),
+        key=lambda one: (one.occurred_at, one.sequence, not one.is_derived, one.ordinal),
+        reverse=True,
+    )
+    links = Links.of(snapshot.generation, statements)
+    replaced = links.replaced()
+
+    @cache
+    def is_place(name: str) -> bool:
+        check(context.deadline)
+        return snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
+
+    holding = [one for one in statements if replaced.get(one.ordinal, 0.0) < REPLACED]
+    return with_current_values(holding, links, is_place)

@@ -1,0 +1,108 @@
+"""A question for the caller's own name, home, work, partner or age is answered by what holds of them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from helix_ingest.facets.find import facets_of
+from helix_memory.explanation import recompute
+
+pytestmark = pytest.mark.integration
+
+Ask = Callable[..., Any]
+NOISE = 150
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+ANA = (
+    "My name is Ana and I live in Ghent with my partner Lies.",
+    "I work at Barco as an engineer.",
+    "I moved to Bruges, near the canal.",
+    "Would Antwerp be a nice place to live?",
+    "I quit Barco, it was too loud.",
+)
+FACTS = (
+    "Most people in the city live near the river.",
+    "The town where the founders live has a new bridge.",
+    "Work on the bridge begins in May, says the employer of the welders.",
+)
+
+
+def said(text: str, user: str, day: int) -> dict[str, Any]:
+    """A row of a user's statement, with the facets that ingest tells."""
+    found = facets_of(text, source_class="user")
+    return {
+        "text": text,
+        "facets": [one.facet for one in found],
+        "facet_spans": [offset for one in found for offset in (one.start, one.end)],
+        "user_id": user,
+        "owner": user,
+        "occurred_at": START + timedelta(days=day),
+    }
+
+
+@pytest.fixture
+def ask(corpus: Any, in_process: Any) -> Ask:
+    """Asks about what Ana and Ben said of themselves, among many facts."""
+    rows = [said(text, "ana", 10 * number) for number, text in enumerate(ANA)]
+    rows.append(said("I live in Porto and I work at Feedzai.", "ben", 90))
+    rows += [{"text": text} for text in FACTS]
+    rows += [{"text": f"Crate {number} left the warehouse on day {number % 28}."} for number in range(NOISE)]
+    corpus.add(rows)
+    corpus.publish()
+    service = in_process(corpus.root)
+
+    def recall(question: str, *, user: str = "ana", **fields: Any) -> Any:
+        return service.recall(question, scope={"tenant_id": "acme", "user_id": user}, **fields)
+
+    return recall
+
+
+def first(reply: Any) -> str:
+    """The text of the best memory."""
+    text: str = reply.memories[0].memory.text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("what's my name?", ANA[0]), ("where do I work?", ANA[4]), ("who is my partner?", ANA[0])],
+)
+def test_what_holds_stands_first(ask: Ask, question: str, answer: str) -> None:
+    """Of a value that ended, the statement that says so is the last word."""
+    assert first(ask(question)) == answer
+
+
+def test_every_user_gets_their_own(ask: Ask) -> None:
+    """The statements of another user are no candidates."""
+    assert first(ask("where do I live?", user="ben")) == "I live in Porto and I work at Feedzai."
+    assert all("Porto" not in found.memory.text for found in ask("where do I live?", top_k=50).memories)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "where did I live before?",
+        "where does Lies live?",
+        "when did crate 17 leave?",
+        "where do I keep the keys?",
+    ],
+)
+def test_another_question_gets_no_such_gain(ask: Ask, question: str) -> None:
+    """Of earlier times, of somebody else, of something else."""
+    reply = ask(question, explain=True)
+    assert not any(step.name == "profile_fact" for one in reply.explanation.candidates for step in one.steps)
+
+
+def test_the_gain_is_explained_to_the_last_bit(ask: Ask) -> None:
+    """The score can be computed again from the explanation, and one switch turns the step off."""
+    reply = ask("where do I live?", explain=True)
+    steps = {
+        one.excerpt: step.value
+        for one in reply.explanation.candidates
+        for step in one.steps
+        if step.name == "profile_fact" and step.value > 0
+    }
+    assert list(steps) == [first(reply)]
+    for one in reply.explanation.candidates:
+        assert recompute(one) == one.score

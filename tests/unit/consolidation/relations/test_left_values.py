@@ -1,0 +1,63 @@
+"""Changes that name what was left: which they are, and what they are linked to."""
+
+import pytest
+
+from helix_consolidation.relations.left_values import LEAVES, LEFT, left_value
+from tests.unit.consolidation.relations.test_decide import decided, said
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "taken"),
+    [
+        ("Yusuf moved us off Fly to Hetzner because of the egress bill", ("fly",), "hetzner"),
+        ("we switched from GitLab CI to Buildkite", ("gitlab", "ci"), "buildkite"),
+        ("Replaced Redux with Zustand in the dashboard", ("redux",), "zustand"),
+        ("ditched Notion for Obsidian", ("notion",), "obsidian"),
+        ("migrating the reports from our Snowflake over to DuckDB", ("snowflake",), "duckdb"),
+    ],
+)
+def test_a_change_names_what_was_left(text: str, left: tuple[str, ...], taken: str) -> None:
+    """With the first word of what came in its place."""
+    assert left_value(text) == (left, taken)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the meeting moved from Tuesday to Thursday",
+        "the rent changed from 720 to 760",
+        "I moved from here to there",
+        "we walked from Ghent to Bruges",
+        "replaced the battery with a new one",
+    ],
+)
+def test_times_numbers_and_everyday_words_are_no_names(text: str) -> None:
+    """Quantities are compared elsewhere, and everyday words are held by too many statements."""
+    assert left_value(text) is None
+
+
+def test_what_names_the_value_left_is_linked_and_stays_open() -> None:
+    """It may say more than what was replaced."""
+    older = said("Project Heron: the invoicing service, Postgres 15, FastAPI, deployed on Fly")
+    other = said("the Hetzner and Fly bills are due on Friday")
+    found = decided(said("Yusuf moved us off Fly to Hetzner because of the egress bill", 30), older, other)
+    assert found[0].relation == "UPDATES"
+    assert found[0].probability >= LEFT
+    assert LEAVES in found[0].evidence
+    assert not found[0].closes
+    assert 1 not in found or LEAVES not in found[1].evidence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "should we move from Fly to Hetzner?",
+        "we're thinking about moving from Fly to Hetzner",
+        "Yusuf suggested to move from Fly to Hetzner",
+        "maybe we move from Fly to Hetzner",
+    ],
+)
+def test_a_change_that_is_only_weighed_is_not_linked_by_it(text: str) -> None:
+    """Questions, thoughts and proposals change nothing."""
+    found = decided(said(text, 30), said("Heron is deployed on Fly"))
+    assert all(LEAVES not in one.evidence for one in found.values())
