@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from typing import TYPE_CHECKING, Final
+
+from helix_shared.processes import is_running
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -11,6 +15,8 @@ if TYPE_CHECKING:
 READABLE: Final = 0o644
 SECRET: Final = 0o600
 """Modes of files, less what the umask of the process takes."""
+_DRAFT: Final = re.compile(r"^\..+\.([1-9][0-9]{0,8})\Z")
+"""Name of a file that is not whole yet, with the id of the process that writes it."""
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = READABLE, synced: bool = False) -> None:
@@ -35,3 +41,18 @@ def write_whole(path: Path, content: bytes, *, mode: int = READABLE, synced: boo
     except OSError:
         draft.unlink(missing_ok=True)
         raise
+
+
+def remove_drafts(folder: Path) -> int:
+    """Remove what `write_whole` left in a folder when its process was killed; returns how many files.
+
+    Drafts of processes that run stay, and so do files that cannot be removed.
+    """
+    removed = 0
+    for path in folder.glob(".*"):
+        found = _DRAFT.match(path.name)
+        if found and path.is_file() and not path.is_symlink() and not is_running(int(found[1])):
+            with contextlib.suppress(OSError):
+                path.unlink()
+                removed += 1
+    return removed

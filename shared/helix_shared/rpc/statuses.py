@@ -25,6 +25,18 @@ from helix_shared.telemetry.logs import logger
 
 _log = logger(__name__)
 
+FAULTS: Final = frozenset(
+    {
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.UNIMPLEMENTED,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DATA_LOSS,
+    }
+)
+"""Statuses that are errors of a server by the semantic conventions of OpenTelemetry for gRPC; with the others
+the server did its work: it refused the call, or the caller ended it."""
 Refused = tuple[grpc.StatusCode, str]
 """Status and message of a call or request that failed."""
 
@@ -50,6 +62,11 @@ def status_of(error: BaseException) -> Refused:
     if isinstance(error, TimeoutError):
         return grpc.StatusCode.DEADLINE_EXCEEDED, PASSED
     return grpc.StatusCode.INTERNAL, "internal error"
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether the error is one of the server."""
+    return status_of(error)[0] in FAULTS
 
 
 def refused_of(error: BaseException) -> Refused:

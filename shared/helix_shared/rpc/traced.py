@@ -1,6 +1,7 @@
 """The span of a call: around the guard, so that it knows the status that the caller gets.
 
-Conventions: OpenTelemetry RPC spans. The trace of the caller comes in the metadata `traceparent`.
+Conventions: OpenTelemetry RPC spans. The trace of the caller comes in the metadata `traceparent`. A call that
+is refused has its status in its span, and is no error of the server.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import grpc
 
 from helix_memory.trace_context import TRACEPARENT
 from helix_memory.transport.statuses import STATUS_OF_NUMBER
+from helix_shared.rpc.statuses import FAULTS
 from helix_shared.telemetry.tracing import attributes, spans
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from helix_shared.telemetry.tracing.spans import Span
 
 _OK: Final = 0
-_CANCELLED: Final = 1
 
 
 def traced(service: str, method: str, call: Call) -> Call:
@@ -66,12 +67,26 @@ def _span(service: str, method: str, context: Any) -> Any:
         attributes.RPC_SERVICE: service,
         attributes.RPC_METHOD: method,
     }
-    return spans.span(f"{service}/{method}", spans.SERVER, values, parent=spans.of_traceparent(given))
+    return spans.span(
+        f"{service}/{method}",
+        spans.SERVER,
+        values,
+        parent=spans.of_traceparent(given),
+        is_failure=lambda _: _status(context) in FAULTS,
+    )
 
 
 def _failed(span: Span, context: Any) -> None:
-    """State how the call failed; one without a status was cancelled by its caller."""
+    """State how the call failed."""
+    status = _status(context)
+    span.set({attributes.RPC_STATUS: status.value[0]})
+    if status in FAULTS:
+        span.fail(status.name)
+
+
+def _status(context: Any) -> grpc.StatusCode:
+    """The status of a call that failed; one without a status was cancelled by its caller."""
     stated = context.code()
-    number = stated.value[0] if isinstance(stated, grpc.StatusCode) else int(stated or _CANCELLED)
-    span.set({attributes.RPC_STATUS: number})
-    span.fail(STATUS_OF_NUMBER[number].name)
+    if isinstance(stated, grpc.StatusCode):
+        return stated
+    return STATUS_OF_NUMBER[int(stated)] if stated else grpc.StatusCode.CANCELLED

@@ -124,7 +124,8 @@ def test_no_text_question_or_value_is_in_a_span_or_a_log(helix: Stacked, client:
     client.remember("The last one.", wait=True)
     letters = helix.stack.home.logs
     assert _mentions(b"dead letter", letters.glob("*")), "control: the refusals are in the logs"
-    helix.receiver.wait(lambda: any("INVALID_ARGUMENT" in str(s.attributes) for s in helix.receiver.seen))
+    helix.receiver.wait(lambda: any(_is_refused(span) for span in helix.receiver.seen))
+    assert [s for s in helix.receiver.seen if _is_refused(s) and "error.type" in s.attributes] == []
     helix.receiver.wait(lambda: refused <= _failed(helix.receiver.seen))
     exported = b"".join(helix.receiver.raw)
     assert b"HELIX_DERIVED" in exported, "control: names that spans have are found"
@@ -179,6 +180,10 @@ def _failed(seen: Sequence[SpanSeen]) -> set[int]:
     """Sequences of the events that ingest refused, as its spans say."""
     failed = [s for s in seen if s.service == "helix-ingest" and "error.type" in s.attributes]
     return {int(s.attributes["helix.event.sequence"]) for s in failed}
+
+
+def _is_refused(span: SpanSeen) -> bool:
+    return span.attributes.get("rpc.grpc.status_code") == grpc.StatusCode.INVALID_ARGUMENT.value[0]
 
 
 def _mentions(word: bytes, files: Iterable[Path]) -> list[str]:

@@ -1,11 +1,13 @@
 """Files that are replaced in one step."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from helix_shared.whole_file import SECRET, write_whole
+from helix_shared.whole_file import SECRET, remove_drafts, write_whole
 
 
 def test_a_file_and_the_folders_above_it_are_written(tmp_path: Path) -> None:
@@ -41,3 +43,29 @@ def test_a_write_that_fails_leaves_the_file_and_no_draft(
         write_whole(path, b"lost", synced=True)
     assert path.read_bytes() == b"kept"
     assert [one.name for one in tmp_path.iterdir()] == ["kept"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from helix_shared import whole_file
+
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+whole_file.write_whole(Path(sys.argv[1]), b"secret", synced=True)
+"""
+
+
+def test_the_draft_of_a_killed_process_is_removed_and_that_of_a_running_one_stays(tmp_path: Path) -> None:
+    """The control: it is there before, and hidden files of other kinds are never touched."""
+    write_whole(tmp_path / "state.json", b"whole")
+    ended = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "state.json"], check=False)
+    assert ended.returncode < 0
+    [left] = tmp_path.glob(".state.json.*")
+    assert left.read_bytes() == b"secret"
+    dead = left.suffix
+    kept = [f".state.json.{os.getpid()}", f".folder{dead}", ".gitignore", ".version.2x", f"plain{dead}"]
+    for name in kept:
+        (tmp_path / name).mkdir() if "folder" in name else (tmp_path / name).touch()
+    assert remove_drafts(tmp_path) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "state.json"])
+    assert remove_drafts(tmp_path / "nothing") == 0

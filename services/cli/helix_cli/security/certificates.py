@@ -8,18 +8,22 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
+    PublicFormat,
     load_pem_private_key,
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from helix_shared.errors import InvalidInputError
 
+Certificates = tuple[x509.Certificate, ...]
 AUTHORITY_DAYS: Final = 3_650
 DAYS: Final = 825
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
@@ -72,11 +76,57 @@ def fingerprint(certificate: bytes) -> tuple[str, datetime]:
     Raises:
         InvalidInputError: it is no certificate.
     """
+    loaded = read_certificates(certificate)[0]
+    return loaded.fingerprint(hashes.SHA256()).hex(), loaded.not_valid_after_utc
+
+
+def read_certificates(content: bytes) -> Certificates:
+    """The certificates of a file (PEM), at least one; the first is that of the server or the authority.
+
+    Raises:
+        InvalidInputError: it holds none, or a damaged one.
+    """
     try:
-        loaded = x509.load_pem_x509_certificate(certificate)
+        return tuple(x509.load_pem_x509_certificates(content))
     except ValueError as error:
         raise InvalidInputError("certificate", "is no certificate in PEM form") from error
-    return loaded.fingerprint(hashes.SHA256()).hex(), loaded.not_valid_after_utc
+
+
+def is_issued_by(chain: Certificates, authorities: Certificates) -> bool:
+    """Whether an authority has signed the first certificate, directly or through others of the chain."""
+    current, left = chain[0], list(chain[1:])
+    while not any(_signed(current, by) for by in authorities):
+        issuer = next((one for one in left if _signed(current, one)), None)
+        if issuer is None:
+            return False
+        left.remove(issuer)
+        current = issuer
+    return True
+
+
+def key_belongs(key: bytes, certificate: x509.Certificate) -> bool:
+    """Whether a private key (PEM, without a password) is that of a certificate.
+
+    Raises:
+        InvalidInputError: it is no such key.
+    """
+    try:
+        loaded = load_pem_private_key(key, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise InvalidInputError("key", "is no private key in PEM form without a password") from error
+    return _bytes_of(loaded.public_key()) == _bytes_of(certificate.public_key())
+
+
+def _signed(certificate: x509.Certificate, by: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(by)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _bytes_of(key: PublicKeyTypes) -> bytes:
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
 def _builder(

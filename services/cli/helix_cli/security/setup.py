@@ -65,19 +65,19 @@ def begin_rotation(folder: SecurityFolder) -> int:
     """New secrets of all services beside the valid ones, and a new certificate; returns the rotation.
 
     Raises:
-        PermanentError: there is no folder, or another rotation has not ended.
+        PermanentError: there is no folder, another rotation has not ended, or the authority has no key.
     """
     with folder.locked():
         state = read_state(folder)
         if state.is_rotating:
             raise PermanentError("a rotation has not ended: `helix up` has not restarted its services yet")
         state.rotation, state.is_rotating = state.rotation + 1, True
+        if state.own_authority:
+            _new_certificate(folder, state.hosts)
         for user in state.users.values():
             if not user.tenant:
                 user.renew(folder)
         renew_own_tokens(folder, state.rotation)
-        if state.own_authority:
-            _new_certificate(folder, state.hosts)
         state.save(folder)
         return state.rotation
 
@@ -135,7 +135,10 @@ def _first_files(
 
 
 def _new_certificate(folder: SecurityFolder, hosts: Sequence[str]) -> None:
-    authority = folder.ca.read_bytes(), (folder.root / "ca.key").read_bytes()
+    try:
+        authority = folder.ca.read_bytes(), (folder.root / "ca.key").read_bytes()
+    except OSError as error:
+        raise PermanentError(f"{error.filename} cannot be read: {error.strerror}") from error
     certificate, key = new_certificate(authority, hosts)
     write_secret(folder.key, key)
     write_secret(folder.certificate, certificate)

@@ -6,13 +6,13 @@ import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.security.folder import FORWARDER, OPERATOR, write_secret
 from helix_shared.errors import InvalidInputError
 from helix_shared.rpc.access.credential import ADMIN, ANY, ERASE, RECALL, SERVICE, WRITE
-from helix_shared.rpc.access.static_tokens import parse_tokens, token_digest
+from helix_shared.rpc.access.static_tokens import matching, parse_tokens, token_digest
 
 if TYPE_CHECKING:
     from helix_cli.security.folder import SecurityFolder
@@ -64,6 +64,16 @@ def add_token(folder: SecurityFolder, grant: Grant, *, identity: str = "") -> tu
         entry["note"] = grant.note
     _save(folder, [*entries(folder), entry])
     return entry["id"], token
+
+
+def is_valid_token(folder: SecurityFolder, token: str) -> bool:
+    """Whether the services accept a token.
+
+    Raises:
+        InvalidInputError: the file of the tokens is damaged.
+        OSError: it cannot be read.
+    """
+    return matching(parse_tokens(folder.tokens.read_bytes()), token, now=datetime.now(UTC)) is not None
 
 
 def end_token(folder: SecurityFolder, identity: str) -> None:

@@ -57,6 +57,15 @@ class User:
         self.hashes = {**kept, number: hashed}
         write_secret(folder.nats_file(self.name), f"{self.name}.{number}:{password}\n")
 
+    def has_secret(self, content: bytes) -> bool:
+        """Whether the content of its file is a secret that is valid."""
+        login, _, password = content.decode(errors="replace").strip().partition(":")
+        known = {f"{self.name}.{number}": hashed for number, hashed in self.hashes.items()}
+        try:
+            return login in known and bcrypt.checkpw(password.encode(), known[login].encode())
+        except ValueError:  # no secret of ours is that long, or the hash is damaged
+            return False
+
     def end_older(self) -> None:
         """Only the newest secret stays valid."""
         self.hashes = {self.number: self.hashes[self.number]}

@@ -26,13 +26,17 @@ from typing import IO, Final
 from helix_memory.transport.polling import poll
 from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
-from helix_shared.whole_file import write_whole
+from helix_shared.whole_file import remove_drafts, write_whole
 
 UP_RECORD: Final = "up.json"
 METRICS_RECORD: Final = "metrics.json"
 REBUILD_RECORD: Final = "rebuild.json"
 DRAIN_SECONDS: Final = 15.0
 """Longest wait for a process that was told to end."""
+_WRITTEN_WHOLE: Final = (
+    "run", "data/nats", "models", "cache", "security", "security/nats", "security/tokens"
+)  # fmt: skip
+"""Folders of a home with files of `write_whole`; that of the keys is cleaned by `KeyStore`."""
 _LOCK_SECONDS: Final = 0.5
 _LOCK_POLL_SECONDS: Final = 0.005
 _START_TIME_FIELD: Final = 19
@@ -239,6 +243,8 @@ def leftovers(record: RunRecord) -> dict[str, int]:
 def end_leftovers(home: HomeFolder, *, say: Callable[[str], None]) -> None:
     """End the processes of a `helix up` or `helix rebuild` that was killed; the caller holds the lock.
 
+    Files of the home that such a process had not written whole are removed.
+
     Raises: as `leftovers`.
     """
     for record_name in (UP_RECORD, REBUILD_RECORD):
@@ -246,6 +252,8 @@ def end_leftovers(home: HomeFolder, *, say: Callable[[str], None]) -> None:
         for name, pid in (leftovers(record) if record else {}).items():
             say(f"{name} (process {pid}) is left over from a run that was killed; ending it")
             end_process(pid, wait_seconds=DRAIN_SECONDS)
+    for folder in _WRITTEN_WHOLE:
+        remove_drafts(home.root / folder)
 
 
 def end_process(pid: int, *, wait_seconds: float) -> None:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from helix_shared.broker import streams
 from helix_shared.errors import InvalidInputError
 
 INGEST: Final = "ingest"
@@ -85,6 +86,19 @@ def configured_copies(copies: Mapping[str, int], environment: Mapping[str, str])
     """
     configured = {name: 1 for name, variable in ENDPOINT_VARIABLES.items() if environment.get(variable, "")}
     return checked_copies(configured | dict(copies))
+
+
+def consumers_of(copies: Mapping[str, int]) -> list[streams.DurableConsumer]:
+    """The durable consumers that the processes of `copies` read from."""
+    every = (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)
+    return [consumer for consumer in every if copies[consumer.name.partition("-")[0]]]
+
+
+def remove_secrets_of_others(service: str, environment: dict[str, str]) -> None:
+    """Take the secrets of other services out of the environment of a service."""
+    for secret in SECRETS:
+        if not secret.startswith(f"HELIX_{service.upper()}_"):
+            environment.pop(secret, None)
 
 
 def service_settings(

@@ -41,16 +41,16 @@ from helix_cli.stack.secured import Secured
 from helix_cli.stack.services import (
     EXTRACT,
     QUERY,
-    SECRETS,
     SERVICES,
     Service,
     configured_copies,
+    consumers_of,
+    remove_secrets_of_others,
     service_settings,
 )
 from helix_cli.stack.settings_in_use import making_settings
 from helix_cli.stack.supervisor import Say, Supervisor, drain
 from helix_memory.transport.polling import poll
-from helix_shared.broker import streams
 from helix_shared.errors import InvalidInputError, TemporaryError
 
 NATS: Final = "nats"
@@ -239,9 +239,7 @@ class Stack:
         own = settings | {"HELIX_HOME": str(self.home.root)}
         secured = self.secured.settings(service.name, child_environment(self._environment))
         environment = child_environment(own | secured | self._environment | metrics)
-        for secret in SECRETS:
-            if not secret.startswith(f"HELIX_{service.name.upper()}_"):
-                environment.pop(secret, None)
+        remove_secrets_of_others(service.name, environment)
         log = self.home.logs / f"{name}.log"
         return ServiceChild(name, service.module, environment=environment, log=log, port_variable=variable)
 
@@ -274,11 +272,7 @@ class Stack:
             nats=self.secured.nats,
             calls=self.secured.calls,
             data=self.home.data,
-            consumers=[
-                consumer
-                for consumer in (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)
-                if self._copies[consumer.name.partition("-")[0]]
-            ],
+            consumers=consumers_of(self._copies),
         )
 
     def _write_record(self) -> None:

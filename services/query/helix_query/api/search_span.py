@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_shared.rpc.statuses import is_fault
 from helix_shared.telemetry.tracing import attributes, spans
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def in_span(search: Search, tenant: str) -> Search:
 
     def traced(*arguments: Any, **options: Any) -> recall_pb2.RecallResponse:
         values: dict[str, attributes.Value] = {attributes.OPERATION: SEARCH, attributes.STORE: tenant}
-        with spans.span(f"{SEARCH} {tenant}", spans.INTERNAL, values, parent=parent) as span:
+        with spans.span(
+            f"{SEARCH} {tenant}", spans.INTERNAL, values, parent=parent, is_failure=is_fault
+        ) as span:
             reply = search(*arguments, **options)
             span.set(
                 {

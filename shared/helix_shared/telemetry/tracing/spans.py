@@ -5,7 +5,7 @@ A span never carries the message of an error, since that may quote a text: it ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -84,9 +84,14 @@ def of_traceparent(traceparent: str) -> Any:
 
 @contextmanager
 def span(
-    name: str, kind: str, values: Mapping[str, Value] | None = None, *, parent: Any = None
+    name: str,
+    kind: str,
+    values: Mapping[str, Value] | None = None,
+    *,
+    parent: Any = None,
+    is_failure: Callable[[BaseException], bool] = lambda _: True,
 ) -> Iterator[Span]:
-    """A span that is the current one inside; an error that leaves it marks it as failed."""
+    """A span that is the current one inside; an error that leaves it marks it as failed if `is_failure`."""
     if _tracer is None:
         yield _OFF
         return
@@ -104,7 +109,8 @@ def span(
         try:
             yield running
         except BaseException as error:
-            running.fail(type(error).__name__)
+            if is_failure(error):
+                running.fail(type(error).__name__)
             raise
 
 

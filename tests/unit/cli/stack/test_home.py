@@ -20,6 +20,7 @@ from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import (
     HomeFolder,
     RunRecord,
+    end_leftovers,
     is_starting,
     leftovers,
     locked,
@@ -251,3 +252,18 @@ def test_the_home_expands_the_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("HOME", str(tmp_path))
     assert HomeFolder.at(Path("~/x")).root == tmp_path / "x"
     assert os.path.isabs(HomeFolder.at(Path("relative")).root)  # noqa: PTH117  the rule under test
+
+
+def test_what_a_killed_run_had_not_written_whole_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    """Also secrets. What a process that runs is about to write stays."""
+    home = HomeFolder.at(tmp_path)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    folders = ("run", "data/nats", "security/nats", "cache")
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True)
+        for pid in (ended.pid, os.getpid()):
+            (tmp_path / folder / f".file.{pid}").touch()
+    end_leftovers(home, say=lambda _: None)
+    for folder in folders:
+        assert [path.name for path in (tmp_path / folder).iterdir()] == [f".file.{os.getpid()}"]

@@ -18,6 +18,7 @@ from helix_cli.commands.group import help_text
 from helix_cli.doctor.finding import Finding
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import note, printable
+from helix_cli.security.folder import SecurityFolder
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import HomeFolder, running_record
 from helix_shared.errors import HelixError, TemporaryError
@@ -90,9 +91,11 @@ def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Ge
     from helix_cli.doctor.generation_checks import generation_checks  # noqa: PLC0415  see above
     from helix_cli.doctor.home_checks import home_checks  # noqa: PLC0415
     from helix_cli.doctor.process_checks import process_checks  # noqa: PLC0415
+    from helix_cli.doctor.security_checks import security_checks  # noqa: PLC0415
     from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks  # noqa: PLC0415
 
-    findings = [*home_checks(home), *generation_checks(home.data, known)]
+    findings = [*home_checks(home), *security_checks(SecurityFolder.of(home.root))]
+    findings += generation_checks(home.data, known)
     if servers is None:
         return [
             *findings,

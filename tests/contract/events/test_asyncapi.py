@@ -8,7 +8,7 @@ import pytest
 
 from helix_memory import asyncapi, events, subjects
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden"
 KINDS = sorted(events.EVENT_MODELS)
 DOCUMENT = asyncapi.document()

