@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,6 +79,22 @@ def test_the_client_and_the_gateway_answer(home: Path) -> None:
     assert NOTHING in told["structuredContent"]["abstained_because"]
     prompt = {"session_id": "s", "cwd": str(home), "prompt": "when may I deploy?"}
     assert ask(home, "/hooks/claude-code", prompt | {"hook_event_name": "UserPromptSubmit"}) == {}
+
+
+def test_the_status_shows_the_gateway(home: Path) -> None:
+    """Its address and readiness, for people and as JSON; one that does not answer ends the command with 3."""
+    record = read_record(HomeFolder.at(home))
+    assert record is not None
+    code, out, _ = run(home, "status")
+    assert (code, f"gateway {record.gateway_url}  ok" in out) == (0, True), out
+    code, out, _ = run(home, "status", "--json")
+    assert (code, json.loads(out)["gateway"]) == (0, {"url": record.gateway_url, "problem": ""})
+    os.kill(record.pids["gateway-1"], signal.SIGSTOP)
+    try:
+        code, out, _ = run(home, "status", "--json")
+    finally:
+        os.kill(record.pids["gateway-1"], signal.SIGCONT)
+    assert (code, "does not answer" in json.loads(out)["gateway"]["problem"]) == (3, True)
 
 
 def test_a_rebuild_and_a_restore_keep_it_empty(home: Path, tmp_path: Path) -> None:
