@@ -28,7 +28,7 @@ from helix_memory import subjects
 from helix_shared.broker.drift import ADVICE
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.encoders.model import read_card
-from helix_shared.encoders.store import folder_with_checksum
+from helix_shared.encoders.store import MINILM, folder_with_checksum
 
 if TYPE_CHECKING:
     from helix_cli.clients.deep_check import DeepCheck
@@ -160,9 +160,12 @@ def _dead_letters(broker: BrokerStatus) -> int | None:
 
 
 def _fitted_elsewhere(service: QueryStatus, models: Path) -> list[str]:
-    """What was fitted for another model than the one of the generation, where that is installed here."""
+    """What was fitted for another model than the one of the generation, where that is installed here.
+
+    `MINILM` is what everything that is shipped was fitted for.
+    """
     folder = folder_with_checksum(models, service.model_checksum) if service.model_checksum else None
-    if folder is None:
+    if folder is None or folder.name == MINILM:
         return []
     from helix_cli.commands.common.lines.fitted import fitted_elsewhere  # noqa: PLC0415  slow to import
 
