@@ -243,6 +243,8 @@ async def test_agents_find_the_names_of_other_memory_servers(stack: Stack) -> No
             if (await called(client, "get_memory", memory_id=added["id"]))["memories"]:
                 break
         assert (await called(client, "search_memories", query="where is the lathe?"))["memories"]
+        with pytest.raises(Exception, match="Method not found"):
+            await client.list_prompts()
         await called(client, "update_memory", memory_id=added["id"], text="The lathe stands in hall C.")
         assert "hall C" in (await called(client, "get_memories"))["memories"][0]["text"]
     async with over_stdio("--names", "server-memory", HELIX_HOME=str(stack.home.root)) as client:
