@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 MOST_SCANNED: Final = 16_384
 """About how many memories one page reads at most; a page that found too few names where it stopped."""
-MOST_RECORDS: Final = 4_096
-"""The same where the record of each is read, which takes several microseconds."""
+MOST_RECORDS: Final = 2_048
+"""The same where the record of each is read, which takes about ten microseconds."""
 FIRST_CHUNK: Final = 256
 LARGEST_CHUNK: Final = 8_192
 LEAST_OF_A_RUN: Final = 128
