@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 RETRY_SECONDS: Final = 30.0
 """Wait before a generation that failed for lack of memory, disk or time is tried again."""
 
-NO_WRITER: Final = (
-    "consolidation publishes the first one when it starts; start it, for example with `helix up`, "
-    "or see its log"
+NO_GENERATION: Final = (
+    "no generation yet: consolidation publishes the first one when it starts; start it, for example with "
+    "`helix up`, or see its log"
 )
 
 _log = logger(__name__)
@@ -37,7 +37,7 @@ class Refusals:
     def reason(self) -> str:
         """Why nothing is served."""
         if self._newest is None:
-            return f"no generation yet in {self._root}: {NO_WRITER}"
+            return NO_GENERATION
         number, reason = self._newest
         return f"generation {number} is not served: {reason}"
 

@@ -52,8 +52,9 @@ class Live:
     def create(cls, folder: Path, *, dimensions: int, form: VectorForm = DEFAULT_FORM) -> Live:
         """Create empty stores in a folder; stores that are there are removed, other files stay."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (TABLE_FOLDER, LEXICON, GRAPH, SIGNALS):
-            shutil.rmtree(folder / name, ignore_errors=True)
+        stores = (folder / name for name in (TABLE_FOLDER, LEXICON, GRAPH, SIGNALS))
+        for path in (*stores, *folder.glob(f"{_BASE_PREFIX}*")):
+            shutil.rmtree(path, ignore_errors=True)
         return cls(
             folder=folder,
             vectors=VectorWriter.create(folder, dimensions, form=form),
