@@ -46,6 +46,13 @@ def rest(_: str) -> str:
     return rest_reference()
 
 
+def cli(_: str) -> str:
+    """The reference of the `helix` command, from its parser."""
+    from helix_docs.cli_reference import cli_reference  # noqa: PLC0415  imports every command
+
+    return cli_reference()
+
+
 def limits(_: str) -> str:
     """The limits of events and requests, from `helix_memory.limits`."""
     module = importlib.import_module("helix_memory.limits")
@@ -121,7 +128,7 @@ def _decision(text: str, name: str) -> tuple[str, str, str]:
 
 
 GENERATORS: Final = {
-    "proto": proto, "events": events, "event-kinds": event_kinds, "rest": rest, "limits": limits,
+    "proto": proto, "events": events, "event-kinds": event_kinds, "rest": rest, "cli": cli, "limits": limits,
     "profile": profile, "profiles": profiles, "decisions": decisions, "source": source,
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from helix_docs.generated import GENERATORS, generate
 from helix_docs.programs import Program, programs
 from helix_docs.sources import GoneError, Include
 
-OF_THE_PRODUCT = {"proto", "events", "event-kinds", "rest", "limits"}
+OF_THE_PRODUCT = {"proto", "events", "event-kinds", "rest", "cli", "limits"}
 """Generated parts that import more than the standard library; `make docs` makes them."""
 
 

@@ -77,6 +77,12 @@ async def lives_through_all_tools(client: Client, text: str) -> None:
     ]
     assert text in (await client.read_resource("helix://session/mcp")).contents[0].text
     assert (await client.read_resource("helix://profile")).contents[0].mime_type == "text/plain"
+    [offered] = (await client.list_prompts()).prompts
+    got = await client.get_prompt(offered.name, {"question": "what does Ana not eat?"})
+    assert [(one.required, one.name) for one in offered.arguments] == [(True, "question")]
+    assert got.messages[0].role == "user"
+    assert "the tool `recall`" in got.messages[0].content.text
+    assert got.messages[0].content.text.endswith("Question: what does Ana not eat?")
     later = await called(client, "correct", id=kept["id"], text=f"{text} Twice.")
     got = await called(client, "get", ids=[later["id"], "0" * 32])
     assert ([one["text"] for one in got["memories"]], got["missing"]) == ([f"{text} Twice."], ["0" * 32])
@@ -94,5 +100,13 @@ async def refuses_what_is_not_an_agents(client: Client) -> None:
     assert "top_k: must be at most 200" in await refused(client, "recall", query="x", top_k=201)
     with pytest.raises(Exception, match="unknown tool 'erase'"):
         await client.call_tool("erase", {"ids": ["0" * 32]})
+    for name, given, reason in (
+        ("other", {}, "there is no prompt 'other'"),
+        ("recall-first", {}, "question: is missing"),
+        ("recall-first", {"question": " "}, "query"),
+        ("recall-first", {"question": "x", "tenant": "beta"}, "tenant: is unknown"),
+    ):
+        with pytest.raises(Exception, match=reason):
+            await client.get_prompt(name, given)
     with pytest.raises(Exception, match="there is no resource"):
         await client.read_resource("helix://nothing")

@@ -140,7 +140,10 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(served: dict[s
     """A page at a time, in the order in which it happened, for its user alone."""
     with Helix(tenant="lists", user="ana", **served) as helix, Helix(tenant="lists", **served) as nobody:
         with helix.session("monday") as monday:
-            said = [monday.message(f"Step {n} of the migration is done.") for n in range(5)]
+            said = [
+                monday.message(f"Step {n} of the migration is done.", speaker=("Ana", "Bo")[n % 2])
+                for n in range(5)
+            ]
         page = helix.list(page_size=2, after=said)
         rest = helix.list(page_size=200, page_token=page.next_page_token)
         listed = [one.text for one in (*page.memories, *rest.memories)]
@@ -148,6 +151,7 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(served: dict[s
         around = helix.timeline(around=said[2], page_size=3).memories
         assert [one.text for one in around] == listed[::-1][1:4]
         assert [one.text for one in helix.timeline(session="monday").memories] == listed[::-1]
+        assert [one.text for one in helix.list(speakers=["bo"]).memories] == listed[1::2]
         [session] = helix.sessions().sessions
         assert (session.session_id, session.memories) == ("monday", 5)
         assert not nobody.list().memories
@@ -158,6 +162,8 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(served: dict[s
     assert "Step 4" in table.stdout
     assert "Step 2" not in table.stdout
     assert "--page " in table.stderr
+    of_ana = runner.invoke(app, ["memory", "ls", "--speaker", "ana", *address]).stdout
+    assert ("Step 2" in of_ana, "Step 3" in of_ana) == (True, False)
     listed_ids = json.loads(runner.invoke(app, ["memory", "ls", "--json", *address]).stdout)["memories"]
     shown = runner.invoke(app, ["memory", "show", listed_ids[0]["memory_id"][:8], *address])
     assert "Step 4 of the migration is done." in shown.stdout
@@ -237,6 +243,8 @@ async def test_agents_find_the_names_of_other_memory_servers(stack: Stack) -> No
             if (await called(client, "get_memory", memory_id=added["id"]))["memories"]:
                 break
         assert (await called(client, "search_memories", query="where is the lathe?"))["memories"]
+        with pytest.raises(Exception, match="Method not found"):
+            await client.list_prompts()
         await called(client, "update_memory", memory_id=added["id"], text="The lathe stands in hall C.")
         assert "hall C" in (await called(client, "get_memories"))["memories"][0]["text"]
     async with over_stdio("--names", "server-memory", HELIX_HOME=str(stack.home.root)) as client:

@@ -59,8 +59,8 @@ class Helix(Caller, Remembering, Listing, Explaining):
         InvalidInputError: an argument breaks a limit, or with `wait` a service refused it; names the field.
         OverloadedError: Helix is full or too busy; try again after `delay_seconds`.
         OverdueError: the deadline passed. A write may be stored; repeat it with the event id of the error.
-        TemporaryError: nothing answers; or a read without `after` of a new Helix, which has no generation
-            until the first memory of any tenant is processed.
+        TemporaryError: nothing answers; or a read without `after` of a Helix that has no generation: its
+            writer has not started, or has a log to apply first.
         PermanentError: anything else that is refused, and each call of a closed client.
     """
 

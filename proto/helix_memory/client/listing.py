@@ -38,6 +38,7 @@ class Listing:
         request = recall_pb2.ListMemoriesRequest(
             scope=self._scope,
             filter=messages.filter_of(options),
+            speakers=checks.names("speakers", messages.several("speakers", options.get("speakers", ()))),
             order=_ORDERS[order],
             as_of=messages.moment("as_of", options.get("as_of")),
             valid_at=messages.moment("valid_at", options.get("valid_at")),

@@ -72,7 +72,7 @@ def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Sc
         tenant_id=checks.tenant(tenant),
         user_id=checks.name("scope.user_id", user),
         principals=checks.names(
-            "scope.principals", _several("scope.principals", principals), most=limits.PRINCIPALS
+            "scope.principals", several("scope.principals", principals), most=limits.PRINCIPALS
         ),
     )
 
@@ -141,7 +141,7 @@ def recall_request(
         min_seq=sequence_of(options.get("after")),
         already_served=checks.memory_ids(
             "already_served",
-            [id_of(one) for one in _several("already_served", options.get("already_served", ()))],
+            [id_of(one) for one in several("already_served", options.get("already_served", ()))],
             most=limits.ALREADY_SERVED,
         ),
         mode=recall_pb2.Mode.Value(f"MODE_{_one_of('mode', options.get('mode', 'hybrid'), MODES).upper()}"),
@@ -168,10 +168,10 @@ def filter_of(options: FilterOptions) -> recall_pb2.Filter:
         InvalidInputError: a field breaks its limit.
     """
     named: dict[str, Any] = {
-        field: checks.names(f"filter.{field}", _several(f"filter.{field}", options.get(name, ())))
+        field: checks.names(f"filter.{field}", several(f"filter.{field}", options.get(name, ())))
         for name, field in _FILTER_NAMES.items()
     }
-    flags = _several("filter.exclude_flags", options.get("exclude_flags", ()))
+    flags = several("filter.exclude_flags", options.get("exclude_flags", ()))
     checks.known("filter.types", named["types"], "type", MEMORY_TYPES)
     checks.known("filter.exclude_flags", flags, "flag", FLAGS)
     after, before = (
@@ -202,7 +202,12 @@ def _one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
     return value
 
 
-def _several(field: str, values: object) -> tuple[Any, ...]:
+def several(field: str, values: object) -> tuple[Any, ...]:
+    """The entries of a field that takes several.
+
+    Raises:
+        InvalidInputError: it is a single text, or no sequence.
+    """
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInputError(field, f"must be a sequence, not {type(values).__name__}")
     return tuple(values)

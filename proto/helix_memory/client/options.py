@@ -135,6 +135,8 @@ class PageOptions(TypedDict, total=False):
 class ListOptions(FilterOptions, PageOptions, total=False):
     """What `list` takes."""
 
+    speakers: Sequence[str]
+    """Only what one of these said, whatever the case of letters; "" is what has no speaker. At most 64."""
     order: Literal["newest", "oldest"]
     """"newest" by default: what happened last comes first."""
     as_of: datetime

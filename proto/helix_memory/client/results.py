@@ -139,7 +139,9 @@ class Recalled:
     relevance: float | None
     """Calibrated probability that any of the memories is relevant, 0 to 1."""
     abstained: bool
-    """The relevance is too low: there are memories, but nothing was packed."""
+    """Nothing was packed: no memory is relevant enough, or there is none."""
+    abstained_because: str
+    """Empty where it did not abstain."""
     skipped: bool
     """The question needs no memory, so nothing was searched."""
     stale: bool
@@ -171,6 +173,7 @@ class Recalled:
             tokens=reply.context.tokens,
             relevance=reply.relevance if reply.HasField("relevance") else None,
             abstained=reply.abstained,
+            abstained_because=reply.abstained_because,
             skipped=reply.route.skipped,
             stale=reply.stale,
             degraded=tuple(reply.degraded),

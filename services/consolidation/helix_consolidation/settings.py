@@ -21,6 +21,11 @@ class ConsolidationSettings(BrokerSettings):
         default_factory=lambda: helix_home() / "data",
         description="data folder: the live stores, the generations and CURRENT",
     )
+    models_dir: Path = Field(
+        default_factory=lambda: helix_home() / "models",
+        description="folder of the embedding models; where nothing was ever published, its default model is "
+        "that of the first generation, which is empty",
+    )
     niceness: int = Field(
         5,
         ge=0,

@@ -151,6 +151,19 @@ class Asking(threading.Thread):
         self.join()
 
 
+def test_a_home_without_memories_changes_its_model(stack: Stack) -> None:
+    """The empty generation becomes one of the other model, and `helix up` does not go back to the first."""
+    home = stack.home.root
+    assert _manifest(home).counts.signals == 0
+    first = _manifest(home).model
+    for name in ("tiny", first.name):
+        code, out, err = run(home, "models", "use", name)
+        assert (code, f"{name} is in use: 0 memories" in out) == (0, True), out + err
+        assert _manifest(home).model.name == name
+        assert default_model(home / "models").name == name
+    assert _manifest(home).model == first
+
+
 def test_the_model_changes_beside_what_is_served(stack: Stack) -> None:
     """Killed midway it continues; nothing is lost or shown again, and every recall is answered."""
     home = stack.home.root

@@ -84,6 +84,7 @@ class Stack:
         values = {
             "nats_url": self.url,
             "data_dir": str(self.data),
+            "models_dir": str(self.data.parent / "models"),
             "ack_wait_seconds": str(ACK_WAIT_SECONDS),
             "publish_interval_seconds": "0.2",
             "gap_seconds": "0.5",

@@ -2237,6 +2237,7 @@ class ListMemoriesRequest(_message.Message):
     AS_OF_FIELD_NUMBER: _builtins.int
     VALID_AT_FIELD_NUMBER: _builtins.int
     MIN_SEQ_FIELD_NUMBER: _builtins.int
+    SPEAKERS_FIELD_NUMBER: _builtins.int
     order: Global___Order.ValueType
     """Order of the list."""
     page_size: _builtins.int
@@ -2261,6 +2262,12 @@ class ListMemoriesRequest(_message.Message):
     def valid_at(self) -> _timestamp_pb2.Timestamp:
         """What had happened and held at this moment, as in RecallRequest; absent: now."""
 
+    @_builtins.property
+    def speakers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only what one of these speakers said, 0 to 64 names as they were published, in any case of letters; the empty
+        name selects memories without a speaker. With it a page reads fewer memories, so more pages are short.
+        """
+
     def __init__(
         self,
         *,
@@ -2272,10 +2279,11 @@ class ListMemoriesRequest(_message.Message):
         as_of: _timestamp_pb2.Timestamp | None = ...,
         valid_at: _timestamp_pb2.Timestamp | None = ...,
         min_seq: _builtins.int = ...,
+        speakers: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "page_size", b"page_size", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "min_seq", b"min_seq", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "min_seq", b"min_seq", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "speakers", b"speakers", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_shared.sources.agents import Agent
 
 if TYPE_CHECKING:
-    from helix_cli.agents.connection import Connection, Installed
+    from helix_cli.agents.connection import Connection
 
 HTTP_SECONDS: Final = 2
 COMMAND_SECONDS: Final = 5
@@ -59,16 +59,16 @@ class Host:
         moved = os.environ.get(self.folder_variable) if self.folder_variable else ""
         return (Path(moved).expanduser() if moved else Path.home() / self.folder) / self.user_file
 
-    def hooks(self, connection: Connection, installed: Installed) -> dict[str, list[Any]]:
-        """What each event gets."""
-        return {event: [self._entry(event, connection, installed)] for event in self.events}
+    def hooks(self, connection: Connection, command: str) -> dict[str, list[Any]]:
+        """What each event gets; `command` runs the program where no HTTP hook can be."""
+        return {event: [self._entry(event, connection, command)] for event in self.events}
 
-    def _entry(self, event: str, connection: Connection, installed: Installed) -> dict[str, Any]:
+    def _entry(self, event: str, connection: Connection, command: str) -> dict[str, Any]:
         if event in self.takes_http and connection.is_plain:
             hook: dict[str, Any] = {"type": "http", "url": connection.url, "headers": connection.headers}
             hook["timeout"] = HTTP_SECONDS
         else:
-            hook = {"type": "command", "command": installed.command, "timeout": COMMAND_SECONDS}
+            hook = {"type": "command", "command": command, "timeout": COMMAND_SECONDS}
         if not self.is_grouped:
             return {key: value for key, value in hook.items() if key != "type"}
         return ({"matcher": SOURCES} if event == "SessionStart" else {}) | {"hooks": [hook]}

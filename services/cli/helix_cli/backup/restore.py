@@ -26,7 +26,7 @@ from helix_cli.stack.secured import own_nats
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync, write_synced
-from helix_shared.artifacts.generation.folders import CURRENT, folder_of
+from helix_shared.artifacts.generation.folders import CURRENT, SIGNALS, folder_of
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.broker import streams
 from helix_shared.encoders.store import folder_with_checksum
@@ -172,6 +172,8 @@ def _finish_generation(contents: Contents, data: Path, log: StreamState) -> Mani
     if not contents.generation:
         return None
     folder = folder_of(data, contents.generation)
+    # without a memory it has no file, and no backup has folders
+    (folder / SIGNALS).mkdir(exist_ok=True)
     manifest = Manifest.read(folder)
     if log.last_sequence < manifest.applied_sequence:
         raise CorruptArtifactError(

@@ -12,6 +12,7 @@ import typer
 from helix_cli.agents.connection import Connection, Installed, checked, program_text
 from helix_cli.agents.hook_file import HookFile, read_hook_file
 from helix_cli.agents.hosts import HOSTS, Scope
+from helix_cli.agents.plugin import MARKETPLACE, PLUGIN, plugin_files, write_plugin
 from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.exit_codes import EXIT_CODES
@@ -35,6 +36,21 @@ without. Installing again changes nothing, or what you name differently.
 
 {EXIT_CODES}"""
 
+PLUGIN_HELP: Final = f"""Write a plugin of Claude Code: the same hooks, and the MCP server.
+
+  helix agent plugin --out ~/helix-plugin --tenant acme --user ana
+
+Then, in Claude Code:
+
+  /plugin marketplace add ~/helix-plugin
+  /plugin install helix-memory@helix
+
+The folder names no secret. Without authentication it may be given to others
+who reach the same gateway. Writing it again changes what you name
+differently.
+
+{EXIT_CODES}"""
+
 app = typer.Typer(help=COMMANDS["agent"].summary, no_args_is_help=True, add_completion=False)
 
 Name = Annotated[Agent, typer.Argument(help="Coding agent.")]
@@ -42,6 +58,13 @@ Where = Annotated[
     Scope, typer.Option("--scope", help="For all sessions of this user, or for those of the project here.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+Gateway = Annotated[
+    str, typer.Option("--gateway", help="Address of the gateway; by default that of the home.")
+]
+TokenFile = Annotated[
+    Path | None, typer.Option("--token-file", help="File with the token for the gateway; not copied.")
+]
+CaFile = Annotated[Path | None, typer.Option("--ca-file", help="CA of the gateway's certificate.")]
 User = Annotated[str, typer.Option("--user", help="User whose private memory it is.")]
 
 
@@ -52,15 +75,9 @@ def install_command(
     tenant: options.Tenant = "",
     user: User = "",
     scope: Where = Scope.USER,
-    gateway: Annotated[
-        str, typer.Option("--gateway", help="Address of the gateway; by default that of the home.")
-    ] = "",
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="File with the token for the gateway; not copied.")
-    ] = None,
-    ca_file: Annotated[
-        Path | None, typer.Option("--ca-file", help="CA of the gateway's certificate.")
-    ] = None,
+    gateway: Gateway = "",
+    token_file: TokenFile = None,
+    ca_file: CaFile = None,
     dry_run: DryRun = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
@@ -71,7 +88,7 @@ def install_command(
     installed = Installed.of(home, agent, project)
     file = read_hook_file(host.file(project), is_grouped=host.is_grouped)
     text = file.with_hooks(
-        host.hooks(connection, installed), is_grouped=host.is_grouped, base=host.base or {}
+        host.hooks(connection, installed.command), is_grouped=host.is_grouped, base=host.base or {}
     )
     if dry_run:
         _show(file, text)
@@ -87,6 +104,35 @@ def install_command(
         note(f"hint: {host.hint}")
     if project is not None:
         note(f"hint: {file.path} names files of this machine; do not commit it")
+
+
+@app.command("plugin", help=PLUGIN_HELP)
+def plugin_command(
+    *,
+    out: Annotated[Path, typer.Option("--out", help="Folder to write; new, empty, or one of before.")],
+    tenant: options.Tenant = "",
+    user: User = "",
+    gateway: Gateway = "",
+    token_file: TokenFile = None,
+    ca_file: CaFile = None,
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Write the plugin and its marketplace."""
+    host = HOSTS[Agent.CLAUDE_CODE]
+    url, ca_file = (gateway, ca_file) if gateway else _gateway_of(home, token_file, ca_file)
+    named = Connection(Agent.CLAUDE_CODE, url, tenant or DEFAULT_TENANT, user, token_file, ca_file)
+    connection, folder = checked(named), out.expanduser().absolute()
+    changed = write_plugin(folder, plugin_files(host, connection))
+    typer.echo(f"{host.title}: {'wrote' if changed else 'nothing to change in'} {folder}")
+    typer.echo(
+        f"tenant {connection.tenant}, user {connection.user or '(none)'}, gateway {connection.gateway}\n"
+        f"/plugin marketplace add {folder}\n/plugin install {PLUGIN}@{MARKETPLACE}"
+    )
+    installed = read_hook_file(host.file(None), is_grouped=host.is_grouped)
+    if installed.without_hooks(is_grouped=host.is_grouped, base={}) != installed.text:
+        note(f"hint: {installed.path} has the hooks, too: run `helix agent uninstall claude-code`")
+    if not connection.is_plain:
+        note(f"hint: {folder} names files of this machine; it works on no other")
 
 
 @app.command(

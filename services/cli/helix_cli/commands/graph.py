@@ -98,7 +98,8 @@ def _print(graph: nx.MultiDiGraph[int], number: int) -> None:
     table = Table("entity", "kind", "links", box=None, header_style="bold")
     for node in entities[:SHOWN]:
         table.add_row(plain(graph.nodes[node]["name"]), graph.nodes[node]["kind"], str(graph.degree[node]))
-    console.print(table)
+    if entities:
+        console.print(table)
     for subject, predicate, obj in relations_in(graph)[-SHOWN:]:
         console.print(plain(subject), predicate, plain(obj))
     console.print(f"generation {number}: {len(entities)} entities, {graph.number_of_edges()} edges")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from helix_cli.output.exit_codes import FAILED_EXIT, exit_code
 from helix_cli.output.terminal import complain
-from helix_shared.errors import HelixError
+from helix_shared.errors import HelixError, InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,23 @@ COMMANDS: Final = {
         "operating.models", "List, build, import and fetch sentence encoders; change the one in use."
     ),
 }
+ELSEWHERE: Final = {
+    "add": "publish", "remember": "publish", "retain": "publish", "save": "publish", "store": "publish",
+    "ask": "recall", "query": "recall", "search": "recall", "why": "recall --explain",
+    "correct": "memory correct", "forget": "memory forget", "history": "memory history", "list": "memory ls",
+    "ls": "memory ls", "pin": "memory pin", "show": "memory show", "undo": "memory undo",
+    "update": "memory correct", "delete": "memory forget", "remove": "memory forget", "entities": "graph",
+    "hooks": "agent install", "install": "agent install", "run": "up", "serve": "up", "start": "up",
+}  # fmt: skip
+"""What other programs call a command, or where people look for a subcommand."""
+
+
+def unknown(name: str) -> str:
+    """What to say of a command that does not exist."""
+    close = get_close_matches(name, [*COMMANDS, *ELSEWHERE], n=1)
+    meant = ELSEWHERE.get(name) or (ELSEWHERE.get(close[0], close[0]) if close else "")
+    advice = f"do you mean `helix {meant}`?" if meant else "`helix --help` lists all"
+    return f"there is no {name!r}; {advice}"
 
 
 class HelixGroup(TyperGroup):
@@ -80,7 +98,13 @@ class HelixGroup(TyperGroup):
             self.add_command(TyperCommand(name, help=entry.summary))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that `args` name and import it."""
+        """Find the command that `args` name and import it.
+
+        Raises:
+            InvalidInputError: there is none; names those that may be meant.
+        """
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise InvalidInputError("command", unknown(args[0]))
         name, command, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name in COMMANDS else command, rest
 

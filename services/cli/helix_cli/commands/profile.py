@@ -39,6 +39,9 @@ PARTS: Final = {
     recall_pb2.PROFILE_PART_DYNAMIC: "going on",
 }
 
+FACETS_CHARACTERS: Final = 13
+"""Width of a column: the text is what people read."""
+
 app = typer.Typer(add_completion=False)
 
 
@@ -88,9 +91,10 @@ def _print_table(reply: recall_pb2.GetProfileResponse, zone: tzinfo) -> None:
     console, profile = stdout(), reply.profile
     if profile.lines:
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("part", "facets", "date"):
-            table.add_column(name, no_wrap=True)
-        table.add_column("memories", justify="right", no_wrap=True)
+        table.add_column("part", no_wrap=True)
+        table.add_column("facets", max_width=FACETS_CHARACTERS)
+        table.add_column("date", no_wrap=True)
+        table.add_column("from", justify="right", no_wrap=True)
         table.add_column("said", overflow="fold", ratio=1)
         for line in profile.lines:
             day = line.occurred_at.ToDatetime(tzinfo=zone).date().isoformat()

@@ -149,7 +149,10 @@ def publish_command(
     if not files and not used and kind in NEEDED:
         raise InvalidInputError("arguments", f"{kind} needs {NEEDED[kind]}")
     if bool(files) == bool(used):
-        raise InvalidInputError("arguments", "give either files (or -) or an event's options like --text")
+        problem = "not both" if files else "and not an empty one"
+        raise InvalidInputError(
+            "arguments", f"give either files (or -) or an event's options like --text, {problem}"
+        )
     with contextlib.ExitStack() as stack:
         items: Iterable[Entry]
         if files:

@@ -172,13 +172,14 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool, zone: tzinfo) 
         if any(found.memory.event_guessed for found in reply.memories):
             console.print(plain(f"dates with {GUESSED} are guesses: the text does not state them fully"))
     else:
-        console.print("nothing found")
+        because = f": {reply.abstained_because}" if reply.abstained else ""
+        console.print(plain(f"nothing found{because}"))
     if reply.HasField("explanation"):
         print_explanation(console, reply.explanation, full=not characters)
         print_waterfall(console, reply)
     console.print(plain(f"route       {route_line(reply.route, zone)}"))
     if reply.HasField("relevance"):
-        because = f"; nothing packed: {reply.abstained_because}" if reply.abstained else ""
+        because = f"; nothing packed: {reply.abstained_because}" if reply.abstained and reply.memories else ""
         console.print(plain(f"relevance   {reply.relevance:.2f}{because}"))
     times = "  ".join(f"{stage.stage} {stage.milliseconds:.1f}" for stage in reply.stages)
     console.print(plain(f"times (ms)  total {reply.total_milliseconds:.1f}  {times}"))

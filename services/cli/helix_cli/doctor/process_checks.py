@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final
-from urllib.error import HTTPError
 
 from helix_cli.doctor.finding import Finding, ok
-from helix_cli.stack.liveness import open_directly
+from helix_cli.stack.liveness import reason_not_ready
 from helix_memory.transport.polling import poll
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ANSWER_SECONDS: Final = 3.0
 READY_SECONDS: Final = 10.0
 """How long a process may take to be ready: one that was just started loads its model."""
-MOST_BYTES: Final = 2_000
 
 
 async def process_checks(
@@ -45,18 +42,7 @@ def _not_ready(address: str, seconds: float) -> str:
     """Why the process is not ready after `seconds`, a reason a line; empty: it is ready by then."""
     reason = ""
     for _ in poll(seconds):
-        reason = _reason(address)
+        reason = reason_not_ready(f"http://{address}")
         if not reason:
             break
     return reason
-
-
-def _reason(address: str) -> str:
-    try:
-        with open_directly(f"http://{address}/readyz", ANSWER_SECONDS):
-            return ""
-    except HTTPError as refused:
-        with refused:
-            return refused.read(MOST_BYTES).decode(errors="replace").strip()
-    except OSError as error:
-        return f"does not answer on {address}: {error}"

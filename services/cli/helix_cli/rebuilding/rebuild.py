@@ -25,6 +25,7 @@ from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
 from helix_consolidation.delivery.abandoned import clear_workspace
 from helix_consolidation.delivery.stream_state import created_at
+from helix_consolidation.ledger.consolidation_state import Model
 from helix_consolidation.settings import ConsolidationSettings
 from helix_consolidation.stores.anew import maintain_now
 from helix_consolidation.stores.made_with import package_digest
@@ -88,7 +89,7 @@ class Made:
 async def rebuild(task: Task) -> Made:
     """Make every memory again with the model in `task.folder`, and hand it over.
 
-    Nothing is put in place where the log holds no memory yet, or where the comparison refuses.
+    Nothing is put in place where the log holds events and no memory, or where the comparison refuses.
 
     May be ended at any time: it continues from its last checkpoint when it is called again with the same
     model, rules and settings. Once the generation is published there is nothing to continue.
@@ -121,6 +122,9 @@ async def rebuild(task: Task) -> Made:
             shard, continues = open_shard(workspace, key, settings)
             stack.callback(shard.close)
             begin_with_erased(shard, Served.look(task.home.data), log.created)
+            if await _is_empty(source, task.home.data):
+                card = encoder.card
+                shard.begin(Model(card.name, card.checksum, card.dimensions))
             replay = Replay(source, client, shard, workers, Refusals(workspace))
             check = None
             if task.compares:
@@ -134,6 +138,12 @@ async def rebuild(task: Task) -> Made:
         if made.manifest is not None or made.parity is None:
             clear_workspace(workspace)
     return made
+
+
+async def _is_empty(source: Source, data: Path) -> bool:
+    """Whether nothing was ever published, and nothing is served: the new generation is an empty one, too."""
+    served = Served.look(data)
+    return (served.is_empty or not served.number) and not await source.end()
 
 
 async def _source(task: Task, log: LogSource) -> Source:

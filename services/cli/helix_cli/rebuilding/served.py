@@ -50,6 +50,12 @@ class Served:
         return cls(folder, number, stated, problem)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it states that nothing was ever stored in it."""
+        counts = self.stated.get("counts")
+        return isinstance(counts, dict) and counts.get("signals") == 0
+
+    @property
     def applied(self) -> int:
         """Every event up to this one is in; 0 where nothing is stated."""
         applied = self.stated.get("applied_sequence")

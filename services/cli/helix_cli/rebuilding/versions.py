@@ -50,13 +50,16 @@ def compare_versions(
 ) -> list[VersionRow]:
     """All rows, whether they differ or not.
 
-    A row with `LANGUAGE_MODEL` is of memories that no rebuild makes: it always differs.
+    A generation without memories has one row, the model. A row with `LANGUAGE_MODEL` is of memories that no
+    rebuild makes: it always differs.
     """
     here = {
         MODEL: card.checksum[:_SHOWN],
         **workers.versions,
         **own_versions(settings.vector_form, decay_rule(settings)),
     }
+    if served.is_empty:
+        here = {MODEL: here[MODEL]}
     stated = served.made_with | {MODEL: (served.model_checksum[:_SHOWN],)}
     rows = [VersionRow(name, stated.get(name, ()), version) for name, version in here.items()]
     return rows + [

@@ -12,12 +12,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
-from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 from helix_cli.stack.children import Child
 
 if TYPE_CHECKING:
+    import ssl
     from http.client import HTTPResponse
 
 ASK_SECONDS: Final = 1.0
@@ -26,6 +27,8 @@ SILENT_SECONDS: Final = 60.0
 """A process that was alive and does not answer for this long is killed."""
 FIRST_SECONDS: Final = 180.0
 """A process that has never answered since its start is killed after this: it loads models and stores."""
+MOST_BYTES: Final = 2_000
+"""Of a reason."""
 _DIRECT: Final = build_opener(ProxyHandler({}))
 
 
@@ -107,14 +110,27 @@ class Liveness:
                     seen.at, seen.has_answered = time.monotonic(), True
 
 
-def open_directly(url: str, timeout_seconds: float) -> HTTPResponse:
-    """The answer at an http address of this machine, past any proxy that the environment names.
+def open_directly(url: str, timeout_seconds: float, tls: ssl.SSLContext | None = None) -> HTTPResponse:
+    """The answer at an address of this machine, past any proxy that the environment names.
 
     Raises:
         OSError: no answer, or one that is an error (`HTTPError`).
     """
-    reply: HTTPResponse = _DIRECT.open(url, timeout=timeout_seconds)
+    opener = _DIRECT if tls is None else build_opener(ProxyHandler({}), HTTPSHandler(context=tls))
+    reply: HTTPResponse = opener.open(url, timeout=timeout_seconds)
     return reply
+
+
+def reason_not_ready(url: str, tls: ssl.SSLContext | None = None) -> str:
+    """Why the process at `url` is not ready, a reason a line; empty: it is."""
+    try:
+        with open_directly(f"{url}/readyz", ANSWER_SECONDS, tls):
+            return ""
+    except HTTPError as refused:
+        with refused:
+            return refused.read(MOST_BYTES).decode(errors="replace").strip()
+    except OSError as error:
+        return f"does not answer on {url.partition('//')[2]}: {error}"
 
 
 def _answers(child: Child) -> bool:

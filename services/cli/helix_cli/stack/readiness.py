@@ -14,6 +14,7 @@ from nats.js import JetStreamContext
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.deep_client import is_listening
 from helix_cli.clients.writer_status import writer_status
+from helix_memory.subjects import EVENTS_STREAM
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import DurableConsumer
@@ -35,7 +36,7 @@ def missing(
 ) -> str:
     """The part that is not ready yet, for people; empty when every part is ready."""
     try:
-        if reason := run_async(_not_consuming(nats_url, consumers, nats)):
+        if reason := run_async(_not_consuming(nats_url, consumers, nats, is_new=not _published(data))):
             return reason
         if reason := _not_serving(query_address, calls, at_least=_published(data)):
             return reason
@@ -90,13 +91,19 @@ def _published(data: Path) -> int:
 
 
 async def _not_consuming(
-    nats_url: str, consumers: Sequence[DurableConsumer], credentials: NatsCredentials | None
+    nats_url: str, consumers: Sequence[DurableConsumer], credentials: NatsCredentials | None, *, is_new: bool
 ) -> str:
-    """Why messages are not consumed: the writer is blocked, or no process fetches for a consumer."""
+    """Why messages are not consumed: the writer is blocked, or no process fetches for a consumer.
+
+    `is_new`: there is no generation; in a home without events the writer is about to publish an empty one.
+    """
     async with connected(nats_url, credentials=credentials) as jetstream:
         if problem := (await writer_status(jetstream)).problem:
             return f"the writer is blocked: {problem}"
+        log_end = (await jetstream.stream_info(EVENTS_STREAM)).state.last_seq
         idle = [c.name for c in consumers if not await _is_fetched(jetstream, c)]
+    if not idle and is_new and not log_end:
+        return "consolidation has not published its first generation"
     return f"no process fetches for {', '.join(idle)}" if idle else ""
 
 

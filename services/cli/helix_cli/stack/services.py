@@ -134,7 +134,7 @@ def service_settings(
         "ingest": ("NATS_URL", "MODELS_DIR", "COPIES"),
         "doc2query": ("NATS_URL",),
         "kg": ("NATS_URL",),
-        "consolidation": ("NATS_URL", "DATA_DIR"),
+        "consolidation": ("NATS_URL", "DATA_DIR", "MODELS_DIR"),
         QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE", "ACCESS_LISTEN"),
         FORWARDER: ("NATS_URL", "ACCESS_ADDRESS"),
         EXTRACT: ("NATS_URL", "MODELS_DIR"),

@@ -30,6 +30,7 @@ from helix_consolidation.delivery.stream_state import (
 )
 from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.observing.observer import Observer
+from helix_consolidation.stores.begin import begin_empty
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
@@ -146,7 +147,10 @@ async def _write_with(
         form=settings.vector_form,
         decay=decay_rule(settings),
     )
-    shard = await asyncio.get_running_loop().run_in_executor(executor, open_shard)
+    loop = asyncio.get_running_loop()
+    shard = await loop.run_in_executor(executor, open_shard)
+    if shard.manifest is None and not log.last_sequence:
+        await loop.run_in_executor(executor, begin_empty, shard, settings.models_dir)
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)

@@ -133,7 +133,7 @@ def _was_accepted(context: FoldContext, row: IncomingRow) -> bool:
 
 
 def accept_model(state: ConsolidationState, origin: Origin, rows: pa.RecordBatch) -> None:
-    """Take the model of the first message; refuse rows of another one.
+    """Take the model of the first message, or of the first rows; refuse rows of another one.
 
     Raises:
         IncompatibleError: the vectors come from another model than the generation's.
@@ -141,7 +141,7 @@ def accept_model(state: ConsolidationState, origin: Origin, rows: pa.RecordBatch
     model = model_of(origin, rows)
     if model is None:
         return
-    if state.model is None:
+    if state.model is None or (rows.num_rows and not state.ledger.size):
         state.model = model
     elif state.model != model and rows.num_rows:
         raise IncompatibleError(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from helix_consolidation.folding.context import Decide
-    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
     from helix_consolidation.stores.outcome import Outcome
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
@@ -75,6 +75,9 @@ class Shard:
         self._erased = state.erasures.has_unpurged
         self._is_delayed = False
         self._needs_maintenance = True
+        self._model = state.model
+        """Of the live stores."""
+        self._is_anew = False
         self.state = state
         self.manifest = manifest
         self.unsure: list[UnsurePairs] | None = None
@@ -132,8 +135,13 @@ class Shard:
 
     @property
     def can_publish(self) -> bool:
-        """Whether there are stores; the first memories message, which names the model, creates them."""
+        """Whether there are stores; `begin` creates them, or the first memories message, by its model."""
         return self._live is not None
+
+    def begin(self, model: Model) -> None:
+        """Create the empty stores, so that a generation without memories can be published."""
+        self.state.model = model
+        self._create_stores(model)
 
     def apply(self, messages: Sequence[Msg], *, now: int, log_end: int) -> Outcome:
         """Decode, fold and write one batch in the order of events.
@@ -187,11 +195,13 @@ class Shard:
             self._root,
             self._live,
             self.state,
-            self.manifest,
+            None if self._is_anew else self.manifest,
             info,
             ensure_lease=ensure_lease,
+            anew_after=number - 1 if self._is_anew else None,
             made_with=self._made_with,
         )
+        self._is_anew = False
         self.state.erasures.drop_complete()
         self._erased = self._erased and not is_purged
         self._is_delayed = self._erased
@@ -256,15 +266,21 @@ class Shard:
         return {row["ordinal"]: row for row in rows}
 
     def _write(self, changes: Changes) -> None:
-        if self._live is None and self.state.model is not None:
-            self._live = Live.create(
-                self._root / LIVE, dimensions=self.state.model.dimensions, form=self._form
-            )
+        if self.state.model is not None and self.state.model != self._model:
+            self._create_stores(self.state.model)
         if changes.is_empty or self._live is None:
             return
         write_changes(self._live, self.state.ledger, changes)
         self._erased = self._erased or bool(changes.erased or changes.blanked)
         self._needs_maintenance = True
+
+    def _create_stores(self, model: Model) -> None:
+        """Create the stores; those of another model are removed, as they hold nothing (`accept_model`)."""
+        if self._live is not None:
+            self._live.close()
+            self._is_anew = self.manifest is not None
+        self._live = Live.create(self._root / LIVE, dimensions=model.dimensions, form=self._form)
+        self._model = model
 
     def _maintain(self, live: Live) -> bool:
         """Maintain the stores; returns whether no byte of what was erased is left in them.

@@ -55,6 +55,7 @@ class Recollection(BaseModel):
     memories: list[MemoryFound] = Field(description="Best first.")
     context: str = Field(description="With detail=context: the memories packed for a prompt, with citations.")
     abstained: bool = Field(description="Nothing relevant is remembered: do not rely on the memories.")
+    abstained_because: str = Field(description="Empty where it did not abstain.")
     stale: bool = Field(description="What `after` asked for is not in yet.")
 
     @classmethod
@@ -67,6 +68,7 @@ class Recollection(BaseModel):
             ],
             context=recalled.context if detail == "context" else "",
             abstained=recalled.abstained,
+            abstained_because=recalled.abstained_because,
             stale=recalled.stale,
         )
 

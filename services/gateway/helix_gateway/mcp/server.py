@@ -11,7 +11,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from helix_gateway.failures import failure_of
-from helix_gateway.mcp import resources
+from helix_gateway.mcp import prompts, resources
 from helix_gateway.operations.requests import parsed
 from helix_shared.errors import HelixError, NotFoundError
 
@@ -35,7 +35,7 @@ NOT_FOUND: Final = -32002
 
 
 def mcp_server(tools: Iterable[Tool]) -> Server[Any]:
-    """A server with these tools and the resources."""
+    """A server with these tools, the resources, and the prompts whose tool is one of them."""
     by_name = {one.name: one for one in tools}
     listed = types.ListToolsResult(tools=[one.described() for one in by_name.values()])
     schemas = {name: one.input_schema for name, one in by_name.items()}
@@ -55,6 +55,7 @@ def mcp_server(tools: Iterable[Tool]) -> Server[Any]:
         state.operation = f"mcp.{tool.name}"
         return await _called(tool, state.caller, params.arguments or {})
 
+    has_prompts = prompts.NEEDED_TOOL in by_name
     server: Server[Any] = Server(
         "helix",
         version=version(DISTRIBUTION),
@@ -66,6 +67,8 @@ def mcp_server(tools: Iterable[Tool]) -> Server[Any]:
         on_list_resources=_list_resources,
         on_list_resource_templates=_list_templates,
         on_read_resource=_read_resource,
+        on_list_prompts=_list_prompts if has_prompts else None,
+        on_get_prompt=_get_prompt if has_prompts else None,
     )
     # its spans would hold what callers send; those of Helix are in `helix_shared.telemetry.tracing`
     server.middleware.clear()
@@ -116,3 +119,17 @@ async def _read_resource(
         raise MCPError(types.INVALID_PARAMS, str(error)) from error
     contents = types.TextResourceContents(uri=params.uri, mime_type=resources.TEXT, text=text)
     return types.ReadResourceResult(contents=[contents])
+
+
+async def _list_prompts(_: ServerRequestContext[Any], __: object) -> types.ListPromptsResult:
+    return types.ListPromptsResult(prompts=list(prompts.PROMPTS))
+
+
+async def _get_prompt(
+    context: ServerRequestContext[Any], params: types.GetPromptRequestParams
+) -> types.GetPromptResult:
+    _state(context).operation = "mcp.prompt"
+    try:
+        return prompts.prompt(params.name, params.arguments or {})
+    except HelixError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from error

@@ -17,7 +17,7 @@ from helix_query.listing import cursor as tokens
 from helix_query.listing import timeline
 from helix_query.listing.entities import ByEntity
 from helix_query.listing.groups import Group, groups_page
-from helix_query.listing.pages import Page, page_of
+from helix_query.listing.pages import MOST_RECORDS, MOST_SCANNED, Page, page_of
 from helix_query.listing.sessions import BySession
 from helix_query.listing.visible import Visible
 from helix_query.recall.packing.rows import moment_or_none
@@ -90,6 +90,7 @@ def memories_listing(request: recall_pb2.ListMemoriesRequest) -> Listing:
     """
     if request.order not in ORDERS:
         raise InvalidInputError("order", "is unknown; known: 0 to 2")
+    checks.names("speakers", request.speakers)
     return Listing.of(request, selection_of(request), newest_first=ORDERS[request.order])
 
 
@@ -128,10 +129,11 @@ def memories_reply(
     Raises:
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
-    visible = listing.visible(snapshot, until)
+    visible, speakers = listing.visible(snapshot, until), listing.request.speakers
     page = page_of(
-        visible.runs(), visible.signals, visible.among,
+        visible.runs(), visible.signals, visible.said_by(speakers) if speakers else visible.among,
         after=listing.after, newest_first=listing.newest_first, size=listing.size, until=until,
+        most=MOST_RECORDS if speakers else MOST_SCANNED,
     )  # fmt: skip
     memories = _messages(visible, page.ordinals)
     return recall_pb2.ListMemoriesResponse(memories=memories, **listing.about(snapshot, page.end))

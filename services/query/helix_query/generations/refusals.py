@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 RETRY_SECONDS: Final = 30.0
 """Wait before a generation that failed for lack of memory, disk or time is tried again."""
 
+NO_GENERATION: Final = (
+    "no generation yet: consolidation publishes the first one when it starts; start it, for example with "
+    "`helix up`, or see its log"
+)
+
 _log = logger(__name__)
 
 
@@ -32,7 +37,7 @@ class Refusals:
     def reason(self) -> str:
         """Why nothing is served."""
         if self._newest is None:
-            return "no generation yet; publish events and try again"
+            return NO_GENERATION
         number, reason = self._newest
         return f"generation {number} is not served: {reason}"
 

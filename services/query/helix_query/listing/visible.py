@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from helix_query.generations.run import Run
     from helix_query.generations.snapshot import Snapshot
+    from helix_query.recall.visibility import Mask
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.signals.reader import Signals
 
@@ -56,6 +57,18 @@ class Visible:
     def among(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of `ordinals` [n] are listed."""
         return self.visibility.is_visible(ordinals)
+
+    def said_by(self, speakers: Sequence[str]) -> Mask:
+        """Which ordinals [n] are listed and said by one of `speakers`, by their records; no column has it."""
+        names = {name.casefold() for name in speakers}
+
+        def are(ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+            passing = self.among(ordinals)
+            found = self.signals.records(ordinals[passing])
+            said = [one["ordinal"] for one in found if one["speaker"].casefold() in names]
+            return passing & np.isin(ordinals, np.array(said, np.int64))
+
+        return are
 
     def runs(self) -> list[Run]:
         """All memories of the caller's owners by time, listed or not."""

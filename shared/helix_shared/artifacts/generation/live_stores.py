@@ -19,6 +19,7 @@ from helix_shared.artifacts.graph.fold import fold
 from helix_shared.artifacts.graph.snapshot import DELTA_FILE
 from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
 from helix_shared.artifacts.signals.writer import SignalsWriter
+from helix_shared.artifacts.vectors.files import TABLE_FOLDER
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vectors.writer import VectorWriter
 
@@ -49,8 +50,11 @@ class Live:
 
     @classmethod
     def create(cls, folder: Path, *, dimensions: int, form: VectorForm = DEFAULT_FORM) -> Live:
-        """Create empty stores in a new folder."""
-        folder.mkdir(parents=True)
+        """Create empty stores in a folder; stores that are there are removed, other files stay."""
+        folder.mkdir(parents=True, exist_ok=True)
+        stores = (folder / name for name in (TABLE_FOLDER, LEXICON, GRAPH, SIGNALS))
+        for path in (*stores, *folder.glob(f"{_BASE_PREFIX}*")):
+            shutil.rmtree(path, ignore_errors=True)
         return cls(
             folder=folder,
             vectors=VectorWriter.create(folder, dimensions, form=form),

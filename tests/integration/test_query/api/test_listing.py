@@ -20,6 +20,7 @@ NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 HOSTILE = ("' OR 1=1 --", "ada%", "%", "ada ", "ada\u202e", "*", "\u0430da", "x" * 256)
 """User names that a careless query would mistake for another or for everybody."""
 OWNERS = ("", "ada", "bob", *HOSTILE)
+SPEAKERS = ("", "Ana", "ANA", "Anab\u00e9l")
 TENANTS = ("acme", "acme2", "ACME")
 AUDIENCES = (["*"], ["ops"], ["dev", "ops"])
 
@@ -36,6 +37,7 @@ def rows() -> list[dict[str, Any]]:
             "audience": AUDIENCES[n // 3 % 3],
             "type": ("episodic", "decision")[n % 2],
             "session_id": ("", "s1", "s2", "s3")[n // 2 % 4],
+            "speaker": SPEAKERS[n // 3 % 4],
             "occurred_at": NOW - timedelta(days=n * 37 % 50),
             "created_at": NOW - timedelta(days=60),
             "hidden": n % 13 == 0,

@@ -48,6 +48,7 @@ def test_without_a_generation_the_service_says_so(corpus: Any, start: Any) -> No
         service.recall("anything")
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
     assert "no generation yet" in caught.value.details()
+    assert "consolidation publishes the first one when it starts" in caught.value.details()
     corpus.add([marker(1)])
     corpus.publish()
     service.wait_for(lambda at: at.health() == "SERVING")

@@ -63,9 +63,11 @@ def test_an_answerable_question_is_packed(strict: Any) -> None:
 
 
 def test_an_empty_memory_abstains(strict: Any) -> None:
-    """Nothing found has probability 0."""
-    reply = strict.recall(ANSWERABLE, tenant="nobody", ranking_profile="strict")
-    assert (reply.relevance, reply.abstained, reply.abstained_because) == (0.0, True, "no memory was found")
+    """A caller without memories is told so, whatever the profile; one who finds nothing is told that."""
+    for profile in ("strict", "baseline"):
+        reply = strict.recall(ANSWERABLE, tenant="nobody", ranking_profile=profile)
+        assert (reply.relevance, reply.abstained) == (0.0, True), profile
+        assert reply.abstained_because == "nothing is stored yet for this tenant and user"
 
 
 def test_what_is_not_calibrated_says_nothing(strict: Any) -> None:

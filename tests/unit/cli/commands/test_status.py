@@ -1,5 +1,6 @@
 from helix_cli.clients.broker_status import BrokerStatus, StreamRow
-from helix_cli.commands.operating.status import QueryStatus, lag, summary
+from helix_cli.clients.query_status import QueryStatus
+from helix_cli.commands.operating.status import lag, summary
 from helix_cli.output.terminal import one_line, printable, size
 
 LOG = StreamRow("HELIX_EVENTS", messages=90, bytes=1, first_sequence=11, last_sequence=100)
@@ -15,7 +16,7 @@ def test_lag_is_unknown_while_a_part_is_down() -> None:
     """Zero would mean that everything is well."""
     assert lag(BrokerStatus("n", problem="down"), QueryStatus("q")) is None
     assert lag(BrokerStatus("n", streams=[LOG]), QueryStatus("q", problem="down")) is None
-    assert summary(BrokerStatus("n", problem="down"), QueryStatus("q"))["dead_letters"] is None
+    assert summary(BrokerStatus("n", problem="down"), QueryStatus("q"), None)["dead_letters"] is None
 
 
 def test_foreign_text_cannot_steer_the_terminal() -> None:

@@ -38,6 +38,9 @@ def ls_command(
     memory_type: query_options.Types = None,
     session: query_options.Sessions = None,
     project: query_options.Projects = None,
+    speaker: Annotated[
+        list[str] | None, typer.Option("--speaker", help="Only what this speaker said; repeatable.")
+    ] = None,
     exclude_flag: query_options.WithoutFlags = None,
     after: query_options.After = "",
     before: query_options.Before = "",
@@ -64,6 +67,7 @@ def ls_command(
             event_after=moment("--after", after, zone),
             event_before=moment("--before", before, zone),
         ),
+        speakers=speaker or [],
         order=recall_pb2.Order.Value(f"ORDER_{order.name}"),
         page_size=limit,
         page_token=page,

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Nats, Query
 from helix_cli.commands.group import COMMANDS
-from helix_cli.output.terminal import stdout
+from helix_cli.output.terminal import plain, stdout
 from helix_cli.stack.home import HomeFolder
 from helix_shared.encoders.model import (
     ModelCard,
@@ -196,31 +196,19 @@ def _of_encoder(card: ModelCard) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(
-        "model",
-        "kind",
-        "default",
-        "precision",
-        "dimensions",
-        "max tokens",
-        "pooling",
-        "MiB",
-        "checksum",
-        "state",
-    )
+    """What people compare; `--json` has the rest."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("model", "kind", "default"):
+        table.add_column(name, no_wrap=True)
+    for name in ("dims", "tokens", "MiB"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("checksum", no_wrap=True)
+    table.add_column("state")
     for row in rows:
         size = f"{row['size_bytes'] / MEBIBYTE:.1f}" if "size_bytes" in row else ""
-        facts = [str(row.get(key, "")) for key in ("precision", "dimensions", "max_tokens", "pooling")]
-        mark = "yes" if row["default"] else ""
-        table.add_row(
-            row["name"],
-            row["kind"],
-            mark,
-            *facts,
-            size,
-            row.get("checksum", "")[:12],
-            row["state"].split(":")[0],
-        )
+        facts = [str(row.get(key, "")) for key in ("dimensions", "max_tokens")]
+        mark, state = "yes" if row["default"] else "", row["state"].split(":")[0]
+        table.add_row(plain(row["name"]), row["kind"], mark, *facts, size, row.get("checksum", "")[:8], state)
     return table
 
 

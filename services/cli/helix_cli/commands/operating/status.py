@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -12,6 +12,7 @@ import typer
 
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.broker_status import BrokerStatus, broker_status
+from helix_cli.clients.query_status import AccessStatus, LearnedAdapterStatus, QueryStatus, query_status
 from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands.common import options
 from helix_cli.commands.common.broker_tables import consumers_table, streams_table
@@ -21,19 +22,16 @@ from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
+from helix_cli.stack.gateway_status import GatewayStatus, gateway_status
 from helix_cli.stack.home import METRICS_RECORD, HomeFolder, running_record
 from helix_memory import subjects
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.drift import ADVICE
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.encoders.model import read_card
-from helix_shared.encoders.store import folder_with_checksum
-from helix_shared.errors import HelixError
+from helix_shared.encoders.store import MINILM, folder_with_checksum
 
 if TYPE_CHECKING:
     from helix_cli.clients.deep_check import DeepCheck
-
-STATUS_SECONDS: Final = 3.0
 
 HELP: Final = f"""
 [bold]Examples[/bold]
@@ -65,49 +63,6 @@ in at most half a minute. Below 30 questions of a form there is no verdict.
 app = typer.Typer(add_completion=False)
 
 
-@dataclass(frozen=True, slots=True)
-class AccessStatus:
-    """Accesses in the query service: waiting for a forwarder, dropped, and how many forwarders read."""
-
-    waiting: int
-    dropped: int
-    forwarders: int
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedAdapterStatus:
-    """Query adapters of single tenants: those that fit the model, and those that are not used."""
-
-    fitting: int
-    refused: int
-
-
-@dataclass(frozen=True, slots=True)
-class QueryStatus:
-    """Status of the query service; `problem` is empty when it answers."""
-
-    address: str
-    problem: str = ""
-    generation: int = 0
-    age_seconds: float | None = None
-    applied_sequence: int = 0
-    derived_sequence: int = 0
-    model: str = ""
-    model_checksum: str = ""
-    memories: int = 0
-    entities: int = 0
-    edges: int = 0
-    uptime_seconds: float = 0.0
-    decayed: int = 0
-    """Memories that decay hides."""
-    accesses: AccessStatus | None = None
-    """None: they are not recorded."""
-    cross_encoders: dict[str, list[str]] = field(default_factory=dict)
-    """Ranking profiles by the loaded cross-encoder that they name; empty: none is on."""
-    learned_adapters: LearnedAdapterStatus | None = None
-    """None: there are none."""
-
-
 @app.command(help=help_text("status", HELP))
 def status_command(
     *,
@@ -129,7 +84,9 @@ def status_command(
     """Show the status."""
     server = nats_server(nats, home, wait=False)
     broker = run_async(broker_status(server.address, server.instance, server.nats))
-    service = query_status(query_server(query, home, wait=False), now=datetime.now(UTC))
+    asked = query_server(query, home, wait=False)
+    service = query_status(asked.address, asked.instance, asked.calls, now=datetime.now(UTC))
+    gateway = None if nats or query else gateway_status(home)
     if not (broker.problem or service.problem or broker.writer.has_lease):
         note("no process is the writer at the moment; waiting for one")
         broker = replace(broker, writer=run_async(_next_writer(server)))
@@ -143,24 +100,26 @@ def status_command(
     )
     if as_json:
         added = {"metrics": metrics} | ({} if measured is None else asdict(measured))
-        typer.echo(json.dumps(summary(broker, service) | added, indent=2))
+        typer.echo(json.dumps(summary(broker, service, gateway) | added, indent=2))
     else:
-        _print(broker, service, _fitted_elsewhere(service, models or folder.models))
+        _print(broker, service, gateway, _fitted_elsewhere(service, models or folder.models))
         if metrics:
             lines = [f"{name} http://{address}/metrics" for name, address in metrics.items()]
             lines.append(f"targets for Prometheus: {folder.run / METRICS_RECORD}")
             stdout().print(plain("metrics " + "\n        ".join(lines)))
         if measured is not None:
             stdout().print(plain(deep_lines(measured)))
-    if broker.problem or service.problem or broker.differences or not broker.writer.writes:
+    has_problem = broker.problem or service.problem or (gateway is not None and gateway.problem)
+    if has_problem or broker.differences or not broker.writer.writes:
         raise typer.Exit(UNREACHABLE_EXIT)
 
 
-def summary(broker: BrokerStatus, service: QueryStatus) -> dict[str, object]:
-    """Both parts as the JSON of `--json`."""
+def summary(broker: BrokerStatus, service: QueryStatus, gateway: GatewayStatus | None) -> dict[str, object]:
+    """The parts as the JSON of `--json`; the gateway is null where the home runs none."""
     return {
         "nats": asdict(broker),
         "query": asdict(service),
+        "gateway": None if gateway is None else asdict(gateway),
         "lag": lag(broker, service),
         "access_lag": access_lag(broker, service),
         "dead_letters": _dead_letters(broker),
@@ -183,40 +142,6 @@ def access_lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
     return service.accesses.waiting + row.pending + row.ack_pending
 
 
-def query_status(server: Server, *, now: datetime) -> QueryStatus:
-    """Ask the query service; its errors end up in `problem`."""
-    address = server.address
-    try:
-        with RecallClient(
-            address, call_seconds=STATUS_SECONDS, instance=server.instance, credentials=server.calls
-        ) as client:
-            reply = client.status()
-    except HelixError as error:
-        return QueryStatus(address, problem=str(error))
-    published = reply.published_at.ToDatetime(UTC) if reply.HasField("published_at") else None
-    return QueryStatus(
-        address,
-        generation=reply.generation,
-        age_seconds=(now - published).total_seconds() if published and reply.generation else None,
-        applied_sequence=reply.applied_sequence,
-        derived_sequence=reply.derived_sequence,
-        model=reply.model,
-        model_checksum=reply.model_checksum,
-        memories=reply.memories,
-        entities=reply.entities,
-        edges=reply.edges,
-        uptime_seconds=reply.uptime_seconds,
-        decayed=reply.decayed,
-        accesses=AccessStatus(reply.accesses.waiting, reply.accesses.dropped, reply.accesses.forwarders)
-        if reply.HasField("accesses")
-        else None,
-        cross_encoders={one.model: list(one.ranking_profiles) for one in reply.cross_encoders},
-        learned_adapters=LearnedAdapterStatus(reply.learned_adapters.fitting, reply.learned_adapters.refused)
-        if reply.HasField("learned_adapters")
-        else None,
-    )
-
-
 def _check_deep(data: Path, models: Path, tenant: str, user: str, principals: list[str]) -> DeepCheck:
     from helix_cli.clients.deep_check import check_deep  # noqa: PLC0415  the engines are slow to import
     from helix_shared.artifacts.filter.selection import Selection  # noqa: PLC0415
@@ -235,16 +160,21 @@ def _dead_letters(broker: BrokerStatus) -> int | None:
 
 
 def _fitted_elsewhere(service: QueryStatus, models: Path) -> list[str]:
-    """What was fitted for another model than the one of the generation, where that is installed here."""
+    """What was fitted for another model than the one of the generation, where that is installed here.
+
+    `MINILM` is what everything that is shipped was fitted for.
+    """
     folder = folder_with_checksum(models, service.model_checksum) if service.model_checksum else None
-    if folder is None:
+    if folder is None or folder.name == MINILM:
         return []
     from helix_cli.commands.common.lines.fitted import fitted_elsewhere  # noqa: PLC0415  slow to import
 
     return fitted_elsewhere(read_card(folder)).lines("model")
 
 
-def _print(broker: BrokerStatus, service: QueryStatus, fitted: list[str]) -> None:
+def _print(
+    broker: BrokerStatus, service: QueryStatus, gateway: GatewayStatus | None, fitted: list[str]
+) -> None:
     console = stdout()
     console.print(plain(f"nats   {broker.url}  {broker.problem or 'ok'}"))
     if broker.streams:
@@ -256,11 +186,9 @@ def _print(broker: BrokerStatus, service: QueryStatus, fitted: list[str]) -> Non
         console.print(plain("\n".join([f"writer {broker.writer}", *differing])))
     if broker.endpoint is not None or broker.has_endpoint:
         console.print(plain(f"llm    {broker.endpoint or 'provisioned, nothing asked yet'}"))
-    console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
-    if not service.problem:
-        console.print(plain("\n".join([_served(service), *(f"       {line}" for line in fitted)])))
-        for model, profiles in service.cross_encoders.items():
-            console.print(plain(f"       cross-encoder {model} on in {', '.join(profiles)}"))
+    _print_query(service, fitted)
+    if gateway is not None:
+        console.print(plain(f"gateway {gateway.url}  {gateway.problem or 'ok'}"))
     behind = lag(broker, service)
     if behind is not None:
         console.print(f"lag    {behind} events published but not yet recallable")
@@ -268,6 +196,15 @@ def _print(broker: BrokerStatus, service: QueryStatus, fitted: list[str]) -> Non
         console.print(plain(f"access {_accesses(service.accesses, access_lag(broker, service))}"))
     if _dead_letters(broker):
         console.print(f"dead letters: {_dead_letters(broker)}; see `helix dlq ls`")
+
+
+def _print_query(service: QueryStatus, fitted: list[str]) -> None:
+    console = stdout()
+    console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
+    if not service.problem:
+        console.print(plain("\n".join([_served(service), *(f"       {line}" for line in fitted)])))
+        for model, profiles in service.cross_encoders.items():
+            console.print(plain(f"       cross-encoder {model} on in {', '.join(profiles)}"))
 
 
 def _served(service: QueryStatus) -> str:

@@ -42,7 +42,7 @@ HELIX_EXTRACT_BASE_URL (for example http://localhost:11434/v1),
 HELIX_EXTRACT_MODEL and HELIX_EXTRACT_TENANTS; the service deep, for
 `helix recall --deep`, only with the same variables of HELIX_DEEP. The
 gateway serves REST (/v1), MCP (/mcp) and pages for people (/explorer) where
-helix-memory-cli[gateway] is installed; --copies gateway=0 leaves it out.
+helix-memory-cli\\[gateway] is installed; --copies gateway=0 leaves it out.
 
 {EXIT_CODES}
 """

@@ -47,6 +47,7 @@ LOG_SIZE: Final = math.log1p(LARGEST)
 INTENT_FEATURES: Final = (Intent.MULTI_HOP, Intent.CURRENT_VALUE, Intent.EXACT_LOOKUP)
 """Intents that are features of an answer, 1 or 0 each."""
 NOTHING_FOUND: Final = "no memory was found"
+NOTHING_STORED: Final = "nothing is stored yet for this tenant and user"
 
 
 def abstain(
@@ -56,7 +57,13 @@ def abstain(
     retrieved: Retrieved,
     route: Route,
 ) -> RelevanceEstimate | None:
-    """How likely the rows answer; None without a model for the encoder, or where a channel is missing."""
+    """How likely the rows answer; None without a model for the encoder, or where a channel is missing.
+
+    It abstains in any case where nothing is stored that the caller may see.
+    """
+    visible = context.generation.lexicon.scopes(context.query.selection).memories
+    if not (visible or rows):
+        return RelevanceEstimate(Features({}, {}), None, 0.0, abstained=True, reason=NOTHING_STORED)
     constants = context.profile.abstain
     if constants.memory is None and constants.answer is None:
         return None
@@ -75,7 +82,7 @@ def abstain(
         coverage=coverage,
         value_missing=missing_value(context.query.text, rows[:LEADING], coverage),
         intents=route.intents,
-        visible=context.generation.lexicon.scopes(context.query.selection).memories,
+        visible=visible,
     )
     return (
         None
