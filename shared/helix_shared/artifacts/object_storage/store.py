@@ -31,7 +31,7 @@ from helix_shared.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-CHUNK_BYTES: Final = 16 * 1024 * 1024
+CHUNK_BYTES: Final = 8 * 1024 * 1024
 """Bytes of one request. A longer file is uploaded in several."""
 _AT_ONCE: Final = 4
 """Requests of one long file that run at the same time."""
@@ -182,8 +182,8 @@ class ObjectStore:
         """
         # several in one request; a folder stops at the first that is missing
         requests = [[path] for path in paths] if self._folder is not None else [[*paths]]
-        for request in requests:
-            with self._translated("".join(request[:1])), contextlib.suppress(FileNotFoundError):
+        for request in filter(None, requests):
+            with self._translated(request[0]), contextlib.suppress(FileNotFoundError):
                 obstore.delete(self._engine, request)
 
     def _put(self, path: str, body: bytes, mode: Any) -> Version:

@@ -1,43 +1,26 @@
-"""A folder as object store, and an S3 server that ignores preconditions as npm s3rver does."""
+"""A folder as object store, and generations to put there."""
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.generation.manifest import (
+    MANIFEST_NAME,
+    Counts,
+    FileEntry,
+    Manifest,
+    ModelIdentity,
+    StreamState,
+)
+from helix_shared.artifacts.generation.publishing import set_pointer
+from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
 from helix_shared.artifacts.object_storage.store import ObjectStore
-
-
-class _Handler(BaseHTTPRequestHandler):
-    objects: ClassVar[dict[str, bytes]] = {}
-    protocol_version = "HTTP/1.1"
-
-    def do_PUT(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.objects[self.path] = body
-        self._answer(200, tag=hashlib.md5(body, usedforsecurity=False).hexdigest())
-
-    def do_POST(self) -> None:
-        """Removes several objects, but keeps them: nothing here depends on it."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer(200, body=b"<DeleteResult/>")
-
-    def _answer(self, status: int, *, tag: str = "", body: bytes = b"") -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        if tag:
-            self.send_header("ETag", f'"{tag}"')
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
 
 
 @pytest.fixture
@@ -47,13 +30,43 @@ def store(tmp_path: Path) -> ObjectStore:
 
 
 @pytest.fixture
-def careless_address() -> Iterator[str]:
-    """The address of a server that ignores preconditions."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+def root(tmp_path: Path) -> Path:
+    """The data folder of the writer."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def published(root: Path) -> Callable[..., Manifest]:
+    """Publishes the next generation: the files of the last one and two more.
+
+    Object storage sees nothing but files and their manifest, so these need no engine.
+    """
+    count, bodies = itertools.count(1), {"memories.lance/first": b"first", "memories.lance/empty": b""}
+
+    def publish_next(*, epoch: int = 1) -> Manifest:
+        number = next(count)
+        bodies[f"memories.lance/{number}"] = f"memories of {number}".encode() * 1000
+        bodies["lexicon/meta.json"] = f"segments of {number}".encode()
+        folder = folder_of(root, number)
+        for name, body in bodies.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(body)
+        manifest = Manifest(
+            generation=number,
+            parent=number - 1,
+            epoch=epoch,
+            published_at=datetime.now(UTC),
+            stream=StreamState(name="HELIX_EVENTS"),
+            counts=Counts(),
+            digest="0" * 16,
+            model=ModelIdentity(name="test", checksum="0" * 64, dimensions=8),
+            files=tuple(
+                FileEntry(path=name, size=len(body), sha256=sha256_of_bytes(body))
+                for name, body in sorted(bodies.items())
+            ),
+        )
+        (folder / MANIFEST_NAME).write_bytes(manifest.sealed())
+        set_pointer(root, number)
+        return manifest
+
+    return publish_next
