@@ -86,7 +86,8 @@ class App:
         )
         ring = AccessRing(*kept)
         replica = open_replica(self.settings, current)
-        handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission, replica)
+        state = None if replica is None else replica.state
+        handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission, state)
         server = GrpcServer(
             handlers.generic_handler(),
             service=SERVICE_NAME,

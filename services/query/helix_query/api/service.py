@@ -51,7 +51,7 @@ from helix_shared.rpc.statuses import refused_of
 from helix_shared.rpc.traced import traced
 
 if TYPE_CHECKING:
-    from helix_query.generations.replica import Replica
+    from helix_query.generations.replica_state import ReplicaState
     from helix_query.generations.snapshot import SnapshotSource
     from helix_query.profile.profile import RankingProfile
     from helix_query.settings import QuerySettings
@@ -71,7 +71,7 @@ class RecallHandlers:
         settings: QuerySettings,
         accesses: AccessRing | None = None,
         admission: Admission | None = None,
-        replica: Replica | None = None,
+        replica: Callable[[], ReplicaState] | None = None,
     ) -> None:
         self._admission = Admission(settings) if admission is None else admission
         self._accesses = AccessRing(0) if accesses is None else accesses
@@ -256,7 +256,7 @@ class RecallHandlers:
             uptime_seconds=time.monotonic() - self._started,
         )
         if self._replica is not None:
-            describe_replica(reply, self._replica.state)
+            describe_replica(reply, self._replica())
         self._accesses.describe(reply)
         return reply if self._admission.sees_all_tenants() else without_other_tenants(reply)
 

@@ -11,9 +11,9 @@ import fcntl
 import os
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
+from helix_query.generations.replica_state import ReplicaState
 from helix_query.metrics import REPLICA_DOWNLOADED_BYTES, REPLICA_FAILURES, REPLICA_LAG_SECONDS
 from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.object_storage.pulling import BadPartError, Puller
@@ -23,7 +23,6 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from helix_query.generations.current import CurrentGeneration
     from helix_query.settings import QuerySettings
     from helix_shared.artifacts.object_storage.store import ObjectStore
 
@@ -36,23 +35,21 @@ _WRITERS: Final = ("live", "live.lock")
 _log = logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaState:
-    """What GetStatus tells."""
+class Serving(Protocol):
+    """What `current` tells."""
 
-    bucket: str
-    newest: int
-    """Number of the newest generation in the bucket, as this replica knows it; 0: none."""
-    problem: str
-    """Why it is not here; empty: it is, or it is being pulled."""
+    @property
+    def number(self) -> int:
+        """Number of the generation that answers; 0: none."""
+
+    def is_refused(self, number: int) -> bool:
+        """Whether a generation is not served, although it is here."""
 
 
 class Replica:
     """The thread that pulls."""
 
-    def __init__(
-        self, store: ObjectStore, root: Path, current: CurrentGeneration, *, poll_seconds: float
-    ) -> None:
+    def __init__(self, store: ObjectStore, root: Path, current: Serving, *, poll_seconds: float) -> None:
         self._store = store
         self._root = root
         self._current = current
@@ -67,7 +64,6 @@ class Replica:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replica-pull", daemon=True)
 
-    @property
     def state(self) -> ReplicaState:
         """What is known now."""
         newest = 0 if self._puller is None else self._puller.newest.generation
@@ -150,7 +146,7 @@ class Replica:
         return True
 
 
-def open_replica(settings: QuerySettings, current: CurrentGeneration) -> Replica | None:
+def open_replica(settings: QuerySettings, current: Serving) -> Replica | None:
     """The replica, not started yet; None without a bucket.
 
     Raises:

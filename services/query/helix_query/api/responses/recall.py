@@ -15,7 +15,7 @@ from helix_query.api.responses.profile import profile_message
 
 if TYPE_CHECKING:
     from helix_query.diagnostics.explanation import Explanation
-    from helix_query.generations.replica import ReplicaState
+    from helix_query.generations.replica_state import ReplicaState
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.candidates import Route
     from helix_query.recall.query import Query
