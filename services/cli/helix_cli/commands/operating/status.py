@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -16,24 +16,28 @@ from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands.common import options
 from helix_cli.commands.common.broker_tables import consumers_table, streams_table
 from helix_cli.commands.common.lines.deep import deep_lines
+from helix_cli.commands.common.lines.object_storage import replica_line, upload_line
 from helix_cli.commands.common.query_options import Principals, User
+from helix_cli.commands.common.query_status import (
+    AccessStatus,
+    LearnedAdapterStatus,
+    QueryStatus,
+    query_status,
+)
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import METRICS_RECORD, HomeFolder, running_record
 from helix_memory import subjects
-from helix_memory.transport.recall_client import RecallClient
+from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.broker.drift import ADVICE
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import folder_with_checksum
-from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
     from helix_cli.clients.deep_check import DeepCheck
-
-STATUS_SECONDS: Final = 3.0
 
 HELP: Final = f"""
 [bold]Examples[/bold]
@@ -65,49 +69,6 @@ in at most half a minute. Below 30 questions of a form there is no verdict.
 app = typer.Typer(add_completion=False)
 
 
-@dataclass(frozen=True, slots=True)
-class AccessStatus:
-    """Accesses in the query service: waiting for a forwarder, dropped, and how many forwarders read."""
-
-    waiting: int
-    dropped: int
-    forwarders: int
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedAdapterStatus:
-    """Query adapters of single tenants: those that fit the model, and those that are not used."""
-
-    fitting: int
-    refused: int
-
-
-@dataclass(frozen=True, slots=True)
-class QueryStatus:
-    """Status of the query service; `problem` is empty when it answers."""
-
-    address: str
-    problem: str = ""
-    generation: int = 0
-    age_seconds: float | None = None
-    applied_sequence: int = 0
-    derived_sequence: int = 0
-    model: str = ""
-    model_checksum: str = ""
-    memories: int = 0
-    entities: int = 0
-    edges: int = 0
-    uptime_seconds: float = 0.0
-    decayed: int = 0
-    """Memories that decay hides."""
-    accesses: AccessStatus | None = None
-    """None: they are not recorded."""
-    cross_encoders: dict[str, list[str]] = field(default_factory=dict)
-    """Ranking profiles by the loaded cross-encoder that they name; empty: none is on."""
-    learned_adapters: LearnedAdapterStatus | None = None
-    """None: there are none."""
-
-
 @app.command(help=help_text("status", HELP))
 def status_command(
     *,
@@ -136,6 +97,7 @@ def status_command(
     folder = HomeFolder.at(home)
     record = running_record(folder)
     metrics = {} if record is None else dict(record.metrics)
+    uploads = UploadRecord.read(data or folder.data)
     measured = (
         _check_deep(data or folder.data, models or folder.models, tenant, user, principal or [])
         if deep
@@ -143,9 +105,12 @@ def status_command(
     )
     if as_json:
         added = {"metrics": metrics} | ({} if measured is None else asdict(measured))
+        added["bucket"] = uploads.model_dump(mode="json", exclude={"manifests"}) if uploads.url else None
         typer.echo(json.dumps(summary(broker, service) | added, indent=2))
     else:
         _print(broker, service, _fitted_elsewhere(service, models or folder.models))
+        if uploads.url:
+            stdout().print(plain(upload_line(uploads)))
         if metrics:
             lines = [f"{name} http://{address}/metrics" for name, address in metrics.items()]
             lines.append(f"targets for Prometheus: {folder.run / METRICS_RECORD}")
@@ -181,40 +146,6 @@ def access_lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
     if row is None or service.accesses is None:
         return None
     return service.accesses.waiting + row.pending + row.ack_pending
-
-
-def query_status(server: Server, *, now: datetime) -> QueryStatus:
-    """Ask the query service; its errors end up in `problem`."""
-    address = server.address
-    try:
-        with RecallClient(
-            address, call_seconds=STATUS_SECONDS, instance=server.instance, credentials=server.calls
-        ) as client:
-            reply = client.status()
-    except HelixError as error:
-        return QueryStatus(address, problem=str(error))
-    published = reply.published_at.ToDatetime(UTC) if reply.HasField("published_at") else None
-    return QueryStatus(
-        address,
-        generation=reply.generation,
-        age_seconds=(now - published).total_seconds() if published and reply.generation else None,
-        applied_sequence=reply.applied_sequence,
-        derived_sequence=reply.derived_sequence,
-        model=reply.model,
-        model_checksum=reply.model_checksum,
-        memories=reply.memories,
-        entities=reply.entities,
-        edges=reply.edges,
-        uptime_seconds=reply.uptime_seconds,
-        decayed=reply.decayed,
-        accesses=AccessStatus(reply.accesses.waiting, reply.accesses.dropped, reply.accesses.forwarders)
-        if reply.HasField("accesses")
-        else None,
-        cross_encoders={one.model: list(one.ranking_profiles) for one in reply.cross_encoders},
-        learned_adapters=LearnedAdapterStatus(reply.learned_adapters.fitting, reply.learned_adapters.refused)
-        if reply.HasField("learned_adapters")
-        else None,
-    )
 
 
 def _check_deep(data: Path, models: Path, tenant: str, user: str, principals: list[str]) -> DeepCheck:
@@ -271,14 +202,18 @@ def _print(broker: BrokerStatus, service: QueryStatus, fitted: list[str]) -> Non
 
 
 def _served(service: QueryStatus) -> str:
+    replica = (
+        "" if service.replica is None else f"\n       {replica_line(service.replica, service.generation)}"
+    )
     if not service.generation:
-        return f"       no generation yet, model {service.model or 'none'}"
+        return f"       no generation yet, model {service.model or 'none'}{replica}"
     age = "" if service.age_seconds is None else f", {service.age_seconds:.0f} s old"
     decayed = f" ({service.decayed} more hidden by decay)" if service.decayed else ""
     return (
         f"       generation {service.generation}{age}, applied to sequence {service.applied_sequence}\n"
         f"       {service.memories} memories{decayed}, {service.entities} entities, {service.edges} edges\n"
-        f"       model {service.model} ({service.model_checksum[:12]}){_learned(service.learned_adapters)}"
+        f"       model {service.model} ({service.model_checksum[:12]})"
+        f"{_learned(service.learned_adapters)}{replica}"
     )
 
 
