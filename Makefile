@@ -10,6 +10,7 @@
 #   make peers   compare with other engines, in an environment of their own (ARGS=...)
 #   make docs    build the site of the documentation and run its programs (ARGS=--no-run)
 #   make adapters run the frameworks' own tests against Helix, in an environment of their own (ARGS=...)
+#   make objects-setup install the S3 server that `make faults` tests object storage with
 #   make lock    resolve the pinned dependencies again
 #   make stubs   generate the protobuf stubs and the AsyncAPI document
 #   make clean   remove what make has created; memories and models stay
@@ -35,6 +36,7 @@ READY := $(VENV)/.ready
 PEERS := .venv-peers
 DOCS := .venv-docs
 ADAPTERS := .venv-adapters
+OBJECTS := .venv-objects
 CONTRACTS := proto/helix_memory/recall/v1/recall.proto proto/helix_memory/deep/v1/deep.proto
 MANIFEST := shared/helix_shared/artifacts/vectors/manifest.proto
 
@@ -51,7 +53,7 @@ HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
 .PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock adapters adapters-setup \
-  adapters-lock docs docs-setup docs-lock stubs lock clean
+  adapters-lock objects-setup objects-lock docs docs-setup docs-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -80,7 +82,7 @@ test faults: export PYTHONDONTWRITEBYTECODE :=
 test: setup
 	$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-faults: setup
+faults: setup objects-setup
 	$(BIN)/python -m pytest -m "faults or long" $(ARGS)
 
 lint: setup
@@ -159,6 +161,19 @@ adapters-lock: setup
 	  --python-platform linux --generate-hashes --no-emit-index-url --no-header \
 	  --output-file ops/adapters/adapters.lock $(ARGS) > /dev/null
 
+# An S3 server for tests; its client needs an older python-dateutil than the product.
+objects-setup: $(OBJECTS)/.ready
+$(OBJECTS)/.ready: ops/object_storage/servers.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make objects-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(OBJECTS)/bin/python || "$(PYTHON)" -m venv $(OBJECTS)
+	$(OBJECTS)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/object_storage/servers.lock
+	@touch $@
+
+objects-lock: setup
+	$(BIN)/uv pip compile ops/object_storage/servers.in --quiet --no-config --python-version 3.11 \
+	  --python-platform linux --generate-hashes --no-emit-index-url --no-header \
+	  --output-file ops/object_storage/servers.lock $(ARGS) > /dev/null
+
 stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
@@ -176,6 +191,6 @@ lock: setup
 	  > requirements.lock.new && mv requirements.lock.new requirements.lock
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(ADAPTERS) $(DOCS) site build/docs docs/examples/typescript/node_modules \
+	rm -rf $(VENV) $(PEERS) $(ADAPTERS) $(OBJECTS) $(DOCS) site build/docs docs/examples/typescript/node_modules \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,7 @@
 """Prints the part of requirements.lock that one service needs, with hashes, for its image.
 
     python ops/closure.py query              the lines of the lock for services/query
+    python ops/closure.py 'query[object-storage]'    with an extra of the service
     python ops/closure.py hatchling          the same for a package of the lock
     python ops/closure.py --members query    the workspace members it needs, in order of installation
 
@@ -73,7 +74,9 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def members_of(name: str, members: dict[str, Member]) -> tuple[list[str], set[str]]:
+def members_of(
+    name: str, members: dict[str, Member], extras: Iterable[str] = ()
+) -> tuple[list[str], set[str]]:
     """Members that `name` needs, dependencies first, and the packages that they require directly."""
     ordered: list[str] = []
     direct: set[str] = set()
@@ -91,7 +94,7 @@ def members_of(name: str, members: dict[str, Member]) -> tuple[list[str], set[st
         if project not in ordered:
             ordered.append(project)
 
-    visit(name, ())
+    visit(name, extras)
     return ordered, direct
 
 
@@ -131,9 +134,10 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{__doc__}\n")
         return 2
     members = read_members(ROOT)
-    folders = {f"services/{names[0]}", names[0]}
-    root = next((name for name, member in members.items() if member.folder in folders), normal(names[0]))
-    ordered, direct = members_of(root, members)
+    wanted, _, extras = names[0].removesuffix("]").partition("[")
+    folders = {f"services/{wanted}", wanted}
+    root = next((name for name, member in members.items() if member.folder in folders), normal(wanted))
+    ordered, direct = members_of(root, members, [extra for extra in extras.split(",") if extra])
     pins = read_lock((ROOT / "requirements.lock").read_text())
     if missing := sorted(direct - pins.keys()):
         sys.stderr.write(f"not in requirements.lock: {', '.join(missing)}; run `make lock`\n")

@@ -1,10 +1,14 @@
 """Fixtures of several rooms: a real NATS server with its streams, a real model."""
 
+import hashlib
 import json
 import os
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import onnx
@@ -169,3 +173,44 @@ def _random_bert(hidden: int, words: int, positions: int, outlier: float) -> dic
         }
     values["embeddings.word_embeddings.weight"][0, 0] += outlier
     return values
+
+
+class _CarelessHandler(BaseHTTPRequestHandler):
+    """S3 without preconditions, as npm s3rver and some proxies."""
+
+    objects: ClassVar[dict[str, bytes]] = {}
+    protocol_version = "HTTP/1.1"
+
+    def do_PUT(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.objects[self.path] = body
+        self._answer(200, tag=hashlib.md5(body, usedforsecurity=False).hexdigest())
+
+    def do_POST(self) -> None:
+        """Removes several objects, but keeps them: nothing here depends on it."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(200, body=b"<DeleteResult/>")
+
+    def _answer(self, status: int, *, tag: str = "", body: bytes = b"") -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if tag:
+            self.send_header("ETag", f'"{tag}"')
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def careless_address() -> Iterator[str]:
+    """The address of an S3 server that ignores preconditions."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _CarelessHandler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()

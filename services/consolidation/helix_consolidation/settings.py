@@ -113,6 +113,25 @@ class ConsolidationSettings(BrokerSettings):
     reconcile_hour: int = Field(
         3, ge=-1, le=23, description="hour of the day (UTC) in which log and stores are compared; -1: never"
     )
+    bucket: str = Field(
+        "",
+        pattern=r"^(|(s3|gs|az)://[^/\s]\S*|file:///\S+)$",
+        description="object storage to which every generation is uploaded, for replicas elsewhere: "
+        "s3://bucket/prefix, gs://, az:// or file:///folder; one prefix a data folder; empty: none",
+    )
+    bucket_keep_generations: int = Field(
+        3, ge=1, le=1_000, description="number of newest generations that always stay in the bucket"
+    )
+    bucket_grace_seconds: float = Field(
+        900.0,
+        ge=10,
+        le=30 * 86_400,
+        description="age at which what no kept generation names leaves the bucket; a replica must pull a "
+        "generation within it",
+    )
+    bucket_collect_seconds: float = Field(
+        60.0, gt=0, le=86_400, description="time between two collections of what the bucket does not keep"
+    )
     gap_seconds: float = Field(
         2.0, gt=0, le=600, description="time after which a missing sequence is looked up in its stream"
     )

@@ -15,6 +15,7 @@ from helix_query.api.service import SERVICE_NAME, RecallHandlers
 from helix_query.generations.current import SERVICE, CurrentGeneration
 from helix_query.generations.link_folder import link_folder
 from helix_query.generations.prober import Prober
+from helix_query.generations.replica import open_replica
 from helix_query.generations.verified_files import verified_files_path
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
@@ -84,7 +85,9 @@ class App:
             (self.settings.access_ring, self.settings.audit_ring) if self.settings.access_listen else (0, 0)
         )
         ring = AccessRing(*kept)
-        handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission)
+        replica = open_replica(self.settings, current)
+        state = None if replica is None else replica.state
+        handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission, state)
         server = GrpcServer(
             handlers.generic_handler(),
             service=SERVICE_NAME,
@@ -106,6 +109,8 @@ class App:
         if access_server is not None:
             await access_server.start()
         _log.info("listening", address=self.settings.listen, port=port)
+        if replica is not None:
+            replica.start()
         current.start(lambda: self._set_serving(server))
         try:
             await stopped.wait()
@@ -115,6 +120,8 @@ class App:
             await server.stop()
             if access_server is not None:
                 await access_server.stop()
+            if replica is not None:
+                await asyncio.to_thread(replica.close)
             await asyncio.to_thread(handlers.close)
             await asyncio.to_thread(current.close)
             beating.cancel()

@@ -27,6 +27,20 @@ SERVING_DELAY_SECONDS = Histogram(
     "Time from the publication of a generation until it is served; not of the first after a start",
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300),
 )
+REPLICA_LAG_SECONDS = Gauge(
+    "helix_replica_lag_seconds",
+    "Time for which the bucket has had a generation that this replica does not have",
+)
+REPLICA_DOWNLOADED_BYTES = Counter(
+    "helix_replica_downloaded_bytes_total", "Bytes of parts downloaded from the bucket"
+)
+REPLICA_FAILURES = Counter(
+    "helix_replica_failures_total",
+    "Attempts to pull that failed, by reason: missing, truncated, damaged (a part), manifest, store",
+    ["reason"],
+)
+for _reason in ("missing", "truncated", "damaged", "manifest", "store"):
+    REPLICA_FAILURES.labels(_reason)
 RECALL_SECONDS = Histogram(
     "helix_recall_seconds",
     "Time of a recall on its thread, without its waits",

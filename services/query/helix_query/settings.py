@@ -103,4 +103,13 @@ class QuerySettings(AccessSettings):
         description="a thread that runs this long past its deadline is replaced and counts as stuck",
     )
     poll_seconds: float = Field(0.25, gt=0, le=60, description="interval at which CURRENT is read")
+    bucket: str = Field(
+        "",
+        pattern=r"^(|(s3|gs|az)://[^/\s]\S*|file:///\S+)$",
+        description="object storage from which this replica pulls generations into its data folder, which no "
+        "writer uses: s3://bucket/prefix, gs://, az:// or file:///folder; empty: it only reads the folder",
+    )
+    bucket_poll_seconds: float = Field(
+        0.5, gt=0, le=600, description="interval at which the pointer in the bucket is read"
+    )
     grace_seconds: float = Field(5.0, ge=0, le=60, description="time for running calls to finish at shutdown")

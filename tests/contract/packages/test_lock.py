@@ -34,6 +34,14 @@ def _names(lines: str) -> set[str]:
     return set(re.findall(r"^([a-z0-9-]+)==", lines, re.MULTILINE))
 
 
+def test_an_image_has_the_client_of_object_stores_on_request_alone() -> None:
+    """It takes 15 MB, and most instances have no bucket."""
+    for service in ("query", "consolidation"):
+        plain, extended = (_names(_closure(f"{service}{extra}")) for extra in ("", "[object-storage]"))
+        assert extended - plain == {"obstore"}
+        assert _closure("--members", f"{service}[object-storage]") == _closure("--members", service)
+
+
 def test_every_package_of_the_lock_has_a_version_and_hashes() -> None:
     """`pip --require-hashes` refuses a package without a hash."""
     meaningful = [line for line in LOCK.splitlines() if line.strip() and not line.lstrip().startswith("#")]

@@ -51,6 +51,7 @@ EXTRAS = {
         "helix_shared.rpc",
         "helix_shared.sources",
     ),
+    "helix-memory-consolidation": ("helix_consolidation.uploading.upload_thread",),
     "helix-memory-doc2query": ("helix_doc2query.t5.beam", "helix_doc2query.t5.question_model"),
     "helix-memory-lab": ("helix_lab.peers.engines",),
 }

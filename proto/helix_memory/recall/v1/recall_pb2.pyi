@@ -3062,6 +3062,7 @@ class GetStatusResponse(_message.Message):
     DECAYED_FIELD_NUMBER: _builtins.int
     CROSS_ENCODERS_FIELD_NUMBER: _builtins.int
     LEARNED_ADAPTERS_FIELD_NUMBER: _builtins.int
+    REPLICA_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     """Loaded generation; 0 while there is none."""
     applied_sequence: _builtins.int
@@ -3102,6 +3103,10 @@ class GetStatusResponse(_message.Message):
     def learned_adapters(self) -> Global___LearnedAdapterStatus:
         """Query adapters that were fitted to the feedback of single tenants; absent: there are none."""
 
+    @_builtins.property
+    def replica(self) -> Global___ReplicaStatus:
+        """What this replica pulls from object storage; absent: it only reads its data folder."""
+
     def __init__(
         self,
         *,
@@ -3120,14 +3125,45 @@ class GetStatusResponse(_message.Message):
         decayed: _builtins.int = ...,
         cross_encoders: _abc.Iterable[Global___LoadedCrossEncoder] | None = ...,
         learned_adapters: Global___LearnedAdapterStatus | None = ...,
+        replica: Global___ReplicaStatus | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "learned_adapters", b"learned_adapters", "published_at", b"published_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "learned_adapters", b"learned_adapters", "published_at", b"published_at", "replica", b"replica"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "cross_encoders", b"cross_encoders", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "learned_adapters", b"learned_adapters", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "cross_encoders", b"cross_encoders", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "learned_adapters", b"learned_adapters", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "replica", b"replica", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStatusResponse: _TypeAlias = GetStatusResponse  # noqa: Y015
+
+@_typing.final
+class ReplicaStatus(_message.Message):
+    """A replica of generations in object storage."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BUCKET_FIELD_NUMBER: _builtins.int
+    NEWEST_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
+    bucket: _builtins.str
+    """Address of the object storage (HELIX_QUERY_BUCKET)."""
+    newest: _builtins.int
+    """Number of the newest generation there, as this replica knows it; 0: none."""
+    problem: _builtins.str
+    """Why that generation is not here; empty: it is, or it is being pulled."""
+    def __init__(
+        self,
+        *,
+        bucket: _builtins.str = ...,
+        newest: _builtins.int = ...,
+        problem: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "newest", b"newest", "problem", b"problem"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReplicaStatus: _TypeAlias = ReplicaStatus  # noqa: Y015
 
 @_typing.final
 class LearnedAdapterStatus(_message.Message):

@@ -31,6 +31,15 @@ class LearnedAdapterStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicaStatus:
+    """The bucket that a replica pulls from, the newest generation there, and why that is not here."""
+
+    bucket: str
+    newest: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStatus:
     """Status of the query service; `problem` is empty when it answers."""
 
@@ -54,6 +63,8 @@ class QueryStatus:
     """Ranking profiles by the loaded cross-encoder that they name; empty: none is on."""
     learned_adapters: LearnedAdapterStatus | None = None
     """None: there are none."""
+    replica: ReplicaStatus | None = None
+    """None: it pulls nothing."""
 
 
 def query_status(
@@ -87,5 +98,8 @@ def query_status(
         cross_encoders={one.model: list(one.ranking_profiles) for one in reply.cross_encoders},
         learned_adapters=LearnedAdapterStatus(reply.learned_adapters.fitting, reply.learned_adapters.refused)
         if reply.HasField("learned_adapters")
+        else None,
+        replica=ReplicaStatus(reply.replica.bucket, reply.replica.newest, reply.replica.problem)
+        if reply.HasField("replica")
         else None,
     )

@@ -32,6 +32,7 @@ from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.observing.observer import Observer
 from helix_consolidation.stores.begin import begin_empty
 from helix_consolidation.stores.shard import Shard
+from helix_consolidation.uploading.opening import open_uploads
 from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
@@ -173,6 +174,8 @@ async def _write_with(
     archive, erase_archived = None, partial(erase_where_none_is_written, settings.data_dir, log)
     if settings.archive:
         archive = EventArchive(client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes)
+    uploads = await open_uploads(settings)
+    shard.copies = uploads
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
         client,
@@ -190,8 +193,9 @@ async def _write_with(
         if archive is not None:
             await archive.catch_up(log.last_sequence)
         observer = Observer(client, settings.data_dir, shard)
-        await _run_writer(writer, inboxes, observer, settings.ack_wait_seconds, stop)
-        await writer.finish()
+        with uploads or contextlib.nullcontext():
+            await _run_writer(writer, inboxes, observer, settings.ack_wait_seconds, stop)
+            await writer.finish()
     finally:
         executor.submit(shard.close)
         if archive is not None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.folding.context import Decide
     from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
+    from helix_consolidation.stores.copies import Copies
     from helix_consolidation.stores.outcome import Outcome
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
@@ -84,6 +85,8 @@ class Shard:
         """Pairs to ask a language model about, which the writer publishes; None: nobody asks."""
         self.unasked: set[tuple[str, int]] = set()
         """Tenants and events whose published pairs hold a text that was forgotten or erased since."""
+        self.copies: Copies | None = None
+        """Copies of the generations elsewhere, which an erasure reaches, too."""
         self.unreached: list[int] = []
         """Events that reached nothing of what they name by id; the writer stores their dead letters."""
 
@@ -127,7 +130,10 @@ class Shard:
     def has_erased_work(self) -> bool:
         """Whether a generation is due because of an erasure, although no message changed anything."""
         erasures = self.state.erasures
-        return self._is_delayed or any(erasure.is_changed for erasure in erasures.open.values())
+        # nothing else changes when the copies of what was purged are gone
+        awaits_copies = self.copies is not None and erasures.awaits_copies and self._is_everywhere_retired
+        has_news = any(erasure.is_changed for erasure in erasures.open.values())
+        return self._is_delayed or has_news or awaits_copies
 
     def replaced_quotations(self) -> None:
         """Purge with the next generation: vectors that quoted something erased were replaced."""
@@ -190,7 +196,7 @@ class Shard:
         if is_purged or not self._erased:
             # an erasure that reached no memory has nothing to purge
             self.state.erasures.hold_in_stores(number)
-        self.state.erasures.hold_elsewhere(number, is_retired=self._is_retired)
+        self.state.erasures.hold_elsewhere(number, is_retired=self._is_everywhere_retired)
         self.manifest = publish_generation(
             self._root,
             self._live,
@@ -205,7 +211,14 @@ class Shard:
         self.state.erasures.drop_complete()
         self._erased = self._erased and not is_purged
         self._is_delayed = self._erased
+        if self.copies is not None:
+            self.copies.erase_before(self.state.erasure_generation)
         return self.manifest
+
+    @property
+    def _is_everywhere_retired(self) -> bool:
+        generation = self.state.erasure_generation
+        return self._is_retired and (self.copies is None or self.copies.is_clean_before(generation))
 
     @property
     def _is_retired(self) -> bool:

@@ -101,6 +101,16 @@ class CurrentGeneration:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="generation-poll", daemon=True)
 
+    @property
+    def number(self) -> int:
+        """Number of the generation that answers; 0: none."""
+        leased = self._leased
+        return 0 if leased is None else leased.snapshot.number
+
+    def is_refused(self, number: int) -> bool:
+        """Whether a generation is not served, although it is here."""
+        return self._refusals.holds(number)
+
     def start(self, on_first: Callable[[], None]) -> None:
         """Start the thread; it calls `on_first` when the first generation answers."""
         self._on_first = on_first

@@ -135,19 +135,30 @@ class Manifest(_Frozen):
             CorruptArtifactError: it is missing, damaged, of another format, or names a path outside it.
         """
         try:
-            found = cls.model_validate_json((folder / MANIFEST_NAME).read_bytes())
+            body = (folder / MANIFEST_NAME).read_bytes()
         except OSError as error:
             raise CorruptArtifactError(f"generation has no readable manifest: {folder}; {REBUILD}") from error
+        return cls.parse(body, where=str(folder))
+
+    @classmethod
+    def parse(cls, body: bytes, *, where: str) -> Manifest:
+        """Read the bytes of a manifest, which lay at `where`.
+
+        Raises:
+            CorruptArtifactError: it is damaged, of another format, or names a path outside its folder.
+        """
+        try:
+            found = cls.model_validate_json(body)
         except ValidationError as error:
-            check_format(raw_manifest(folder))
+            check_format(_stated(body))
             path, reason = first_broken(error)
-            where = ".".join(path)
+            field = ".".join(path)
             raise CorruptArtifactError(
-                f"manifest of {folder} is damaged: {where}: {reason}; {REBUILD}"
+                f"manifest of {where} is damaged: {field}: {reason}; {REBUILD}"
             ) from error
         if found.checksum and found.checksum != _checksum_of(found):
             raise CorruptArtifactError(
-                f"manifest of {folder} is damaged: another checksum than it states; {REBUILD}"
+                f"manifest of {where} is damaged: another checksum than it states; {REBUILD}"
             )
         return found.model_copy(update={"checksum": ""})
 
@@ -159,8 +170,15 @@ def _checksum_of(manifest: Manifest) -> str:
 def raw_manifest(folder: Path) -> dict[str, Any]:
     """What a manifest says, of whatever format; empty if it cannot be read."""
     try:
-        stated = json.loads((folder / MANIFEST_NAME).read_bytes())
-    except (OSError, ValueError):
+        return _stated((folder / MANIFEST_NAME).read_bytes())
+    except OSError:
+        return {}
+
+
+def _stated(body: bytes) -> dict[str, Any]:
+    try:
+        stated = json.loads(body)
+    except ValueError:
         return {}
     return stated if isinstance(stated, dict) else {}
 

@@ -1,7 +1,11 @@
+from datetime import UTC, datetime
+
 from helix_cli.clients.broker_status import BrokerStatus, StreamRow
-from helix_cli.clients.query_status import QueryStatus
+from helix_cli.clients.query_status import QueryStatus, ReplicaStatus
+from helix_cli.commands.common.lines.object_storage import replica_line, upload_line
 from helix_cli.commands.operating.status import lag, summary
 from helix_cli.output.terminal import one_line, printable, size
+from helix_shared.artifacts.object_storage.record import UploadRecord
 
 LOG = StreamRow("HELIX_EVENTS", messages=90, bytes=1, first_sequence=11, last_sequence=100)
 
@@ -29,3 +33,33 @@ def test_sizes_and_cut_lines_are_for_people() -> None:
     assert [size(n) for n in (0, 1023, 1536, 3 * 1024**3)] == ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]
     assert one_line("a  b\nc", characters=5) == "a b c"
     assert one_line("abcdef", characters=4) == "abc…"
+
+
+def test_the_bucket_shows_what_is_there_and_what_keeps_the_next_one_back() -> None:
+    """Beside the time from publication to the upload."""
+    record = UploadRecord(
+        url="s3://helix/shard",
+        generation=7,
+        published_at=datetime(2026, 1, 1, tzinfo=UTC),
+        uploaded_at=datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC),
+        uploaded_bytes=1_500_000,
+        uploaded_parts=12,
+        skipped_parts=80,
+        problem="a writer of epoch 9 publishes",
+    )
+    line = upload_line(record)
+    assert "generation 7, there 2.0 s after its publication, 1.5 MB in 12 parts, 80 parts were there" in line
+    assert line.endswith("not uploaded: a writer of epoch 9 publishes")
+    assert upload_line(UploadRecord(url="s3://helix/shard")).endswith("nothing uploaded yet")
+
+
+def test_a_replica_shows_how_far_it_is_behind() -> None:
+    """And the part that it refuses."""
+    line = replica_line(ReplicaStatus("s3://helix/shard", newest=9, problem="part is damaged: ab"), 7)
+    assert (
+        line
+        == "replica of s3://helix/shard, newest there 9, 2 behind\n       not pulled: part is damaged: ab"
+    )
+    assert (
+        replica_line(ReplicaStatus("s3://b", newest=7, problem=""), 7) == "replica of s3://b, newest there 7"
+    )

@@ -17,6 +17,7 @@ from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands.common import options
 from helix_cli.commands.common.broker_tables import consumers_table, streams_table
 from helix_cli.commands.common.lines.deep import deep_lines
+from helix_cli.commands.common.lines.object_storage import replica_line, upload_line
 from helix_cli.commands.common.query_options import Principals, User
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
@@ -25,6 +26,7 @@ from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.gateway_status import GatewayStatus, gateway_status
 from helix_cli.stack.home import METRICS_RECORD, HomeFolder, running_record
 from helix_memory import subjects
+from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.broker.drift import ADVICE
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.encoders.model import read_card
@@ -93,6 +95,7 @@ def status_command(
     folder = HomeFolder.at(home)
     record = running_record(folder)
     metrics = {} if record is None else dict(record.metrics)
+    uploads = UploadRecord.read(data or folder.data)
     measured = (
         _check_deep(data or folder.data, models or folder.models, tenant, user, principal or [])
         if deep
@@ -100,9 +103,12 @@ def status_command(
     )
     if as_json:
         added = {"metrics": metrics} | ({} if measured is None else asdict(measured))
+        added["bucket"] = uploads.model_dump(mode="json", exclude={"manifests"}) if uploads.url else None
         typer.echo(json.dumps(summary(broker, service, gateway) | added, indent=2))
     else:
         _print(broker, service, gateway, _fitted_elsewhere(service, models or folder.models))
+        if uploads.url:
+            stdout().print(plain(upload_line(uploads)))
         if metrics:
             lines = [f"{name} http://{address}/metrics" for name, address in metrics.items()]
             lines.append(f"targets for Prometheus: {folder.run / METRICS_RECORD}")
@@ -208,14 +214,18 @@ def _print_query(service: QueryStatus, fitted: list[str]) -> None:
 
 
 def _served(service: QueryStatus) -> str:
+    replica = (
+        "" if service.replica is None else f"\n       {replica_line(service.replica, service.generation)}"
+    )
     if not service.generation:
-        return f"       no generation yet, model {service.model or 'none'}"
+        return f"       no generation yet, model {service.model or 'none'}{replica}"
     age = "" if service.age_seconds is None else f", {service.age_seconds:.0f} s old"
     decayed = f" ({service.decayed} more hidden by decay)" if service.decayed else ""
     return (
         f"       generation {service.generation}{age}, applied to sequence {service.applied_sequence}\n"
         f"       {service.memories} memories{decayed}, {service.entities} entities, {service.edges} edges\n"
-        f"       model {service.model} ({service.model_checksum[:12]}){_learned(service.learned_adapters)}"
+        f"       model {service.model} ({service.model_checksum[:12]})"
+        f"{_learned(service.learned_adapters)}{replica}"
     )
 
 

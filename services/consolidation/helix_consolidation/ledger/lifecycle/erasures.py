@@ -137,6 +137,11 @@ class Erasures:
         """Whether the stores may still hold bytes of what was erased."""
         return any("memories" not in erasure.held for erasure in self.open.values())
 
+    @property
+    def awaits_copies(self) -> bool:
+        """Whether the stores of some erasure were purged, and copies of older generations may be left."""
+        return any("memories" in e.held and "generations" not in e.held for e in self.open.values())
+
     def hold_in_stores(self, generation: int) -> None:
         """The stores of this generation were purged."""
         for erasure in self.open.values():

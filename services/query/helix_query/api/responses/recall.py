@@ -15,6 +15,7 @@ from helix_query.api.responses.profile import profile_message
 
 if TYPE_CHECKING:
     from helix_query.diagnostics.explanation import Explanation
+    from helix_query.generations.replica_state import ReplicaState
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.candidates import Route
     from helix_query.recall.query import Query
@@ -174,6 +175,15 @@ def describe_learned_adapters(reply: recall_pb2.GetStatusResponse, snapshot: Sna
         fitting, refused = snapshot.learned_adapters.counts(snapshot.encoder)
         if fitting or refused:
             reply.learned_adapters.fitting, reply.learned_adapters.refused = fitting, refused
+
+
+def describe_replica(reply: recall_pb2.GetStatusResponse, state: ReplicaState) -> None:
+    """Add the bucket to a status, its newest generation, and why that is not here."""
+    reply.replica.bucket, reply.replica.newest, reply.replica.problem = (
+        state.bucket,
+        state.newest,
+        state.problem,
+    )
 
 
 def _timestamp(moment: datetime) -> dict[str, int]:

@@ -1,0 +1,171 @@
+"""Pulls generations from object storage into the data folder of this replica (ops/decisions/0094).
+
+A thread reads the pointer and takes over what is new; `current` then serves it as any generation of a data
+folder. What cannot be pulled is told in the log, in metrics and in GetStatus, and tried again; the last good
+generation answers meanwhile. Of several processes with one data folder, one pulls.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+from helix_query.generations.replica_state import ReplicaState
+from helix_query.metrics import REPLICA_DOWNLOADED_BYTES, REPLICA_FAILURES, REPLICA_LAG_SECONDS
+from helix_shared.artifacts.generation.folders import current_number
+from helix_shared.artifacts.object_storage.pulling import BadPartError, Puller
+from helix_shared.errors import CorruptArtifactError, HelixError, InvalidInputError
+from helix_shared.telemetry.logs import logger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from helix_query.settings import QuerySettings
+    from helix_shared.artifacts.object_storage.store import ObjectStore
+
+LONGEST_WAIT_SECONDS: Final = 30.0
+"""Longest wait between two attempts after a failure."""
+LOCK: Final = "replica.lock"
+_WRITERS: Final = ("live", "live.lock")
+"""What a writer has in its data folder."""
+
+_log = logger(__name__)
+
+
+class Serving(Protocol):
+    """What `current` tells."""
+
+    @property
+    def number(self) -> int:
+        """Number of the generation that answers; 0: none."""
+
+    def is_refused(self, number: int) -> bool:
+        """Whether a generation is not served, although it is here."""
+
+
+class Replica:
+    """The thread that pulls."""
+
+    def __init__(self, store: ObjectStore, root: Path, current: Serving, *, poll_seconds: float) -> None:
+        self._store = store
+        self._root = root
+        self._current = current
+        self._poll_seconds = poll_seconds
+        self._wait_seconds = poll_seconds
+        self._problem = ""
+        self._behind_since: float | None = None
+        self._retired_before = 0
+        self._repaired = 0
+        self._puller: Puller | None = None
+        self._lock = -1
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="replica-pull", daemon=True)
+
+    def state(self) -> ReplicaState:
+        """What is known now."""
+        newest = 0 if self._puller is None else self._puller.newest.generation
+        return ReplicaState(self._store.url, newest, self._problem)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; a request that hangs is left behind."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(1.0)
+
+    def step(self) -> None:
+        """Pull what is new, and remove what is not served any more.
+
+        Raises: as `Puller.pull`.
+        """
+        if self._puller is None:
+            if not self._has_lock():
+                return
+            self._puller = Puller(self._store, self._root)
+        number = current_number(self._root)
+        if number is not None and number != self._repaired and self._current.is_refused(number):
+            self._repaired = number
+            if self._puller.repair():
+                _log.warning("damaged parts are pulled again", generation=number)
+        pulled = self._puller.pull()
+        if pulled is not None:
+            REPLICA_DOWNLOADED_BYTES.inc(pulled.bytes)
+            _log.info("pulled", generation=pulled.manifest.generation, bytes=pulled.bytes)
+        served = self._current.number
+        if served > self._retired_before:
+            self._puller.retire(before=served)
+            self._retired_before = served
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.step()
+                self._problem, self._wait_seconds = "", self._poll_seconds
+            except Exception as error:  # noqa: BLE001 - the thread must outlive whatever a store answers
+                self._failed(error)
+            self._report_lag()
+            self._stop.wait(self._wait_seconds)
+
+    def _failed(self, error: Exception) -> None:
+        problem = (
+            str(error) if isinstance(error, HelixError | OSError) else f"{type(error).__name__}: {error}"
+        )
+        if problem != self._problem:
+            _log.error("not pulled", reason=problem)
+        self._problem = problem
+        if isinstance(error, BadPartError):
+            reason = error.kind
+        else:
+            reason = "manifest" if isinstance(error, CorruptArtifactError) else "store"
+        REPLICA_FAILURES.labels(reason).inc()
+        self._wait_seconds = min(2 * self._wait_seconds, LONGEST_WAIT_SECONDS)
+
+    def _report_lag(self) -> None:
+        is_behind = self._puller is not None and self._puller.newest.generation > (
+            current_number(self._root) or 0
+        )
+        self._behind_since = (self._behind_since or time.monotonic()) if is_behind else None
+        REPLICA_LAG_SECONDS.set(0 if self._behind_since is None else time.monotonic() - self._behind_since)
+
+    def _has_lock(self) -> bool:
+        """Whether no other process pulls into this folder; it ends with the process."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        file = os.open(self._root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            return False
+        self._lock = file
+        return True
+
+
+def open_replica(settings: QuerySettings, current: Serving) -> Replica | None:
+    """The replica, not started yet; None without a bucket.
+
+    Raises:
+        InvalidInputError: the data folder belongs to a writer, the address is wrong, or the extra
+            `object-storage` is not installed.
+    """
+    if not settings.bucket:
+        return None
+    root = settings.data_dir
+    if any((root / name).exists() for name in _WRITERS):
+        raise InvalidInputError(
+            "HELIX_QUERY_BUCKET", f"{root} is the data folder of a writer: give the replica one of its own"
+        )
+    try:
+        from helix_shared.artifacts.object_storage.store import ObjectStore  # noqa: PLC0415  needs an extra
+    except ImportError as error:
+        raise InvalidInputError(
+            "HELIX_QUERY_BUCKET", "needs the extra `object-storage`: it is not installed"
+        ) from error
+    return Replica(
+        ObjectStore.open(settings.bucket), root, current, poll_seconds=settings.bucket_poll_seconds
+    )

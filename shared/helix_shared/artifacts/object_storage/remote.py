@@ -1,0 +1,77 @@
+"""Reads the pointer and manifests of object storage; used by the writer and by replicas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from helix_shared.artifacts.generation.manifest import Manifest, check_format
+from helix_shared.artifacts.object_storage.layout import (
+    MANIFESTS,
+    POINTER,
+    Pointer,
+    Position,
+    sha256_of_bytes,
+)
+from helix_shared.errors import CorruptArtifactError, NotFoundError
+
+if TYPE_CHECKING:
+    from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A manifest as it lies in object storage."""
+
+    position: Position
+    body: bytes
+    manifest: Manifest
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Size of every part, by its checksum."""
+        return {entry.sha256: entry.size for entry in self.manifest.files}
+
+
+def read_pointer(store: ObjectStore, *, unless: Version | None = None) -> tuple[Pointer, Version] | None:
+    """The pointer and its version; None before the first, or if it is still that of `unless`.
+
+    Raises:
+        CorruptArtifactError: it is damaged.
+        TemporaryError: the store does not answer.
+    """
+    try:
+        found = store.read(POINTER, unless=unless)
+    except NotFoundError:
+        return None
+    return None if found is None else (Pointer.parse(found.body), found.version)
+
+
+def read_manifest(store: ObjectStore, position: Position, *, sha256: str = "") -> Stored:
+    """The manifest of a generation; with `sha256`, only one with this checksum.
+
+    Raises:
+        NotFoundError: there is none.
+        CorruptArtifactError: it is damaged, of another generation, or of another format.
+        TemporaryError: the store does not answer.
+    """
+    where = f"{store.url}/{position.path}"
+    found = store.read(position.path)
+    body = b"" if found is None else found.body
+    if sha256 and sha256_of_bytes(body) != sha256:
+        raise CorruptArtifactError(f"manifest {where} has another checksum than the pointer says")
+    manifest = Manifest.parse(body, where=where)
+    check_format({"format_version": manifest.format_version})
+    if (manifest.epoch, manifest.generation) != position:
+        raise CorruptArtifactError(f"manifest {where} is of generation {manifest.generation}")
+    return Stored(position, body, manifest)
+
+
+def stored_positions(store: ObjectStore) -> list[Position]:
+    """The generations that have a manifest, the newest first.
+
+    Raises:
+        TemporaryError: the store does not answer.
+    """
+    found = (Position.of_path(one.path) for one in store.list(MANIFESTS))
+    return sorted((position for position in found if position is not None), reverse=True)

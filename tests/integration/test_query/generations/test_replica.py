@@ -1,0 +1,132 @@
+"""A replica: generations come through object storage, and are served as those of the writer's own folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.layout import part_path
+from helix_shared.artifacts.object_storage.store import ObjectStore
+from helix_shared.artifacts.object_storage.uploading import Uploader
+
+pytestmark = pytest.mark.integration
+Start = Callable[..., Any]
+Corpus = Any
+Service = Any
+ROWS = [
+    {"name": "release", "text": "the release was decided for the spring", "entities": ["release"]},
+    {"name": "tea", "text": "Ana drinks green tea in the morning", "entities": ["Ana"]},
+    {"name": "call", "text": "Ben is on call this week", "entities": ["Ben"]},
+    {"name": "error", "text": "src/main.py raised an error in line 7"},
+    *({"text": f"a note about matter {number}"} for number in range(40)),
+]
+QUERIES = ("what was decided about the release", "tea", "who is on call", "error in src/main.py")
+
+
+@pytest.fixture
+def uploader(tmp_path: Path, corpus: Corpus) -> Uploader:
+    """The uploads of the writer, to a folder."""
+    return Uploader(ObjectStore.open(f"file://{tmp_path}/objects"), corpus.root, grace_seconds=600.0)
+
+
+@pytest.fixture
+def start_replica(tmp_path: Path, start: Start) -> Callable[[], Service]:
+    """Starts a replica with a data folder of its own."""
+
+    def begin() -> Service:
+        return start(
+            tmp_path / "replica",
+            HELIX_QUERY_BUCKET=f"file://{tmp_path}/objects",
+            HELIX_QUERY_BUCKET_POLL_SECONDS="0.05",
+        )
+
+    return begin
+
+
+def _answers(service: Service) -> list[bytes]:
+    """Everything that recalls answer but their times."""
+    found = []
+    for query in QUERIES:
+        reply = service.recall(query, explain=True)
+        assert reply.memories
+        for field in ("stages", "total_milliseconds"):
+            reply.ClearField(field)
+        found.append(reply.SerializeToString(deterministic=True))
+    return found
+
+
+def test_a_replica_answers_as_the_writers_own_generation(
+    corpus: Corpus, uploader: Uploader, start: Start, start_replica: Callable[[], Service]
+) -> None:
+    """Ids, scores and every part of the explanation are equal to the bit, after each of two generations."""
+    corpus.add(ROWS)
+    corpus.publish()
+    uploader.upload()
+    own, replica = start(corpus.root), start_replica()
+    for number in (1, 2):
+        for service in (own, replica):
+            service.wait_for(lambda one, wanted=number: one.status().generation == wanted)
+        assert _answers(own) == _answers(replica)
+        if number == 1:
+            corpus.add([{"name": "new", "text": "the release was decided for friday"}])
+            corpus.publish()
+            uploader.upload()
+    status = replica.status().replica
+    assert (status.newest, status.problem) == (2, "")
+    assert not own.status().HasField("replica")
+
+
+def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
+    corpus: Corpus, uploader: Uploader, start_replica: Callable[[], Service], tmp_path: Path
+) -> None:
+    """It recovers by itself when the part is uploaded again."""
+    corpus.add(ROWS)
+    corpus.publish()
+    uploader.upload()
+    replica = start_replica()
+    replica.wait_for(lambda one: one.status().generation == 1)
+    corpus.add([{"name": "new", "text": "a word that only the second generation has: xylophone"}])
+    corpus.publish()
+    uploader.upload()
+    replica.wait_for(lambda one: one.status().generation == 2)
+    corpus.add([{"name": "newer", "text": "the third generation"}])
+    corpus.publish()
+    second, third = (Manifest.read(folder_of(corpus.root, number)).files for number in (2, 3))
+    new = next(entry for entry in third if entry.sha256 not in {one.sha256 for one in second})
+    upload = ObjectStore.upload
+
+    def cut(self: ObjectStore, path: str, file: Path) -> None:
+        upload(self, path, file)
+        if path == part_path(new.sha256):
+            os.truncate(tmp_path / "objects" / path, new.size - 1)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ObjectStore, "upload", cut)
+        uploader.upload()
+    replica.wait_for(lambda one: bool(one.status().replica.problem))
+    problem = replica.status().replica.problem
+    assert "part is truncated" in problem
+    assert new.sha256 in problem
+    assert new.path in problem
+    assert replica.status().generation == 2
+    assert replica.recall("xylophone").memories
+    assert "not pulled" in replica.log.read_text()
+    uploader.restore_parts([new.sha256])
+    replica.wait_for(lambda one: one.status().generation == 3 and not one.status().replica.problem)
+
+
+def test_a_replica_does_not_pull_into_the_folder_of_a_writer(
+    corpus: Corpus, start: Start, tmp_path: Path
+) -> None:
+    """The writer would lose its generations."""
+    corpus.add(ROWS)
+    corpus.publish()
+    service = start(corpus.root, HELIX_QUERY_BUCKET=f"file://{tmp_path}/objects")
+    assert service.process.wait(timeout=60) == 78
+    assert "is the data folder of a writer" in service.log.read_text()

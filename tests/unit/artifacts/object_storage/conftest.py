@@ -1,0 +1,72 @@
+"""A folder as object store, and generations to put there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.generation.manifest import (
+    MANIFEST_NAME,
+    Counts,
+    FileEntry,
+    Manifest,
+    ModelIdentity,
+    StreamState,
+)
+from helix_shared.artifacts.generation.publishing import set_pointer
+from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
+from helix_shared.artifacts.object_storage.store import ObjectStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ObjectStore:
+    """A folder as object store."""
+    return ObjectStore.open(f"file://{tmp_path}/objects")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The data folder of the writer."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def published(root: Path) -> Callable[..., Manifest]:
+    """Publishes the next generation: the files of the last one and two more.
+
+    Object storage sees nothing but files and their manifest, so these need no engine.
+    """
+    count, bodies = itertools.count(1), {"memories.lance/first": b"first", "memories.lance/empty": b""}
+
+    def publish_next(*, epoch: int = 1) -> Manifest:
+        number = next(count)
+        bodies[f"memories.lance/{number}"] = f"memories of {number}".encode() * 1000
+        bodies["lexicon/meta.json"] = f"segments of {number}".encode()
+        folder = folder_of(root, number)
+        for name, body in bodies.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(body)
+        manifest = Manifest(
+            generation=number,
+            parent=number - 1,
+            epoch=epoch,
+            published_at=datetime.now(UTC),
+            stream=StreamState(name="HELIX_EVENTS"),
+            counts=Counts(),
+            digest="0" * 16,
+            model=ModelIdentity(name="test", checksum="0" * 64, dimensions=8),
+            files=tuple(
+                FileEntry(path=name, size=len(body), sha256=sha256_of_bytes(body))
+                for name, body in sorted(bodies.items())
+            ),
+        )
+        (folder / MANIFEST_NAME).write_bytes(manifest.sealed())
+        set_pointer(root, number)
+        return manifest
+
+    return publish_next

@@ -1,0 +1,199 @@
+"""The writer's side: what is uploaded, and who may replace the pointer."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.layout import POINTER, Position
+from helix_shared.artifacts.object_storage.record import UploadRecord
+from helix_shared.artifacts.object_storage.remote import read_pointer
+from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+from helix_shared.artifacts.object_storage.uploading import OUTGOING, FencedError, Uploader
+from helix_shared.errors import PermanentError
+
+Publish = Callable[..., Manifest]
+DAY = 86_400.0
+
+
+class Pausing(ObjectStore):
+    """A store whose writer is interrupted right before it replaces the pointer."""
+
+    meanwhile: Callable[[], None] = staticmethod(lambda: None)
+    is_conditional = True
+
+    def replace(self, path: str, body: bytes, version: Version) -> Version:
+        """Do what happens meanwhile, then replace the pointer; on request without its condition."""
+        self.meanwhile()
+        if self.is_conditional:
+            return super().replace(path, body, version)
+        self.delete([path])
+        return self.create(path, body)
+
+
+def _pointed(store: ObjectStore) -> Position:
+    found = read_pointer(store)
+    assert found is not None
+    return found[0].position
+
+
+def test_a_part_is_uploaded_once(store: ObjectStore, root: Path, published: Publish) -> None:
+    """The next generation uploads the parts that the last one does not have."""
+    uploader = Uploader(store, root, grace_seconds=DAY)
+    first = published()
+    uploaded = uploader.upload()
+    assert uploaded is not None
+    assert (uploaded.parts, uploaded.skipped) == (len({entry.sha256 for entry in first.files}), 0)
+    second = published()
+    new = {entry.sha256: entry.size for entry in second.files}
+    for entry in first.files:
+        new.pop(entry.sha256, None)
+    uploaded = uploader.upload()
+    assert uploaded is not None
+    assert (uploaded.parts, uploaded.bytes) == (len(new), sum(new.values()))
+    assert uploaded.skipped > 0
+    assert uploader.upload() is None
+    assert _pointed(store) == (1, 2)
+    assert list((root / OUTGOING).iterdir()) == []
+
+
+def test_an_interrupted_upload_goes_on_where_it_was(
+    store: ObjectStore, root: Path, published: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that ended between the manifest and the pointer uploads no part a second time."""
+    published()
+    with monkeypatch.context() as patch:
+        patch.setattr(Uploader, "_publish", lambda *_: (_ for _ in ()).throw(RuntimeError("killed")))
+        with pytest.raises(RuntimeError):
+            Uploader(store, root, grace_seconds=DAY).upload()
+    uploaded = Uploader(store, root, grace_seconds=DAY).upload()
+    assert uploaded is not None
+    assert uploaded.parts == 0
+    store.delete([POINTER])
+    uploaded = Uploader(store, root, grace_seconds=DAY).upload()
+    assert uploaded is not None
+    assert _pointed(store) == (1, 1)
+
+
+def test_a_part_that_nothing_protects_is_uploaded_again(
+    store: ObjectStore, root: Path, published: Publish
+) -> None:
+    """An old part without a manifest may be collected at any time, so it is not skipped."""
+    published()
+    Uploader(store, root, grace_seconds=DAY).upload()
+    store.delete([POINTER])
+    uploaded = Uploader(store, root, grace_seconds=0.0).upload()
+    assert uploaded is not None
+    assert uploaded.skipped == 0
+
+
+def test_a_writer_of_an_older_epoch_publishes_nothing(
+    store: ObjectStore, root: Path, published: Publish, tmp_path: Path
+) -> None:
+    """A writer that lost its lease wakes up with a generation of its own, in a copy of the data folder."""
+    published(epoch=1)
+    Uploader(store, root, grace_seconds=DAY).upload()
+    lost = tmp_path / "lost"
+    published(epoch=1)
+    shutil.copytree(root, lost)
+    published(epoch=2)
+    Uploader(store, root, grace_seconds=DAY).upload()
+    before = sorted((one.path, one.size) for one in store.list(""))
+    with pytest.raises(FencedError, match=r"a writer of epoch 2 .* of epoch 1: nothing is uploaded"):
+        Uploader(store, lost, grace_seconds=DAY).upload()
+    assert sorted((one.path, one.size) for one in store.list("")) == before
+    assert _pointed(store) == (2, 3)
+
+
+@pytest.mark.parametrize("is_conditional", [True, False], ids=["fence", "control without If-Match"])
+def test_a_writer_that_paused_before_the_pointer_does_not_replace_it(
+    root: Path, published: Publish, tmp_path: Path, *, is_conditional: bool
+) -> None:
+    """It compared its epoch before the pause. Without If-Match the pointer goes back to its generation."""
+    store = ObjectStore.open(f"file://{tmp_path}/objects")
+    published(epoch=1)
+    Uploader(store, root, grace_seconds=DAY).upload()
+    published(epoch=1)
+    lost = tmp_path / "lost"
+    shutil.copytree(root, lost)
+    published(epoch=2)
+    paused = Pausing.open(store.url)
+    paused.is_conditional = is_conditional
+    paused.meanwhile = lambda: _upload(store, root)
+    if is_conditional:
+        with pytest.raises(FencedError):
+            _upload(paused, lost)
+        assert _pointed(store) == (2, 3)
+    else:
+        _upload(paused, lost)
+        assert _pointed(store) == (1, 2)
+
+
+def test_a_store_without_pointer_still_fences(store: ObjectStore, root: Path, published: Publish) -> None:
+    """Somebody removed the pointer; the manifests tell the newest epoch."""
+    published(epoch=1)
+    store.create(Position(5, 1).path, b"of a later writer")
+    with pytest.raises(FencedError, match="epoch 5"):
+        Uploader(store, root, grace_seconds=DAY).upload()
+
+
+def test_generations_of_two_data_folders_do_not_mix(
+    store: ObjectStore, root: Path, published: Publish, tmp_path: Path
+) -> None:
+    """Ordinals of one mean nothing in the other."""
+    published(epoch=1)
+    other = tmp_path / "other"
+    shutil.copytree(root, other)
+    published(epoch=1)
+    _upload(store, root)
+    with pytest.raises(PermanentError, match="generation 2 of another data folder"):
+        _upload(store, other)
+
+
+def test_a_writer_that_takes_a_folder_over_goes_on(
+    store: ObjectStore, root: Path, published: Publish
+) -> None:
+    """The folder remembers what it published, also when the generation itself was retired."""
+    published(epoch=1)
+    _upload(store, root)
+    published(epoch=2)
+    shutil.rmtree(folder_of(root, 1))
+    _upload(store, root)
+    assert _pointed(store) == (2, 2)
+
+
+def test_an_upload_holds_its_generation(
+    store: ObjectStore, root: Path, published: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer retires it meanwhile."""
+    published()
+    upload = ObjectStore.upload
+
+    def retired(self: ObjectStore, path: str, file: Path) -> None:
+        shutil.rmtree(folder_of(root, 1), ignore_errors=True)
+        upload(self, path, file)
+
+    monkeypatch.setattr(ObjectStore, "upload", retired)
+    _upload(store, root)
+    assert _pointed(store) == (1, 1)
+
+
+def test_the_record_tells_what_is_uploaded_and_what_is_wrong(
+    store: ObjectStore, root: Path, published: Publish
+) -> None:
+    """`helix status` reads it."""
+    manifest = published()
+    uploader = Uploader(store, root, grace_seconds=DAY)
+    uploader.tell("object store does not answer")
+    assert UploadRecord.read(root).problem == "object store does not answer"
+    uploader.upload()
+    record = UploadRecord.read(root, store.url)
+    assert (record.generation, record.published_at, record.problem) == (1, manifest.published_at, "")
+    assert UploadRecord.read(root, "s3://elsewhere").generation == 0
+
+
+def _upload(store: ObjectStore, root: Path) -> None:
+    Uploader(store, root, grace_seconds=DAY).upload()
