@@ -10,6 +10,7 @@ from helix_query.generations.indexes.facet_index import DYNAMIC, STATIC
 from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import merged
+from helix_query.recall.user_profile.single_values import values_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LINKED = 0.2
@@ -54,8 +55,14 @@ REPLACED = [
     ("I work at Airbus", "I retired last month"),
     ("I work at Airbus", "I changed jobs, I'm at Siemens now"),
     ("I work at Airbus", "my new employer is Siemens"),
+    ("I work at Airbus", "I quit Airbus, it was too loud"),
+    ("I'm 34 years old", "I turned 35 yesterday and I'm 35 now"),
 ]
 BOTH = [
+    ("My name is Thomas", "I'm called Bo by everyone"),
+    ("My name is Thomas", "call me Wim"),
+    ("My name is Thomas", "I'm Portuguese, from Porto"),
+    ("My name is Thomas", "I called Bo yesterday"),
     ("I live in Lyon", "We have a flat in Lyon and one in Porto"),
     ("I live in Lyon", "My sister moved to Porto"),
     ("I live in Lyon", "I might move to Porto"),
@@ -175,3 +182,23 @@ def test_a_value_that_holds_again_is_shown() -> None:
     """The one between is left out."""
     texts = ("I live in Lyon", "I live in Porto now", "I live in Lyon again, now for good")
     assert lines(*texts) == ["I live in Lyon", "I live in Lyon again, now for good"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("hi, I'm Inês, 31", {"ines"}),
+        ("This is Karen, I run a bakery in Hull", {"karen"}),
+        ("call me Wim", {"wim"}),
+        ("Bo here.", {"bo"}),
+        ("I'm Portuguese, from Porto", set()),
+        ("This is Friday, no rush", set()),
+        ("I'm back.", set()),
+        ("call me later", set()),
+        ("I called Bo yesterday", set()),
+    ],
+)
+def test_a_name_is_read_where_somebody_introduces_themself(sentence: str, names: set[str]) -> None:
+    """Nationalities, days and calls are no names."""
+    found = [value for value in values_of(sentence, 2026) if value.fact == "name"]
+    assert {name for value in found for name in value.names} == names

@@ -139,7 +139,7 @@ IDENTITY: Final = re.compile(
     r"|originally from|married|divorced|widowed|single\b|engaged|retired|pregnant|self-employed|freelance"
     r"|based in|born in"
     r"|(?:1[5-9]|[2-9]\d)(?: years old| now\b|[,.!]| and\b|$))"
-    rf"|^(?:\w+,? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
+    rf"|^(?:\w+[,!.]? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
     rf"|^[a-z][\w'-]+ here\b(?!'s)|\b(?:i|we) {_NOW}live (?:in|at|on|near|with|by|alone|above|next)\b"
     rf"|\b(?:i|we)(?:'ve| have|'re|'m| are| am)? {_NOW}(?:been )?liv(?:ed|ing) (?:in|at|on|near|with)\b"
     rf"|\bi(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved|relocated){_WHEN}"

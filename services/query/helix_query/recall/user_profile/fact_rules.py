@@ -18,6 +18,11 @@ _MY = r"(?<!\w)(?:my|our) (?P<change>new )?"
 _PARTNER = r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf|fianc[\u00e9e]e?)"
 _AS = r"(?: as (?:[\w'-]+ ){1,4}?| )"
 _NO_STAFF = r"(?:member|customer|client|patient|regular|fan|guest|visitor|student|pupil|one|guy|girl|kid)\b"
+_NO_NAME = (
+    r"(?![\w-]*(?:ese|ish|ian|ean|man|ench|utch|eek|wiss|can|day|sorry|back|ok|january|february|march|april"
+    r"|may|june|july|august|september|october|november|december)\b)"
+)
+"""Nationalities, days and months: "I'm Portuguese, from Porto" names nobody."""
 _NOT = r" (?:no longer|don['\u2019]?t|do not|am not|aren['\u2019]t|not)"
 _IS = r"(?:['\u2019]s name is| is called| is|,)? (?=\S)"
 _MOVED = (
@@ -43,6 +48,8 @@ class Rule:
     """Whether they are also said of other things: "I moved to Vim"."""
     is_end: bool = False
     """Whether they say that the value holds no longer."""
+    is_beside: bool = False
+    """Whether another value may hold beside theirs."""
 
 
 def _rule(
@@ -54,13 +61,28 @@ def _rule(
     is_act: bool = False,
     is_open: bool = False,
     is_end: bool = False,
+    is_beside: bool = False,
 ) -> Rule:
-    return Rule(fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end)
+    return Rule(fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end, is_beside)
 
 
 RULES: Final = (
     _rule("name", r"(?<!\w)my (?:full |first |real )?name(?: is|['\u2019]s) ", "person"),
-    _rule("name", rf"{_SELF} called (?!back\b)", "person"),
+    _rule("name", r"(?<!\w)(?:i['\u2019]?m called|i am called|call me) ", "person", is_beside=True),
+    _rule(
+        "name",
+        r"(?:^|[.!?,;] )(?:(?:hi|hey|hello|good \w+)[,!]? )?(?:i['\u2019]?m|i am|this is|it['\u2019]s) "
+        rf"(?P<value>{_NO_NAME}(?-i:[A-Z\u00c0-\u00de])[\w'\u2019-]{{1,20}})"
+        r"(?=[,.!]|$| here\b| from\b| and i\b)",
+        "words",
+        is_beside=True,
+    ),
+    _rule(
+        "name",
+        rf"(?:^|[.!] )(?P<value>{_NO_NAME}(?-i:[A-Z\u00c0-\u00de])[\w'\u2019-]{{1,20}}) here(?=[,.!]|$)",
+        "words",
+        is_beside=True,
+    ),
     _rule(
         "home",
         rf"{_I} (?:been )?(?:live|living|based|settled)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) ",
@@ -159,6 +181,11 @@ RULES: Final = (
     _rule("", rf"{_MY}(?P<fact>boss|landlord|landlady|dentist|therapist|gp|supervisor){_IS}", "person"),
     _rule(
         "age",
+        rf"{_I} turned (?P<value>1[5-9]|[2-9]\d)(?= (?:yesterday|today|last|this|on|in)\b)",
+        "words",
+    ),
+    _rule(
+        "age",
         rf"{_I} (?:turned )?(?P<value>1[5-9]|[2-9]\d)(?= years old|[,.!]| now\b| and\b|$)",
         "words",
     ),
@@ -171,7 +198,8 @@ RULES: Final = (
     ),
 )
 ANNOUNCED: Final = re.compile(
-    r"\b(?:name|called|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
+    r"\b(?:name|call|called|i['\u2019]?m|i am|this is|it['\u2019]s|here"
+    r"|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
     r"|dentist|therapist|gp|supervisor|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
