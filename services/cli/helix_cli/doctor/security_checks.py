@@ -28,12 +28,9 @@ _problem = partial(Finding, "security", "problem")
 
 
 def security_checks(folder: SecurityFolder, *, now: datetime | None = None) -> Iterator[Finding]:
-    """What is wrong with the folder `security` of a home; one `ok` if nothing is."""
+    """What is wrong with the folder `security` of a home; one `ok` if nothing is, or there is none."""
     if not folder.root.is_dir() or not any(path.name != "lock" for path in folder.root.iterdir()):
-        yield Finding(
-            "security", "note", "no authentication: `helix security init` was not run for this home",
-            "every program of this machine may act for every tenant",
-        )  # fmt: skip
+        yield ok("security", "no authentication: every program of this machine may act for every tenant")
         return
     try:
         state = read_state(folder)

@@ -46,13 +46,14 @@ def test_a_folder_as_it_was_made_is_sound(folder: SecurityFolder) -> None:
     assert [one.level for one in security_checks(folder)] == ["ok"]
 
 
-def test_a_home_without_security_is_a_note(tmp_path: Path) -> None:
-    """Its start says so as well; the lock that a refused `init` leaves is no security."""
+def test_of_a_home_without_security_it_is_said_what_that_means(tmp_path: Path) -> None:
+    """It may be meant so; the lock that a refused `init` leaves is no security."""
     folder = SecurityFolder(tmp_path / "security")
-    assert [one.level for one in security_checks(folder)] == ["note"]
+    said = [(one.level, one.found.partition(":")[0]) for one in security_checks(folder)]
+    assert said == [("ok", "no authentication")]
     with folder.locked():
         pass
-    assert [one.level for one in security_checks(folder)] == ["note"]
+    assert [one.level for one in security_checks(folder)] == ["ok"]
 
 
 def _other_authority(folder: SecurityFolder) -> None:
