@@ -86,12 +86,17 @@ class FaultReport:
     def __init__(self, folder: Path = FOLDER) -> None:
         """Without rows."""
         self.rows: dict[str, dict[str, Any]] = {}
+        self.skipped: list[str] = []
         self.path = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the row of a test that ran; a failure in its setup or teardown counts as well."""
         row = next((value for name, value in report.user_properties if name == PROPERTY), None)
         if not isinstance(row, dict) or not (report.when == "call" or report.failed):
+            return
+        if report.skipped:  # neither passed nor failed; longrepr is (file, line, reason)
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            self.skipped.append(f"skipped {row['name']}: {reason}")
             return
         self.rows[report.nodeid] = row
         if "faults" in report.keywords:
@@ -101,9 +106,13 @@ class FaultReport:
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Write the table."""
-        if not self.path.exists():
+        if not self.path.exists() and not self.skipped:
             return
         terminalreporter.section("faults")
+        for line in self.skipped:
+            terminalreporter.write_line(line)
+        if not self.path.exists():
+            return
         for row in self.rows.values():
             counts = ", ".join(f"{name} {count:,}" for name, count in row["counts"].items())
             said = (f"seed {row['seed']}", counts, row["figure"])

@@ -38,6 +38,17 @@ def test_the_file_has_one_row_for_each_test(tmp_path: Path) -> None:
     ]
 
 
+def test_a_skipped_test_is_named_and_has_no_row(tmp_path: Path) -> None:
+    """It neither passed nor failed: what it needs is not on this machine."""
+    plugin, row = FaultReport(tmp_path), Report("clock").row(ok=False)
+    given = {"user_properties": [(PROPERTY, row)], "when": "call", "outcome": "skipped"}
+    plugin.pytest_runtest_logreport(
+        pytest.TestReport("clock", ("", 0, ""), {"faults": 1}, longrepr=("", 1, "no libfaketime"), **given)
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert plugin.skipped == ["skipped clock: no libfaketime"]
+
+
 def test_a_control_that_does_not_fail_fails_the_test() -> None:
     """A check that finds nothing without the protection finds nothing with it."""
     report = Report("one")

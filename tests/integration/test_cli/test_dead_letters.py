@@ -59,7 +59,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path, fault: Pat
     """One stack for the tests of this file."""
     home = tmp_path_factory.mktemp("home")
     environment = {"PYTHONPATH": str(fault.parent), "FAULT": str(fault)}
-    running = Stack(home, nats_port=0, query_port=0, models=models_dir, environment=environment)
+    unused = {"doc2query": 0, "kg": 0, "forwarder": 0}
+    running = Stack(
+        home, nats_port=0, query_port=0, copies=unused, models=models_dir, environment=environment
+    )
     with running:
         running.wait_ready()
         yield running

@@ -32,7 +32,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
     """One stack; the last test of this file stops it."""
     home = tmp_path_factory.mktemp("home")
     (home / "models").symlink_to(models_dir)
-    running = Stack(home, nats_port=0, query_port=0)
+    unused = {"doc2query": 0, "kg": 0, "forwarder": 0}
+    running = Stack(home, nats_port=0, query_port=0, copies=unused)
     with running:
         running.wait_ready()
         assert (

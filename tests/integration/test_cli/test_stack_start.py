@@ -28,8 +28,9 @@ def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, mo
     """`publish --wait` waits for the services, `recall` for the first generation."""
     text = "The spare key hangs behind the boiler."
     ports = {"HELIX_INGEST_METRICS_PORT": str(two_free_ports())}
+    copies = {"ingest": 2, "doc2query": 0, "kg": 0, "forwarder": 0}
     with Stack(
-        tmp_path, nats_port=0, query_port=0, copies={"ingest": 2}, models=models_dir, environment=ports
+        tmp_path, nats_port=0, query_port=0, copies=copies, models=models_dir, environment=ports
     ) as young:
         assert run(tmp_path, "publish", "--session", "s", "--text", text)[0] == 0
         code, out, err = run(tmp_path, "recall", "where is the spare key?")

@@ -30,7 +30,10 @@ def test_a_stack_with_an_endpoint_answers_deep_recalls(tmp_path: Path, models_di
             "HELIX_DEEP_TENANTS": "acme",
             "HELIX_DEEP_API_KEY": "sesame-4711",
         }
-        with Stack(home, nats_port=0, query_port=0, models=models_dir, environment=environment) as stack:
+        unused = {"doc2query": 0, "kg": 0, "forwarder": 0}
+        with Stack(
+            home, nats_port=0, query_port=0, copies=unused, models=models_dir, environment=environment
+        ) as stack:
             stack.wait_ready()
             assert [child.name for child in stack.processes][-1] == "deep-1"
             record = read_record(HomeFolder.at(home))

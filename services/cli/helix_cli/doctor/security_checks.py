@@ -28,23 +28,24 @@ _problem = partial(Finding, "security", "problem")
 
 
 def security_checks(folder: SecurityFolder, *, now: datetime | None = None) -> Iterator[Finding]:
-    """What is wrong with the folder `security` of a home; one `ok` if nothing is."""
+    """What is wrong with the folder `security` of a home; one `ok` if nothing is, or there is none."""
     if not folder.root.is_dir() or not any(path.name != "lock" for path in folder.root.iterdir()):
-        yield Finding(
-            "security", "note", "no authentication: `helix security init` was not run for this home",
-            "every program of this machine may act for every tenant",
-        )  # fmt: skip
+        yield ok("security", "no authentication: every program of this machine may act for every tenant")
         return
     try:
         state = read_state(folder)
     except HelixError as error:
         yield _problem(str(error), "`helix up` does not start, or starts without authentication", RESTORE)
         return
-    wrong = [
-        *_files(folder, state),
-        *_certificates(folder, state, now or datetime.now(UTC)),
-        *_secrets(folder, state),
-    ]
+    try:
+        wrong = [
+            *_files(folder, state),
+            *_certificates(folder, state, now or datetime.now(UTC)),
+            *_secrets(folder, state),
+        ]
+    except OSError as error:
+        advice = "run it as the user that runs `helix up`"
+        wrong = [_problem(f"{error.filename} cannot be read: {error.strerror}", "it was not checked", advice)]
     yield from wrong or [ok("security", f"certificates, keys and secrets of {len(state.users)} users agree")]
 
 
@@ -72,7 +73,7 @@ def _files(folder: SecurityFolder, state: State) -> Iterator[Finding]:
         wanted = "700" if path.is_dir() else "600"
         yield _problem(
             f"{path} has mode {mode:o}", "other users of this machine can read secrets",
-            f"`chmod {wanted} {path}`, then {ROTATE}",
+            f"`chmod {wanted} {path}`, and replace what others may have read: {ROTATE}",
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from helix_cli.doctor.security_checks import security_checks
 from helix_cli.security import setup
 from helix_cli.security.certificates import AUTHORITY_DAYS, DAYS, new_authority, new_certificate
 from helix_cli.security.folder import SecurityFolder
+from helix_cli.security.users import User
 from helix_shared.errors import PermanentError
 
 NAMES = ["localhost"]
@@ -46,13 +47,14 @@ def test_a_folder_as_it_was_made_is_sound(folder: SecurityFolder) -> None:
     assert [one.level for one in security_checks(folder)] == ["ok"]
 
 
-def test_a_home_without_security_is_a_note(tmp_path: Path) -> None:
-    """Its start says so as well; the lock that a refused `init` leaves is no security."""
+def test_of_a_home_without_security_it_is_said_what_that_means(tmp_path: Path) -> None:
+    """It may be meant so; the lock that a refused `init` leaves is no security."""
     folder = SecurityFolder(tmp_path / "security")
-    assert [one.level for one in security_checks(folder)] == ["note"]
+    said = [(one.level, one.found.partition(":")[0]) for one in security_checks(folder)]
+    assert said == [("ok", "no authentication")]
     with folder.locked():
         pass
-    assert [one.level for one in security_checks(folder)] == ["note"]
+    assert [one.level for one in security_checks(folder)] == ["ok"]
 
 
 def _other_authority(folder: SecurityFolder) -> None:
@@ -108,6 +110,19 @@ def test_the_time_of_a_certificate_is_told(folder: SecurityFolder, days: int, le
     found = wrong(folder, days=days)
     assert {one.level for one in found} == ({level} if level else set())
     assert all(said in one.found for one in found)
+
+
+def test_a_file_that_this_user_cannot_read_is_one_problem(
+    folder: SecurityFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checks end without a traceback."""
+
+    def denied(*_: object) -> bool:
+        raise PermissionError(13, "Permission denied", "/home/security/nats/kg")
+
+    monkeypatch.setattr(User, "has_secret", denied)
+    [found] = wrong(folder)
+    assert found.found == "/home/security/nats/kg cannot be read: Permission denied"
 
 
 def test_an_authority_ends_as_well(folder: SecurityFolder) -> None:
