@@ -198,7 +198,7 @@ def _of_encoder(card: ModelCard) -> dict[str, Any]:
 def _table(rows: list[dict[str, Any]]) -> Table:
     """What people compare; `--json` has the rest."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("model", "kind", "default"):
+    for name in ("model", "kind", "default", "type"):
         table.add_column(name, no_wrap=True)
     for name in ("dims", "tokens", "MiB"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -206,7 +206,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     table.add_column("state")
     for row in rows:
         size = f"{row['size_bytes'] / MEBIBYTE:.1f}" if "size_bytes" in row else ""
-        facts = [str(row.get(key, "")) for key in ("dimensions", "max_tokens")]
+        facts = [str(row.get(key, "")) for key in ("precision", "dimensions", "max_tokens")]
         mark, state = "yes" if row["default"] else "", row["state"].split(":")[0]
         table.add_row(plain(row["name"]), row["kind"], mark, *facts, size, row.get("checksum", "")[:8], state)
     return table
