@@ -1,6 +1,7 @@
 """The replica's side: a generation is whole and verified before it is current."""
 
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,35 @@ def test_a_crash_leaves_no_half_part(
     assert not [path for path in (replica / PARTS).glob("*/*") if len(path.name) != 64]
     assert (folder_of(replica, 1) / MANIFEST_NAME).is_file()
     assert verify(folder_of(replica, 1), verified=set()) == manifest
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_200)
+def test_of_a_thousand_bad_objects_none_is_served(
+    store: ObjectStore, replica: Path, published: Publish, uploader: Uploader, tmp_path: Path
+) -> None:
+    """A hundred generations of which ten objects each are damaged, truncated or missing, and come again."""
+    damages: list[Damage] = [_flip, lambda part: os.truncate(part, part.stat().st_size // 2), Path.unlink]
+    puller, choose, refused = Puller(store, replica), random.Random(94), 0
+    published()
+    uploader.upload()
+    puller.pull()
+    before = {path.name for path in (replica / PARTS).glob("*/*")}
+    for number in range(2, 102):
+        manifest = published(files=9)
+        uploader.upload()
+        bad = sorted({entry.sha256 for entry in manifest.files} - before)
+        assert len(bad) == 10
+        for sha256 in bad:
+            choose.choice(damages)(tmp_path / "objects" / part_path(sha256))
+        for sha256 in bad:
+            with pytest.raises(CorruptArtifactError, match=r"part is (damaged|truncated|missing)"):
+                puller.pull()
+            refused += 1
+            assert current_number(replica) == number - 1
+            uploader.restore_parts([sha256])
+        assert puller.pull() is not None
+        assert verify(folder_of(replica, number), verified=set()) == manifest
+        before |= set(bad)
+        puller.retire(before=number)
+    assert refused == 1_000
