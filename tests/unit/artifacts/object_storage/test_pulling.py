@@ -200,6 +200,26 @@ def test_a_replica_keeps_the_parts_of_what_it_serves(
     verify(folder_of(replica, 3), verified=set())
 
 
+def test_a_part_that_was_damaged_on_this_disk_is_pulled_again(
+    store: ObjectStore, replica: Path, published: Publish, uploader: Uploader
+) -> None:
+    """Its size tells nothing, so all parts are hashed; the good ones stay."""
+    manifest = published()
+    uploader.upload()
+    puller = Puller(store, replica)
+    puller.pull()
+    assert not puller.repair()
+    entry = max(manifest.files, key=lambda one: one.size)
+    _flip(replica / part_path(entry.sha256))
+    with pytest.raises(CorruptArtifactError, match="another checksum"):
+        verify(folder_of(replica, 1), verified=set())
+    assert puller.repair()
+    pulled = puller.pull()
+    assert pulled is not None
+    assert pulled.bytes == entry.size
+    assert verify(folder_of(replica, 1), verified=set()) == manifest
+
+
 def test_a_crash_leaves_no_half_part(
     store: ObjectStore, replica: Path, published: Publish, uploader: Uploader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
