@@ -175,7 +175,7 @@ async def _write_with(
     if settings.archive:
         archive = EventArchive(client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes)
     uploads = await open_uploads(settings)
-    shard.copies = uploads
+    shard.attach(uploads)
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
         client,

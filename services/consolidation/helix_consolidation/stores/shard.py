@@ -85,8 +85,7 @@ class Shard:
         """Pairs to ask a language model about, which the writer publishes; None: nobody asks."""
         self.unasked: set[tuple[str, int]] = set()
         """Tenants and events whose published pairs hold a text that was forgotten or erased since."""
-        self.copies: Copies | None = None
-        """Copies of the generations elsewhere, which an erasure reaches, too."""
+        self._copies: Copies | None = None
         self.unreached: list[int] = []
         """Events that reached nothing of what they name by id; the writer stores their dead letters."""
 
@@ -130,10 +129,8 @@ class Shard:
     def has_erased_work(self) -> bool:
         """Whether a generation is due because of an erasure, although no message changed anything."""
         erasures = self.state.erasures
-        # nothing else changes when the copies of what was purged are gone
-        awaits_copies = self.copies is not None and erasures.awaits_copies and self._is_everywhere_retired
-        has_news = any(erasure.is_changed for erasure in erasures.open.values())
-        return self._is_delayed or has_news or awaits_copies
+        awaits_copies = self._copies is not None and erasures.awaits_copies and self._is_everywhere_retired
+        return self._is_delayed or awaits_copies or any(one.is_changed for one in erasures.open.values())
 
     def replaced_quotations(self) -> None:
         """Purge with the next generation: vectors that quoted something erased were replaced."""
@@ -211,14 +208,22 @@ class Shard:
         self.state.erasures.drop_complete()
         self._erased = self._erased and not is_purged
         self._is_delayed = self._erased
-        if self.copies is not None:
-            self.copies.erase_before(self.state.erasure_generation)
+        self._erase_copies()
         return self.manifest
+
+    def attach(self, copies: Copies | None) -> None:
+        """Name the copies of generations elsewhere, which erasures reach, too."""
+        self._copies = copies
+        self._erase_copies()
+
+    def _erase_copies(self) -> None:
+        if self._copies is not None and self.state.erasures.awaits_copies:
+            self._copies.erase_before(self.state.erasure_generation)
 
     @property
     def _is_everywhere_retired(self) -> bool:
         generation = self.state.erasure_generation
-        return self._is_retired and (self.copies is None or self.copies.is_clean_before(generation))
+        return self._is_retired and (self._copies is None or self._copies.is_clean_before(generation))
 
     @property
     def _is_retired(self) -> bool:

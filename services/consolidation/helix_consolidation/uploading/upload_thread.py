@@ -123,10 +123,10 @@ class UploadThread:
             self._is_proven = True
 
     def _collect(self) -> None:
-        pointed, erased_before = self._uploader.pointed, self._erased_before
+        pointed = self._uploader.pointed
         if pointed is None:
             return
-        erased_before = erased_before if pointed.manifest.generation >= erased_before else 0
+        erased_before = self._erased_before if self._is_erasing else 0
         found = self._collector.collect(pointed, erased_before=erased_before)
         if found is None:
             return

@@ -111,6 +111,10 @@ class CurrentGeneration:
         """Whether a generation is not served, although it is here."""
         return self._refusals.holds(number)
 
+    def retry(self) -> None:
+        """Try refused generations again: their files were replaced."""
+        self._refusals.clear()
+
     def start(self, on_first: Callable[[], None]) -> None:
         """Start the thread; it calls `on_first` when the first generation answers."""
         self._on_first = on_first

@@ -45,6 +45,9 @@ class Serving(Protocol):
     def is_refused(self, number: int) -> bool:
         """Whether a generation is not served, although it is here."""
 
+    def retry(self) -> None:
+        """Try refused generations again."""
+
 
 class Replica:
     """The thread that pulls."""
@@ -97,6 +100,8 @@ class Replica:
         if pulled is not None:
             REPLICA_DOWNLOADED_BYTES.inc(pulled.bytes)
             _log.info("pulled", generation=pulled.manifest.generation, bytes=pulled.bytes)
+            if pulled.manifest.generation == self._repaired:
+                self._current.retry()
         served = self._current.number
         if served > self._retired_before:
             self._puller.retire(before=served)

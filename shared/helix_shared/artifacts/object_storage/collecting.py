@@ -5,8 +5,8 @@ Kept are the generation of the pointer, the `keep` newest ones, and each one tha
 once it has pulled. Parts that no kept manifest names go when they are older than `grace_seconds`; younger
 ones may belong to an upload that is under way. All ages are by the clock of the store.
 
-After an erasure all older generations go at once, with the parts that only they name; a replica that pulls
-one of them finds a part missing, and pulls the newest.
+After an erasure all older generations go at once, and every part that no kept one names: an upload that was
+interrupted may have left it. A replica that pulls one of them finds a part missing, and pulls the newest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from helix_shared.artifacts.object_storage.remote import read_manifest, read_poi
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
     from helix_shared.artifacts.object_storage.remote import Stored
@@ -63,7 +62,7 @@ class Collector:
     def collect(self, pointed: Stored, *, erased_before: int = 0) -> Collected | None:
         """Remove what is not kept; None if `pointed` is not what the pointer names any more.
 
-        Generations with a lower number than `erased_before` go at once.
+        With `erased_before`, generations with a lower number and all parts without a generation go at once.
 
         Raises:
             CorruptArtifactError: the pointer is damaged.
@@ -77,7 +76,6 @@ class Collector:
         now = self._now()
         kept = self._kept(pointed, positions, now, erased_before)
         dropped = positions.keys() - kept.keys()
-        erased = self._parts_of(position for position in dropped if position.generation < erased_before)
         # a generation without a manifest is pulled by nobody, so its parts may go after it
         self._store.delete(position.path for position in dropped)
         marked = {sha256 for stored in kept.values() for sha256 in stored.sizes}
@@ -85,7 +83,7 @@ class Collector:
         removed = [
             one
             for sha256, one in parts.items()
-            if sha256 not in marked and (sha256 in erased or now - one.modified >= self._grace)
+            if sha256 not in marked and (erased_before or now - one.modified >= self._grace)
         ]
         self._store.delete(one.path for one in removed)
         self._manifests = kept
@@ -121,10 +119,6 @@ class Collector:
             return read_manifest(self._store, position)
         except (NotFoundError, CorruptArtifactError):
             return None
-
-    def _parts_of(self, positions: Iterable[Position]) -> set[str]:
-        found = (self._read(position) for position in positions)
-        return {sha256 for stored in found if stored is not None for sha256 in stored.sizes}
 
     def _now(self) -> datetime:
         """The time of the store: that of an object written now. Older ones beside it go."""

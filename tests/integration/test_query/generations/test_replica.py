@@ -121,6 +121,27 @@ def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
     replica.wait_for(lambda one: one.status().generation == 3 and not one.status().replica.problem)
 
 
+def test_a_part_that_is_damaged_on_the_replicas_disk_is_pulled_again(
+    corpus: Corpus, uploader: Uploader, start_replica: Callable[[], Service], tmp_path: Path
+) -> None:
+    """A start finds it; the same generation is served once the part came again."""
+    corpus.add(ROWS)
+    corpus.publish()
+    uploader.upload()
+    replica = start_replica()
+    replica.wait_for(lambda one: one.status().generation == 1)
+    replica.stop()
+    entry = max(Manifest.read(folder_of(corpus.root, 1)).files, key=lambda one: one.size)
+    part = tmp_path / "replica" / part_path(entry.sha256)
+    body = bytearray(part.read_bytes())
+    body[len(body) // 2] ^= 1
+    part.write_bytes(body)
+    again = start_replica()
+    again.wait_for(lambda one: one.status().generation == 1)
+    assert "generation_refused" in again.log.read_text()
+    assert "damaged parts are pulled again" in again.log.read_text()
+
+
 def test_a_replica_does_not_pull_into_the_folder_of_a_writer(
     corpus: Corpus, start: Start, tmp_path: Path
 ) -> None:

@@ -37,15 +37,18 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def published(root: Path) -> Callable[..., Manifest]:
-    """Publishes the next generation: the files of the last one and two more.
+    """Publishes the next generation: files of the last three, `files` of them new, and one that is replaced.
 
     Object storage sees nothing but files and their manifest, so these need no engine.
     """
     count, bodies = itertools.count(1), {"memories.lance/first": b"first", "memories.lance/empty": b""}
 
-    def publish_next(*, epoch: int = 1) -> Manifest:
+    def publish_next(*, epoch: int = 1, files: int = 1) -> Manifest:
         number = next(count)
-        bodies[f"memories.lance/{number}"] = f"memories of {number}".encode() * 1000
+        for name in [name for name in bodies if name.startswith(f"memories.lance/{number - 3}-")]:
+            del bodies[name]
+        for place in range(files):
+            bodies[f"memories.lance/{number}-{place}"] = f"memories {place} of {number}".encode() * 1000
         bodies["lexicon/meta.json"] = f"segments of {number}".encode()
         folder = folder_of(root, number)
         for name, body in bodies.items():

@@ -1,6 +1,7 @@
 """The replica's side: a generation is whole and verified before it is current."""
 
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,26 @@ def test_a_replica_keeps_the_parts_of_what_it_serves(
     verify(folder_of(replica, 3), verified=set())
 
 
+def test_a_part_that_was_damaged_on_this_disk_is_pulled_again(
+    store: ObjectStore, replica: Path, published: Publish, uploader: Uploader
+) -> None:
+    """Its size tells nothing, so all parts are hashed; the good ones stay."""
+    manifest = published()
+    uploader.upload()
+    puller = Puller(store, replica)
+    puller.pull()
+    assert not puller.repair()
+    entry = max(manifest.files, key=lambda one: one.size)
+    _flip(replica / part_path(entry.sha256))
+    with pytest.raises(CorruptArtifactError, match="another checksum"):
+        verify(folder_of(replica, 1), verified=set())
+    assert puller.repair()
+    pulled = puller.pull()
+    assert pulled is not None
+    assert pulled.bytes == entry.size
+    assert verify(folder_of(replica, 1), verified=set()) == manifest
+
+
 def test_a_crash_leaves_no_half_part(
     store: ObjectStore, replica: Path, published: Publish, uploader: Uploader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,3 +241,35 @@ def test_a_crash_leaves_no_half_part(
     assert not [path for path in (replica / PARTS).glob("*/*") if len(path.name) != 64]
     assert (folder_of(replica, 1) / MANIFEST_NAME).is_file()
     assert verify(folder_of(replica, 1), verified=set()) == manifest
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_200)
+def test_of_a_thousand_bad_objects_none_is_served(
+    store: ObjectStore, replica: Path, published: Publish, uploader: Uploader, tmp_path: Path
+) -> None:
+    """A hundred generations of which ten objects each are damaged, truncated or missing, and come again."""
+    damages: list[Damage] = [_flip, lambda part: os.truncate(part, part.stat().st_size // 2), Path.unlink]
+    puller, choose, refused = Puller(store, replica), random.Random(94), 0
+    published()
+    uploader.upload()
+    puller.pull()
+    before = {path.name for path in (replica / PARTS).glob("*/*")}
+    for number in range(2, 102):
+        manifest = published(files=9)
+        uploader.upload()
+        bad = sorted({entry.sha256 for entry in manifest.files} - before)
+        assert len(bad) == 10
+        for sha256 in bad:
+            choose.choice(damages)(tmp_path / "objects" / part_path(sha256))
+        for sha256 in bad:
+            with pytest.raises(CorruptArtifactError, match=r"part is (damaged|truncated|missing)"):
+                puller.pull()
+            refused += 1
+            assert current_number(replica) == number - 1
+            uploader.restore_parts([sha256])
+        assert puller.pull() is not None
+        assert verify(folder_of(replica, number), verified=set()) == manifest
+        before |= set(bad)
+        puller.retire(before=number)
+    assert refused == 1_000
