@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helix_query.recall.preferences.topics import Discriminant
 from helix_query.recall.profile_facts.questions import FactQuestions
 from tests.unit.query.test_preference_topics import embed, vectors
 
@@ -16,6 +17,7 @@ def questions() -> FactQuestions:
             "age": vectors("how old am i", "what is my age"),
         },
         vectors("where does she live", "how old is the house", "which town has the fair"),
+        lambda one, other: Discriminant.fitted(one, other, ridge=0.01).of,
     )
 
 

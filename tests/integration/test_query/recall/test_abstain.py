@@ -64,7 +64,7 @@ def test_an_answerable_question_is_packed(strict: Any) -> None:
 
 def test_an_empty_memory_abstains(strict: Any) -> None:
     """A caller without memories is told so, whatever the profile; one who finds nothing is told that."""
-    for profile in ("strict", "baseline"):
+    for profile in ("strict", "helix-reference"):
         reply = strict.recall(ANSWERABLE, tenant="nobody", ranking_profile=profile)
         assert (reply.relevance, reply.abstained) == (0.0, True), profile
         assert reply.abstained_because == "nothing is stored yet for this tenant and user"

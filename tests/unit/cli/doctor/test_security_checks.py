@@ -16,7 +16,6 @@ from helix_cli.security.users import User
 from helix_shared.errors import PermanentError
 
 NAMES = ["localhost"]
-TODAY = datetime.now(UTC)
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def wrong(folder: SecurityFolder, *, days: int = 0) -> list[Finding]:
     """Warnings and problems, `days` from now; each explains itself and says what to do."""
     found = [
         one
-        for one in security_checks(folder, now=TODAY + timedelta(days=days))
+        for one in security_checks(folder, now=datetime.now(UTC) + timedelta(days=days))
         if one.level in {"warning", "problem"}
     ]
     assert all(one.means and one.advice for one in found)
@@ -134,7 +133,7 @@ def test_given_files_may_have_a_chain_and_no_key_of_the_authority(tmp_path: Path
     """They are not renewed by a rotation, so the advice is another one."""
     authority, chain, key = (tmp_path / name for name in ("ca.pem", "chain.pem", "own.key"))
     made = new_authority()
-    certificate, secret = new_certificate(made, NAMES, now=TODAY - timedelta(days=DAYS - 3))
+    certificate, secret = new_certificate(made, NAMES, now=datetime.now(UTC) - timedelta(days=DAYS - 3))
     authority.write_bytes(new_authority()[0] + made[0])
     chain.write_bytes(certificate + new_authority()[0])
     key.write_bytes(secret)

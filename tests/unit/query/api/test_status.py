@@ -46,6 +46,7 @@ async def test_the_event_loop_reads_no_folder(monkeypatch: pytest.MonkeyPatch) -
     handlers._settings = QuerySettings(instance="")
     handlers._admission = Admission(handlers._settings)
     handlers._accesses = SimpleNamespace(describe=lambda _: None)
+    handlers._replica = None
     reply = await handlers.get_status(recall_pb2.GetStatusRequest(), None)
     assert (reply.learned_adapters.fitting, reply.learned_adapters.refused) == (2, 1)
     assert current.counted_on not in {None, threading.current_thread()}

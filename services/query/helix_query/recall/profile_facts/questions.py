@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_query.recall.preferences.topics import Discriminant
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from helix_query.recall.preferences.topics import Embed
+    Judge = Callable[[NDArray[np.float32]], float]
+    """About 1 for a unit vector of the one class, about -1 for one of the other."""
+    Fit = Callable[[NDArray[np.float64], NDArray[np.float64]], Judge]
+    """A judge of two classes of unit vectors [n, dimensions], which weigh the same."""
 
-RIDGE: Final = 0.01
-"""Penalty of the linear discriminants."""
 OTHERS: Final = "others"
 """Key of the questions for something else in `questions.toml`."""
 
@@ -32,32 +31,30 @@ class FactQuestions:
     """Fitted to the examples for one encoder: each fact's questions against all others."""
 
     facts: tuple[str, ...]
-    asks: tuple[Discriminant, ...]
-    """By fact: about 1 for a question for it, about -1 for another."""
+    asks: tuple[Judge, ...]
+    """By fact: whether a question asks for it."""
 
     @classmethod
-    def fitted(cls, asked: Mapping[str, NDArray[np.float64]], others: NDArray[np.float64]) -> Self:
+    def fitted(cls, asked: Mapping[str, NDArray[np.float64]], others: NDArray[np.float64], fit: Fit) -> Self:
         """Of unit vectors [questions, dimensions] by fact, and of questions for something else."""
         return cls(
             tuple(asked),
             tuple(
-                Discriminant.fitted(
-                    vectors,
-                    np.concatenate([others, *(group for other, group in asked.items() if other != fact)]),
-                    ridge=RIDGE,
-                )
+                fit(vectors, np.concatenate([others, *(asked[other] for other in asked if other != fact)]))
                 for fact, vectors in asked.items()
             ),
         )
 
     def asked_fact(self, vector: NDArray[np.float32]) -> tuple[str, float]:
         """The fact that a question with this unit vector most likely asks for; its value, up to about 1."""
-        values = [asks.of(vector) for asks in self.asks]
+        values = [asks(vector) for asks in self.asks]
         best = int(np.argmax(values))
         return self.facts[best], values[best]
 
 
-def load_fact_questions(embed: Embed, facts: Sequence[NDArray[np.float32]]) -> FactQuestions:
+def load_fact_questions(
+    embed: Callable[[str], NDArray[np.float32]], facts: Sequence[NDArray[np.float32]], fit: Fit
+) -> FactQuestions:
     """Embed the examples, about 130 short questions; `facts` are vectors of questions for other facts."""
     text = (resources.files("helix_query.recall.profile_facts") / "questions.toml").read_text(
         encoding="utf-8"
@@ -68,4 +65,4 @@ def load_fact_questions(embed: Embed, facts: Sequence[NDArray[np.float32]]) -> F
         for name, group in examples.items()
     }
     others = np.concatenate([vectors.pop(OTHERS), np.stack(facts).astype(np.float64)])
-    return FactQuestions.fitted(vectors, others)
+    return FactQuestions.fitted(vectors, others, fit)
