@@ -212,7 +212,7 @@ def test_no_text_breaks_name_finding(text: str) -> None:
     ],
 )
 def test_time_is_linear_in_the_text(piece: str) -> None:
-    """The longest text the protocol takes costs a second or two, however it is made; quadratic time is minutes."""
+    """The longest text the protocol takes costs seconds, however it is made; quadratic time is minutes."""
     text = (piece * 100_000)[:100_000]
     started = time.thread_time()
     find_names(text)
