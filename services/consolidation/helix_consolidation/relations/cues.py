@@ -83,6 +83,12 @@ TENTATIVE: Final = _phrases("""
 """)
 """Somebody weighs something: what holds still holds."""
 
+FORBIDS: Final = _phrases("""
+    never, must not, mustn't, mustnt, not allowed, don't ever, dont ever, forbidden, banned, under no
+    circumstances
+""")
+"""A ban holds beside whatever is done instead."""
+
 PLAN: Final = _phrases("""
     will, i'll, we'll, he'll, she'll, they'll, it'll, going to, gonna, plan, plans, planned, planning, want
     to, wants to, shall, tomorrow, next week, next month, next year, hope to, intend, should, need to, needs

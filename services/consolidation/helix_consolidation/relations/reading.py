@@ -56,6 +56,7 @@ class Reading(NamedTuple):
     hypothetical: bool = False
     unreal: bool = False
     tentative: bool = False
+    forbids: bool = False
     plan: bool = False
     done: bool = False
     reported: bool = False
@@ -98,6 +99,7 @@ def _read(text: str) -> Reading:
         hypothetical=not phrases.isdisjoint(cues.HYPOTHETICAL),
         unreal=not phrases.isdisjoint(cues.UNREAL),
         tentative=not phrases.isdisjoint(cues.TENTATIVE),
+        forbids=not phrases.isdisjoint(cues.FORBIDS),
         plan=not phrases.isdisjoint(cues.PLAN),
         done=not phrases.isdisjoint(cues.DONE),
         reported=not phrases.isdisjoint(cues.REPORTED),

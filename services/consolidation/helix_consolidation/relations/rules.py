@@ -36,6 +36,7 @@ def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
         "states_nothing": new.speech_act in _STATES_NOTHING or this.only_asks,
         "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
         "tentative": this.tentative and not other.tentative,
+        "ban": is_beside_a_ban(this, other),
         "quotation": old.speech_act == "quotation" or this.quotes or other.quotes,
         "source": old.source_class in CONVERSATION and new.source_class not in CONVERSATION,
         "identifiers": have_other_codes(this, other) and not this.change,
@@ -53,6 +54,14 @@ def is_of_two_persons(new: Statement, this: Reading, old: Statement, other: Read
     return bool(named) and this.personal and other.personal
 
 
+def is_beside_a_ban(this: Reading, other: Reading) -> bool:
+    """Whether the older statement forbids something at a time or in a number that the new one does not name.
+
+    "Never deploy on a Friday afternoon" holds as well when "we deploy on Wednesdays from now on".
+    """
+    return other.forbids and bool(other.quantities) and not other.quantities & this.quantities
+
+
 def may_repeat(this: Reading, other: Reading) -> bool:
     """Whether two statements have the same values, the same negation, and nearly the same content words."""
     if this.quantities != other.quantities or this.negated != other.negated or this.asks != other.asks:
@@ -65,11 +74,13 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
 
     The same speaker (or the user after the assistant) states it as a fact, with a word of change, and both
     share much of what they are about, beyond words that are common in the store; whoever and whatever the
-    older one names is named again, as is each thing that it says, and no identifier differs. `among`: how
-    many candidates were found.
+    older one names is named again, as is each thing that it says, and no identifier differs. A ban is
+    closed by another ban only. `among`: how many candidates were found.
     """
     old = candidate.statement
     if new.speech_act not in _CLOSING_ACTS or this.asks or this.hypothetical or this.reported or other.asks:
+        return False
+    if other.forbids and not this.forbids:
         return False
     if trust(new) < trust(old) or not is_theirs(new, old):
         return False

@@ -62,6 +62,7 @@ def test_an_explicit_replacement_by_the_same_speaker_closes_the_older() -> None:
         (said("We live in Leeds"), said("If we ever get rich we move to Madeira instead of Leeds", 2)),
         (said("We live in Leeds"), said("we're thinking about moving from Leeds to York instead", 2)),
         (said("We use GitLab"), said("we're considering Gitea instead of GitLab now", 2)),
+        (said("Never deploy on a Friday afternoon"), said("we deploy on Wednesdays from now on", 2)),
         (said("We use GitLab"), said("should we switch to Gitea instead of GitLab?", 2)),
         (said("We use GitLab"), said("we switched from GitLab to Gitea", 2, speech_act="quotation")),
         (said("We use GitLab"), said("we switched from GitLab to Gitea", 2, speech_act="hypothetical")),
@@ -73,6 +74,14 @@ def test_what_replaces_nothing_gives_no_update(older: Statement, newer: Statemen
     """Other identifiers, other people, questions, thoughts, quotations, dreams, tools and other documents."""
     found = decided(newer, older, cosine=0.85)
     assert all(one.relation != "UPDATES" and not one.closes for one in found.values())
+
+
+def test_a_ban_stays_open_when_what_is_done_instead_changes() -> None:
+    """It may be linked. The same statement without the ban is closed."""
+    newer = said("we deploy on Wednesdays now, no longer Thursdays", 9)
+    banning = said("We deploy on Thursdays, never on a Friday afternoon")
+    assert not decided(newer, banning, cosine=0.85)[0].closes
+    assert decided(newer, said("We deploy on Thursdays"), cosine=0.85)[0].closes
 
 
 def test_a_thought_is_replaced_by_another_thought_and_by_a_decision() -> None:
