@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from helix_consolidation.relations.left_values import LEAVES, LEFT, leaves
 from helix_consolidation.relations.quantities import Quantity, find_quantities
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
-from helix_consolidation.relations.rules import trust
+from helix_consolidation.relations.rules import STATES_NOTHING, trust
 from helix_consolidation.relations.slips import Slip, slip_of
 from helix_shared.moments import MICROSECONDS_PER_DAY
 from helix_shared.naming.persons import PERSON_NOUNS
@@ -71,7 +71,6 @@ _PATTERNS: Final = (
 _IN_FRONT: Final = frozenset([
     "the", "a", "an", "on", "at", "in", "to", "for", "by", "with", "is", "was", "are", "were", "it's", "of",
 ])  # fmt: skip
-_STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
 _OF_CORRECTIONS: Final = frozenset(
     map(stem, ["correction", "meant", "mean", "scratch", "mistake", "wrong", "typo", "sorry", "oops", "wait"])
 )
@@ -108,7 +107,7 @@ def least_probability(new: Statement, this: Reading, old: Statement, other: Read
 def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:
     """How much of what `old` is about its correction `new` names again, 0 to 1; None: it is no correction."""
     correction = correction_of(new.text)
-    if correction is None or this.asks or other.asks or old.speech_act in _STATES_NOTHING:
+    if correction is None or this.asks or other.asks or old.speech_act in STATES_NOTHING:
         return None
     words = words_of(old.text[:READ_CHARACTERS])
     if not _holds(words, other, correction.wrong) or not _is_news(words, other, correction):

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, words_of
+from helix_consolidation.relations.rules import STATES_NOTHING
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
 
@@ -39,7 +40,6 @@ _PATTERNS: Final = (
         re.IGNORECASE,
     ),
 )
-_STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
 
 
 class Left(NamedTuple):
@@ -54,7 +54,7 @@ def leaves(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
     change = left_value(new.text)
     if change is None or this.asks or this.hypothetical or this.tentative or this.reported:
         return False
-    if other.asks or not _STATES_NOTHING.isdisjoint((new.speech_act, old.speech_act)):
+    if other.asks or not STATES_NOTHING.isdisjoint((new.speech_act, old.speech_act)):
         return False
     words, size = words_of(old.text[:READ_CHARACTERS]), len(change.left)
     holds = any(tuple(words[at : at + size]) == change.left for at in range(len(words) - size + 1))

@@ -10,7 +10,7 @@ from helix_consolidation.relations.statement import Candidate, Statement
 from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.about import are_two
 
-_STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
+STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
 _TRUST: Final = {"user": 3, "agent": 2, "tool": 1, "document": 1}
 """Source classes by what they may change: nothing of a higher class is closed by a lower one."""
@@ -33,7 +33,7 @@ _PART: Final = re.compile(
 def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
     """Why `new` cannot replace `old`; empty if it may."""
     reasons = {
-        "states_nothing": new.speech_act in _STATES_NOTHING or this.only_asks,
+        "states_nothing": new.speech_act in STATES_NOTHING or this.only_asks,
         "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
         "tentative": this.tentative and not other.tentative,
         "ban": is_beside_a_ban(this, other),
