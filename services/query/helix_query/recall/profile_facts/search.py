@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from helix_query.recall.stages.embed import EmbeddedQuery
     from helix_query.recall.user_profile.lines import Statement
 
+HOME: Final = "home"
 LEAST: Final = 0.3
 """Value of `FactQuestions.asked_fact` up to which a question does not ask for the fact."""
 CLEAR: Final = 0.5
@@ -64,7 +65,7 @@ def _stating(context: RecallContext, fact: str) -> list[int]:
     """
     found: list[int] = []
     told: set[str] = set()
-    for one in _holding(context):
+    for one in _holding(context, fact):
         if one.speaker in told:
             continue
         values = [
@@ -80,8 +81,8 @@ def _stating(context: RecallContext, fact: str) -> list[int]:
     return found
 
 
-def _holding(context: RecallContext) -> Sequence[Statement]:
-    """The caller's own statements about themself without what was replaced, the latest first."""
+def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
+    """The caller's own statements about themself without replaced values of `fact`, the latest first."""
     snapshot, visibility = context.snapshot, context.visibility
     moment = context.query.selection.past.happened_by or visibility.moment
     statements = sorted(
@@ -94,8 +95,9 @@ def _holding(context: RecallContext) -> Sequence[Statement]:
 
     @cache
     def is_place(name: str) -> bool:
+        """Only a home is a place, and each name is a run of the model."""
         check(context.deadline)
-        return snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
+        return fact == HOME and snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
 
     holding = [one for one in statements if replaced.get(one.ordinal, 0.0) < REPLACED]
     return with_current_values(holding, links, is_place)
