@@ -212,13 +212,22 @@ def test_no_text_breaks_name_finding(text: str) -> None:
     ],
 )
 def test_time_is_linear_in_the_text(piece: str) -> None:
-    """The longest text the protocol takes costs seconds, however it is made; quadratic time is minutes."""
+    """Four times the text takes less than eight times the time, up to the longest that the protocol takes.
+
+    A quarter of it costs well under a second, however it is made; the processor bounds the rest.
+    """
     text = (piece * 100_000)[:100_000]
+    part = min(_seconds(text[:25_000]) for _ in range(2))
+    assert part < 1.0
+    assert _seconds(text) < 8 * max(part, 0.02)
+
+
+def _seconds(text: str) -> float:
     started = time.thread_time()
     find_names(text)
     canonical(text)
     title_candidates(text[:4_096])
-    assert time.thread_time() - started < 10.0
+    return time.thread_time() - started
 
 
 def test_a_contracted_i_is_not_a_name() -> None:
