@@ -108,6 +108,11 @@ class Retrieved:
     lexical_alone: bool = False
     """The dense channel was not asked: mode auto had a clear lexical match, or the profile says so."""
 
+    @property
+    def of_the_caller(self) -> tuple[Hits, ...]:
+        """What was found among the caller's statements about themself, beside the channels."""
+        return tuple(hits for hits in (self.preferences, self.profile_facts) if hits is not None)
+
     def of(self, channel: str) -> Hits | None:
         """What a channel found for the query itself; None: it is missing, or was not asked."""
         return next((one.hits for one in self.rankings if one.channel == channel and not one.words), None)
