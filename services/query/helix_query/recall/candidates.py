@@ -71,13 +71,13 @@ class Route:
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
     past: Past = Past.NO
+    """How it speaks of what was."""
     asked: AskedPerson | None = None
     """The person whose value the query asks for."""
     names_something: bool = False
     """Whether it has the name of a person or a thing."""
     asks_for_former: bool = False
     """Whether its words surely ask for a former thing; `past` also has guesses."""
-    """How it speaks of what was."""
 
 
 @dataclass(frozen=True, slots=True)

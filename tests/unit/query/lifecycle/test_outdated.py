@@ -9,7 +9,7 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Outdated
-from helix_query.recall.candidates import Related, Route
+from helix_query.recall.candidates import Related, Route, Window
 from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
 
 CONSTANTS = Outdated(enabled=True, inherited=1.0, gives_way=1.0, past_tense=0.75, elsewhere=0.5)
@@ -80,6 +80,15 @@ def test_other_questions_count_a_part_of_the_links() -> None:
     """One that does not ask for a value that changes: half."""
     found = replacing(links((1, 0, 0.8)), np.array([5, 9]), Route(), CONSTANTS)
     assert found.probability.tolist() == pytest.approx([0.4])
+
+
+def test_plans_for_a_time_to_come_change() -> None:
+    """ "Where are we going in December?" counts every link, and one about a past December does not."""
+    month = Window(datetime(2026, 12, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
+    to_come = replacing(links((1, 0, 0.8)), np.array([5, 9]), Route(window=month), CONSTANTS)
+    assert to_come.probability.tolist() == pytest.approx([0.8])
+    past = Route(window=month, as_of_moment=month.end)
+    assert replacing(links((1, 0, 0.8)), np.array([5, 9]), past, CONSTANTS).probability[0] == pytest.approx(0.4)
 
 
 def test_a_replacement_after_the_time_asked_about_does_not_count() -> None:

@@ -42,11 +42,13 @@ REPLACED_IN_TENSE: Final = 0.6
 def replacing(related: Related, occurred_at: NDArray[np.int64], route: Route, constants: Outdated) -> Related:
     """The pairs with the probabilities that count for this question.
 
-    All for a value that changes or has changed, a part for other questions and the past tense; none for
-    earlier times, and none of a replacement that came after the time that the question names.
+    All for a value that changes or has changed and for a time to come, whose plans change; a part for other
+    questions and the past tense; none for earlier times, and none of a replacement that came after the time
+    that the question names.
     """
+    is_to_come = route.window is not None and route.as_of_moment is None
     asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in OF_CHANGED
-    share = 1.0 if asks_for_value else constants.elsewhere
+    share = 1.0 if asks_for_value or is_to_come else constants.elsewhere
     share *= {Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}.get(route.past, 1.0)
     probability = share * related.probability
     if route.as_of_moment is not None:
