@@ -26,13 +26,13 @@ labels: {{- include "helix.labels" . | nindent 2 }}
 
 {{- /* The one place of the version. */}}
 {{- define "helix.version" -}}
-{{ .Values.image.version | default .Chart.AppVersion }}
+{{ .Values.global.image.version | default .Chart.AppVersion }}
 {{- end }}
 
 {{- /* Arguments: root, image. */}}
 {{- define "helix.image" -}}
-image: {{ printf "%s%s:%s" .root.Values.image.prefix .image (include "helix.version" .root) | quote }}
-imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+image: {{ printf "%s%s:%s" .root.Values.global.image.prefix .image (include "helix.version" .root) | quote }}
+imagePullPolicy: {{ .root.Values.global.image.pullPolicy }}
 {{- end }}
 
 {{- define "helix.natsUrl" -}}

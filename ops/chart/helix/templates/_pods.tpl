@@ -11,7 +11,7 @@ securityContext:
   fsGroup: 10001
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile: {type: RuntimeDefault}
-{{- with .root.Values.image.pullSecrets }}
+{{- with .root.Values.global.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
   - name: {{ . | quote }}
@@ -98,7 +98,7 @@ envFrom:
 {{- /* The address of NATS, and the user of a service. Arguments: root, authority (name of the setting). Gives a dict. */}}
 {{- define "helix.broker" -}}
 NATS_URL: {{ include "helix.natsUrl" .root | quote }}
-{{- if .root.Values.security.existingSecret }}
+{{- if .root.Values.global.security.existingSecret }}
 NATS_CREDENTIALS_FILE: /etc/helix/security/nats
 {{ .authority }}: /etc/helix/security/ca.pem
 {{- end }}
@@ -111,7 +111,7 @@ METRICS_PORT: {{ . | quote }}
 
 {{- /* Who may call a service that listens. Argument: root. */}}
 {{- define "helix.access" -}}
-{{- if .Values.security.existingSecret }}
+{{- if .Values.global.security.existingSecret }}
 AUTH: tokens
 TOKENS_FILE: /etc/helix/security/tokens.json
 TLS_CERT_FILE: /etc/helix/security/server.pem
@@ -123,7 +123,7 @@ INSECURE: "true"
 
 {{- /* The files of the Secret that one pod needs, and no others. Arguments: root, files (key to path). */}}
 {{- define "helix.securityVolume" -}}
-{{- with .root.Values.security.existingSecret }}
+{{- with .root.Values.global.security.existingSecret }}
 - name: security
   secret:
     secretName: {{ . | quote }}
@@ -136,7 +136,7 @@ INSECURE: "true"
 {{- end }}
 
 {{- define "helix.securityMount" -}}
-{{- if .Values.security.existingSecret }}
+{{- if .Values.global.security.existingSecret }}
 - {name: security, mountPath: /etc/helix/security, readOnly: true}
 {{- end }}
 {{- end }}
