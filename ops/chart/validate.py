@@ -4,7 +4,7 @@
     helm template ... | .venv-chart/bin/python ops/chart/validate.py [VERSION ...]
 
 VERSION is a minor version of Kubernetes, such as 1.29. Prints a line for each problem; exit code 1: there is
-one. Kubernetes: its OpenAPI schemas without additional properties. KEDA and the Prometheus operator: the models
+one. Kubernetes: its OpenAPI schemas without additional properties. KEDA, the Prometheus operator: the models
 that cloudcoil makes from their custom resource definitions; a field that a model lacks is a problem, too.
 """
 
