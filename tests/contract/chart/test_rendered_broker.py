@@ -1,5 +1,7 @@
 """NATS of the chart, provisioning, scaling by what waits, network policies, monitoring."""
 
+import contextlib
+import json
 import subprocess
 import time
 import urllib.request
@@ -70,11 +72,41 @@ def _name_at(url: str) -> str:
     return ""
 
 
-def test_the_servers_of_a_cluster_know_each_other() -> None:
-    """A route for each pod, and a name for the cluster."""
-    (found,) = [one for one in objects("all_on", "ConfigMap") if "nats.conf" in one["data"]]
-    for number in range(3):
-        assert f"nats://memory-nats-{number}.memory-nats:6222" in found["data"]["nats.conf"]
+def test_the_servers_of_a_cluster_elect_a_leader(tmp_path: Path) -> None:
+    """The names of pods in the routes stand for the ports of this machine."""
+    ports = [(free_port(), free_port(), free_port()) for _ in range(3)]
+    routes = {
+        f"memory-nats-{n}.memory-nats:6222": f"127.0.0.1:{route}" for n, (_, _, route) in enumerate(ports)
+    }
+    started = []
+    try:
+        for number, (client, monitoring, route) in enumerate(ports):
+            own = {"0.0.0.0:4222": f"127.0.0.1:{client}", "0.0.0.0:8222": f"127.0.0.1:{monitoring}"}
+            folder = tmp_path / str(number)
+            (folder / "security").mkdir(parents=True)
+            (folder / "security/nats-access.conf").write_text("")
+            config = nats_conf("all_on", folder, **own, **{"0.0.0.0:6222": f"127.0.0.1:{route}"}, **routes)
+            command = [str(server.server_binary()), "-c", str(config), "-l", str(folder / "log")]
+            started.append(subprocess.Popen(command, env={"POD_NAME": f"memory-nats-{number}"}))
+        assert _leader(ports[0][1]) in {f"memory-nats-{number}" for number in range(3)}
+    finally:
+        for process in started:
+            process.kill()
+            process.wait(20)
+
+
+def _leader(monitoring: int) -> str:
+    """The leader of JetStream as one server sees it, of three servers."""
+    for _ in range(300):
+        with (
+            contextlib.suppress(OSError),
+            urllib.request.urlopen(f"http://127.0.0.1:{monitoring}/jsz") as reply,
+        ):
+            found = json.load(reply).get("meta_cluster", {})
+            if found.get("cluster_size") == 3 and found.get("leader"):
+                return str(found["leader"])
+        time.sleep(0.1)
+    return ""
 
 
 @pytest.mark.parametrize("name", ["all_on", "own_nats_elsewhere"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from helix_lab.report.drawing import look, png, style
 from helix_lab.simulation.scenarios import Outcome
@@ -28,6 +29,7 @@ def chart(outcome: Outcome) -> bytes:
         heights = [value for line in outcome.lines for value in line.y]
         if max(heights) > 30 * min(heights):
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         else:
             axes.set_ylim(bottom=0)
         axes.set_title(outcome.title, loc="left")
