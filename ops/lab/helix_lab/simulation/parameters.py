@@ -32,7 +32,6 @@ class Parameters:
     """Seconds of one server, unless the name says otherwise; `measured.toml` says what each is."""
 
     recall_seconds: float
-    recall_seconds_million: float
     recall_p95_over_p50: float
     network_seconds: float
     ingest_seconds: float
