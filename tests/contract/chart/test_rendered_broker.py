@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from helix_shared.broker import server, streams
 from helix_shared.broker.server import free_port
 from helix_shared.errors import TemporaryError
 
-from .chart_files import NEEDS_HELM, VALUES, containers, objects, pods
+from .chart_files import NEEDS_HELM, VALUES, containers, objects, pods, template
 
 pytestmark = NEEDS_HELM
 
@@ -174,6 +175,18 @@ def test_one_policy_bounds_the_network_of_each_pod(name: str) -> None:
             port["containerPort"] for one in pod["spec"]["containers"] for port in one.get("ports", [])
         }
         assert opened == listening, owner
+
+
+def test_a_service_without_named_callers_is_open_to_none() -> None:
+    """In a NetworkPolicy a rule without peers would let everybody in."""
+    done = template(
+        "all_on", "--set-json", "networkPolicy.clients=[]", "--set-json", "networkPolicy.monitoring=[]"
+    )
+    policies = [one for one in yaml.safe_load_all(done.stdout) if one and one["kind"] == "NetworkPolicy"]
+    incoming = {one["metadata"]["name"]: one["spec"].get("ingress") or [] for one in policies}
+    assert incoming["memory-gateway"] == incoming["memory-deep"] == incoming["memory-writer"] == []
+    assert [rule["ports"] for rule in incoming["memory-query"]] == [[{"port": 7461}]]
+    assert all(rule["from"] for rules in incoming.values() for rule in rules)
 
 
 @pytest.mark.parametrize("name", ["default", "own_nats_elsewhere"])

@@ -64,6 +64,7 @@ def test_helm_finds_nothing_to_say(name: str) -> None:
         ("querry.replicas=3", "querry"),
         ("query.replicas=many", "/query/replicas"),
         ("query.settings.threads=2", "threads"),
+        ("query.settings.METRICS_PORT=9200", "the chart sets HELIX_QUERY_METRICS_PORT itself"),
         ("workers.scaling=magic", "/workers/scaling"),
         ("nats.replicas=2", "/replicas"),
         ("nats.foo=2", "foo"),

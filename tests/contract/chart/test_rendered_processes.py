@@ -56,6 +56,14 @@ def test_every_variable_is_a_setting_of_its_service_and_within_bounds(name: str)
         assert {key.removeprefix(prefix).lower() for key in given} <= loaded.model_fields_set, owner
 
 
+def test_a_number_of_the_values_keeps_its_digits() -> None:
+    """helm reads numbers as floats."""
+    (writer,) = [one for _, one in containers("least") if one["name"] == "consolidation"]
+    given = environment(writer)
+    assert given["HELIX_CONSOLIDATION_ARCHIVE_SEGMENT_BYTES"] == "67108864"
+    assert given["HELIX_CONSOLIDATION_APPLY_INTERVAL_SECONDS"] == "0.5"
+
+
 def test_an_unknown_setting_would_be_found() -> None:
     """The control of the test above."""
     with pytest.raises(Exception, match="HELIX_KG_LANES"):
@@ -130,6 +138,8 @@ def test_no_container_has_a_right_that_it_does_not_need(name: str) -> None:
     for owner, pod in pods(name):
         spec = pod["spec"]
         assert spec["automountServiceAccountToken"] is False
+        # a Service helix-query would give HELIX_QUERY_PORT to every pod, and an unknown setting stops a start
+        assert spec["enableServiceLinks"] is False
         assert spec["securityContext"]["runAsNonRoot"] is True
         assert spec["securityContext"]["runAsUser"] == 10001
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}

@@ -82,11 +82,24 @@ lifecycle:
     exec: {command: [/opt/helix/bin/python, -I, -c, import time; time.sleep(5)]}
 {{- end }}
 
-{{- /* Variables of one service; those of the values come last. Arguments: prefix, set, settings, secret. */}}
+{{- /*
+Variables of one service. What the chart sets for its ports, folders and addresses is not for the values to change; how
+callers are known is. A number of the values is a float, and 67108864 would become 6.7108864e+07.
+Arguments: prefix, set, settings, secret.
+*/}}
 {{- define "helix.environment" -}}
 env:
-  {{- $all := merge (deepCopy .settings) .set }}
-  {{- range $name, $value := $all }}
+  {{- range $name, $_ := .settings }}
+  {{- if and (hasKey $.set $name) (ne $name "AUTH") }}
+  {{- fail (printf "settings.%s: the chart sets %s_%s itself" $name $.prefix $name) }}
+  {{- end }}
+  {{- end }}
+  {{- range $name, $value := merge (deepCopy .settings) .set }}
+  {{- if kindIs "float64" $value }}
+  {{- if eq (float64 (int64 $value)) $value }}
+  {{- $value = int64 $value }}
+  {{- end }}
+  {{- end }}
   - {name: {{ printf "%s_%s" $.prefix $name }}, value: {{ $value | toString | quote }}}
   {{- end }}
 {{- with .secret }}
