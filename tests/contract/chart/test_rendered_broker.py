@@ -140,6 +140,23 @@ def test_one_thing_scales_a_deployment(name: str) -> None:
     assert "memory-writer" not in scaled
 
 
+@pytest.mark.parametrize("name", ["default", "all_on"])
+def test_a_drain_takes_one_pod_at_a_time_and_is_never_stopped(name: str) -> None:
+    """Each budget is of pods that exist; the writer, which is alone, has none."""
+    for budget in objects(name, "PodDisruptionBudget"):
+        spec = budget["spec"]
+        assert (spec["maxUnavailable"], "minAvailable" in spec) == (1, False)
+        chosen = [
+            owner
+            for owner, pod in pods(name)
+            if spec["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+        ]
+        assert chosen == [budget["metadata"]["name"]]
+        assert chosen != ["memory-writer"]
+    budgets = {budget["metadata"]["name"] for budget in objects(name, "PodDisruptionBudget")}
+    assert {one["metadata"]["name"] for one in objects(name, "Deployment")} <= budgets
+
+
 def test_provisioning_is_a_hook_where_nats_is_there_before() -> None:
     """With the NATS of the chart a hook would wait for a server that comes after it."""
     (hook,) = objects("own_nats_elsewhere", "Job")
