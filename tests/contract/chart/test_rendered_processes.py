@@ -57,7 +57,7 @@ def test_every_variable_is_a_setting_of_its_service_and_within_bounds(name: str)
 
 
 def test_a_number_of_the_values_keeps_its_digits() -> None:
-    """helm reads numbers as floats."""
+    """Helm reads numbers as floats."""
     (writer,) = [one for _, one in containers("least") if one["name"] == "consolidation"]
     given = environment(writer)
     assert given["HELIX_CONSOLIDATION_ARCHIVE_SEGMENT_BYTES"] == "67108864"
