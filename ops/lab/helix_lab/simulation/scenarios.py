@@ -166,8 +166,7 @@ def _over_time(title: str, runs: dict[str, Writing], figures: Parameters, seed: 
                 "run": name,
                 **_of(run.percentile, unit="s"),
                 "max, s": longest,
-                "lost": run.lost,
-                "twice": run.twice,
+                "waiting at the end": run.waiting,
             }
         )
         points = list(_slowest(run, writing.seconds))

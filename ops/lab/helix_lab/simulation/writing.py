@@ -54,13 +54,12 @@ class Event:
 
 @dataclass(slots=True)
 class Freshness:
-    """Publication times, seconds until recallable, tenants; how many events never became recallable."""
+    """Publication times, seconds until recallable, tenants; how many events were published."""
 
     at: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     tenants: list[int] = field(default_factory=list)
     published: int = 0
-    recalled: dict[int, int] = field(default_factory=dict)
 
     def percentile(
         self, share: float, *, tenant: int | None = None, since: float = 0.0, until: float = math.inf
@@ -71,14 +70,9 @@ class Freshness:
         return float(np.percentile(seconds[kept], share * 100)) if kept.any() else math.nan
 
     @property
-    def lost(self) -> int:
-        """Events that were published and never became recallable."""
-        return self.published - len(self.recalled)
-
-    @property
-    def twice(self) -> int:
-        """Events that became recallable in more than one shard."""
-        return sum(1 for times in self.recalled.values() if times > 1)
+    def waiting(self) -> int:
+        """Events that are not recallable at the end: there were more than the processes can do."""
+        return self.published - len(self.at)
 
 
 class _Writer:
@@ -86,14 +80,14 @@ class _Writer:
 
     def __init__(self, run: _Run) -> None:
         self.run = run
-        self.waiting: list[tuple[int, Event]] = []
+        self.waiting: list[Event] = []
         self.is_busy = False
         self.dead_until = 0.0
         self.begun_at = -math.inf
         self.is_awaited = False
 
-    def take(self, number: int, event: Event) -> None:
-        self.waiting.append((number, event))
+    def take(self, event: Event) -> None:
+        self.waiting.append(event)
         self._begin()
 
     def die(self, until: float) -> None:
@@ -119,7 +113,7 @@ class _Writer:
         self.is_awaited = False
         self._begin()
 
-    def _publish(self, batch: list[tuple[int, Event]]) -> None:
+    def _publish(self, batch: list[Event]) -> None:
         self.is_busy = False
         if self.run.simulation.now < self.dead_until:
             # it died with this batch in its hands: what is not published is delivered again
@@ -141,7 +135,7 @@ class _Run:
         self.leaderless_until = 0.0
         self.moved = False
         self.switching_until = 0.0
-        self.held: list[tuple[int, Event]] = []
+        self.held: list[Event] = []
 
     def pull(self) -> float:
         sigma = spread(self.figures.pull_p95_over_p50)
@@ -155,39 +149,38 @@ class _Run:
             float(self.arrivals.exponential(1 / self.writing.events_per_second)), self.arrive
         )
         tenant = int(self.arrivals.integers(0, self.writing.tenants))
-        number, self.freshness.published = self.freshness.published, self.freshness.published + 1
+        self.freshness.published += 1
         event = Event(now, tenant, tenant % self.writing.shards)
         # a publisher repeats until NATS has a leader; the id of the event makes one of the repeats
         wait = max(0.0, self.leaderless_until - now)
-        self.simulation.after(wait, lambda: self._ingest(number, event))
+        self.simulation.after(wait, lambda: self._ingest(event))
 
-    def _ingest(self, number: int, event: Event) -> None:
+    def _ingest(self, event: Event) -> None:
         work = float(self.work.exponential(self.figures.ingest_seconds)) + self.figures.derive_seconds
-        self.ingest.submit(Job(event.tenant, work, lambda _: self._route(number, event)))
+        self.ingest.submit(Job(event.tenant, work, lambda _: self._route(event)))
 
-    def _route(self, number: int, event: Event) -> None:
+    def _route(self, event: Event) -> None:
         if event.tenant == 0 and self.simulation.now < self.switching_until:
-            self.held.append((number, event))
+            self.held.append(event)
             return
         away = 1 if event.tenant == 0 and self.moved else 0
-        self.writers[(event.shard + away) % self.writing.shards].take(number, event)
+        self.writers[(event.shard + away) % self.writing.shards].take(event)
 
-    def recallable(self, batch: list[tuple[int, Event]]) -> None:
+    def recallable(self, batch: list[Event]) -> None:
         now, found = self.simulation.now, self.freshness
-        for number, event in batch:
+        for event in batch:
             if event.tenant == COPY:
                 continue
             found.at.append(event.at)
             found.seconds.append(now - event.at)
             found.tenants.append(event.tenant)
-            found.recalled[number] = found.recalled.get(number, 0) + 1
 
     def _copy(self, left: int) -> None:
         if not left:
             self._switch()
             return
         now = self.simulation.now
-        self.writers[1 % self.writing.shards].take(-left, Event(now, COPY, 1))
+        self.writers[1 % self.writing.shards].take(Event(now, COPY, 1))
         self.simulation.after(1 / self.figures.copy_events_per_second, lambda: self._copy(left - 1))
 
     def _switch(self) -> None:
@@ -197,8 +190,8 @@ class _Run:
     def _switched(self) -> None:
         self.moved = True
         held, self.held = self.held, []
-        for number, event in held:
-            self._route(number, event)
+        for event in held:
+            self._route(event)
 
     def _lead(self) -> None:
         self.leaderless_until = self.simulation.now + self.figures.leader_return_seconds

@@ -98,12 +98,12 @@ def test_turns_protect_the_others_from_a_hot_tenant() -> None:
         Writing(seconds=60, tenants=20, move=Move(20.0, 2_000)),
     ],
 )
-def test_what_dies_or_moves_delays_and_loses_nothing(disturbed: Writing) -> None:
-    """And nothing becomes recallable twice; without the death nothing waits that long."""
+def test_what_dies_or_moves_delays_and_leaves_nothing_behind(disturbed: Writing) -> None:
+    """Without the death nothing waits that long."""
     calm = freshness(replace(disturbed, leader_deaths=(), writer_deaths=(), move=None), FIGURES, seed=2)
     run = freshness(disturbed, FIGURES, seed=2)
     assert run.published == calm.published
-    assert (run.lost, run.twice) == (0, 0)
+    assert run.waiting == 0
     if disturbed.move is None:
         assert run.percentile(1.0) > calm.percentile(1.0) + 3
     else:
@@ -133,7 +133,7 @@ def test_the_command_writes_figures_sources_and_charts(tmp_path: Path) -> None:
         assert "measured" in out.with_suffix(".md").read_text()
     assert texts[0] == texts[1]
     rows = json.loads(texts[0])["outcomes"]["deaths"]["rows"]
-    assert [row["lost"] for row in rows] == [0, 0]
+    assert [row["waiting at the end"] for row in rows] == [0, 0]
     assert all(math.isfinite(row["p95, s"]) for row in rows)
 
 
