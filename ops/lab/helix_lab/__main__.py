@@ -28,6 +28,7 @@ from helix_lab.report.write import write_report
 from helix_lab.sets.data import EvaluationSet, load_sets
 from helix_lab.sets.stream import Loading
 from helix_lab.sets.vector_store import VectorStore
+from helix_lab.simulation.command import simulate_command
 from helix_lab.tuning.command import tune_command
 from helix_lab.vector_losses import vectors_command
 from helix_shared.encoders.encoder import Encoder
@@ -156,6 +157,7 @@ app.command(name="calibrate")(calibrate_command)
 app.command(name="bench")(bench)
 app.command(name="relations")(relations_command)
 app.command(name="vectors")(vectors_command)
+app.command(name="simulate")(simulate_command)
 
 
 def _models() -> Path:

@@ -88,5 +88,5 @@ def create_app() -> App:
         raise InvalidInputError("HELIX_DEEP_MODEL", "is missing; name the model at HELIX_DEEP_BASE_URL")
     require_protection(settings.listen, settings, setting="HELIX_DEEP_LISTEN")
     health = Health()
-    serve_metrics(settings.metrics_port, health)
+    serve_metrics(settings.metrics_port, health, host=settings.metrics_host)
     return App(settings, settings.key(), health)

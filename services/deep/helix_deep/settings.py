@@ -26,7 +26,7 @@ class DeepSettings(AccessSettings, EndpointSettings):
     query_cert_file: Path | None = Field(None, description="own certificate (PEM), for mTLS")
     query_key_file: Path | None = Field(None, description="key of that certificate (PEM), mode 0600")
     query_seconds: float = Field(5.0, gt=0, le=60, description="longest wait for the query service")
-    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
+    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port; 0: none")
     in_flight: int = Field(8, ge=1, le=256, description="deep recalls at once; more are refused")
     request_seconds: float = Field(30.0, gt=0, le=600, description="longest deep recall")
     request_tokens: int = Field(

@@ -143,5 +143,5 @@ def create_app() -> App:
     configure_tracing(SERVICE)
     require_protection(settings.listen, settings, setting="HELIX_GATEWAY_LISTEN")
     health = Health()
-    serve_metrics(settings.metrics_port, health)
+    serve_metrics(settings.metrics_port, health, host=settings.metrics_host)
     return App(settings, health)

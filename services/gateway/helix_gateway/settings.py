@@ -52,7 +52,7 @@ class GatewaySettings(AccessSettings):
     )
     cert_file: Path | None = Field(None, description="own certificate (PEM), for mTLS")
     key_file: Path | None = Field(None, description="key of that certificate (PEM), mode 0600")
-    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
+    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port; 0: none")
     in_flight: int = Field(32, ge=1, le=1024, description="requests at once; more are refused")
     request_seconds: float = Field(10.0, gt=0, le=60, description="longest call of one request")
     wait_seconds: float = Field(

@@ -151,7 +151,7 @@ def create_app() -> App:
         settings.models_dir, profiles, recalls=settings.threads, threads=settings.encoder_threads
     )
     health = Health()
-    serve_metrics(settings.metrics_port, health)
+    serve_metrics(settings.metrics_port, health, host=settings.metrics_host)
     return App(settings, profiles, cross_encoders, health, admission)
 
 

@@ -69,7 +69,7 @@ class QuerySettings(AccessSettings):
         le=1_000_000,
         description="audit records kept for the forwarder; beyond it the oldest is lost; 0: none are made",
     )
-    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
+    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port; 0: none")
     threads: int = Field(
         default_factory=cores, ge=1, le=64, description="recalls computed at once; default: one a core"
     )

@@ -59,3 +59,13 @@ async def test_a_process_whose_event_loop_hangs_is_not_alive(served: tuple[Healt
         while (await asyncio.to_thread(asked, f"{url}/healthz"))[0] != 200:  # noqa: ASYNC110  an answer has no event
             await asyncio.sleep(0.05)
     beating.cancel()
+
+
+def test_other_machines_reach_the_port_only_where_a_setting_says_so() -> None:
+    """127.0.0.2 is this machine, but not the address that the default listens on."""
+    ports = {host: free_port() for host in ("127.0.0.1", "0.0.0.0")}  # noqa: S104  what the setting allows
+    for host, port in ports.items():
+        serve_metrics(port, Health(), host=host)
+    assert asked(f"http://127.0.0.2:{ports['0.0.0.0']}/healthz") == (200, "ok\n")  # noqa: S104  as above
+    with pytest.raises(urllib.error.URLError):
+        asked(f"http://127.0.0.2:{ports['127.0.0.1']}/healthz")

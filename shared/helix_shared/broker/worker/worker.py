@@ -219,7 +219,7 @@ def create_worker(
     health = Health(hang_seconds=settings.hang_seconds)
 
     async def wait_ready() -> None:
-        serve_metrics(settings.metrics_port, health)
+        serve_metrics(settings.metrics_port, health, host=settings.metrics_host)
         await wait_for_consumers(
             settings.nats_url, required, service=service, credentials=settings.nats_credentials
         )
