@@ -22,7 +22,7 @@ from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
 from helix_consolidation.relations.statement import Candidate
 from helix_consolidation.relations.unsure import ruled
-from helix_shared.artifacts.relations.records import DecidedRelation
+from helix_shared.artifacts.relations.records import CLOSES, DecidedRelation
 from helix_shared.pairs.messages import MOST_PAIRS, TEXT_CHARACTERS, Pair, PairedText, UnsurePairs
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 MOST_RELATIONS: Final = 8
 """Relations of one statement that are kept, the most probable ones."""
+STAYS_CLOSED: Final = 0.5
+"""Probability of a replacement by a correction, from which it closes what its first version had closed."""
 WHOLE_LOG: Final = sys.maxsize
 
 
@@ -165,10 +167,23 @@ def _relations(
     for decision in decisions[:MOST_RELATIONS]:
         if decision.probability > 0:
             older = ordinals[decision.older]
-            relation = relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
-            is_unsure = decision.unsure
-            relation = replace(relation, unsure=is_unsure, closable=decision.closable)
+            stays_closed = _stays_closed(state, corrected, older, decision)
+            closes, is_unsure = decision.closes or stays_closed, decision.unsure and not stays_closed
+            relation = relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=closes)
+            relation = replace(relation, unsure=is_unsure, closable=decision.closable and is_unsure)
             yield ruled(relation) if is_unsure else relation, candidates[decision.older].statement
+
+
+def _stays_closed(state: ConsolidationState, corrected: int | None, older: int, decision: Decision) -> bool:
+    """Whether a correction likely replaces what the memory that it corrects has closed.
+
+    "It is on Thursdays now", which replaced Tuesdays, is corrected to "it is on Fridays": Tuesdays do not
+    hold again, though the correction has no word of change.
+    """
+    if corrected is None or decision.relation != "UPDATES" or decision.probability < STAYS_CLOSED:
+        return False
+    relations = state.relations
+    return any(relations.records["flags"][row] & CLOSES for row in relations.between(corrected, older))
 
 
 def candidates_of(statements: StatementIndex, row: StatementRow, matches: Sequence[Match]) -> list[Candidate]:
