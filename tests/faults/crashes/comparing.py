@@ -26,7 +26,7 @@ from .workload import TENANTS, Ledger, lost_and_twice, memory_of
 
 COPIES: Final = {"ingest": 2, "doc2query": 2, "kg": 2, "forwarder": 0}
 ACK_WAIT_SECONDS: Final = 15
-READY_SECONDS: Final = 300.0
+READY_SECONDS: Final = 600.0
 """Patience with a start: other work may leave a stack little of the machine."""
 PATIENCE_SECONDS: Final = 3_600
 AT_ANOTHER_TIME: Final = columns.OF_ITS_OWN | {"created_at"}

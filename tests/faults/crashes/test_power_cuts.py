@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(7_200)]
 CUTS, EVENTS_OF_A_CUT = 20, 150
 ANYWHERE = 0.5
 """Share of cuts that come while events are published; the others come when a generation was announced."""
-PATIENCE_SECONDS = 300
+PATIENCE_SECONDS = 900
 COPIES = {"forwarder": 0}
 WITHOUT_SYNC = """
 import os, sys
