@@ -144,8 +144,8 @@ def test_no_memory_breaks_prediction(text: str, speaker: str) -> None:
         "x=1 ",
     ],
 )
-def test_time_is_linear_for_hostile_texts(piece: str, linear_functions: Linear) -> None:
+def test_time_is_linear_for_hostile_texts(piece: str, linear_beginnings: Linear) -> None:
     """Up to the longest text, however it is made."""
-    assert not linear_functions.failures(
+    assert not linear_beginnings.failures(
         lambda text: keep(questions(text, speaker=text[:256]), text), texts=repeated(piece)
     )

@@ -233,7 +233,7 @@ def test_the_words_that_a_pattern_needs_are_complete() -> None:
     "piece",
     ["i ", "never ", "a, ", "i'm the ", ".", "my sister ", "\n", "Dr. ", "jk. ", "lol ", "maybe i ", "x"],
 )
-def test_hostile_texts_take_linear_time(piece: str, linear_functions: Linear) -> None:
+def test_hostile_texts_take_linear_time(piece: str, linear_beginnings: Linear) -> None:
     """The start of a text is read, and every repetition is bounded."""
     texts = [*repeated(piece), Shape(f"no {piece!r}", "no ", piece)]
-    assert not linear_functions.failures(lambda text: facets_of(text, source_class="user"), texts=texts)
+    assert not linear_beginnings.failures(lambda text: facets_of(text, source_class="user"), texts=texts)

@@ -83,9 +83,9 @@ def test_ordinary_text_has_no_flag(text: str) -> None:
     "part",
     ["ignore ", "send a ", "a://b:", "-----BEGIN A ", "sk-", "password is ", "password for a b ", "\u200b"],
 )
-def test_a_hostile_text_costs_linear_time(part: str, linear_functions: Linear) -> None:
+def test_a_hostile_text_costs_linear_time(part: str, linear_beginnings: Linear) -> None:
     """Patterns are bounded, and only the beginning is read."""
-    assert not linear_functions.failures(flags_of, texts=repeated(part), characters=1_000_000)
+    assert not linear_beginnings.failures(flags_of, texts=repeated(part), characters=1_000_000)
 
 
 def test_a_derived_statement_is_flagged_and_has_the_class_of_its_turn() -> None:

@@ -146,9 +146,9 @@ def test_any_text_is_read(text: str, before: list[str]) -> None:
 @pytest.mark.parametrize(
     "part", ["he ", "Ab ", "my ", "the boss is ", "\u201c", "x" * 50 + " ", "Mr A, ", "aaab's "]
 )
-def test_long_hostile_turns_take_linear_time(part: str, linear_functions: Linear) -> None:
+def test_long_hostile_turns_take_linear_time(part: str, linear_beginnings: Linear) -> None:
     """A hundred thousand characters, and as many in each turn before."""
-    assert not linear_functions.failures(
+    assert not linear_beginnings.failures(
         lambda text: resolved(Turn("a", f"he {text}"), [Turn("b", text)] * SESSION_TURNS),
         texts=repeated(part),
     )

@@ -46,6 +46,6 @@ def test_what_names_its_author_or_no_person_stays(sentence: str) -> None:
     assert not is_about_another(sentence)
 
 
-def test_a_long_sentence_is_read_in_linear_time(linear_patterns: Linear) -> None:
+def test_a_long_sentence_is_read_in_linear_time(linear_beginnings: Linear) -> None:
     """Also one that is made for the patterns."""
-    assert not linear_patterns.failures(is_about_another, texts=repeated("Dan's ", "and ", "he's "))
+    assert not linear_beginnings.failures(is_about_another, texts=repeated("Dan's ", "and ", "he's "))

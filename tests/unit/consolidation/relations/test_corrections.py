@@ -119,9 +119,9 @@ def test_a_contrast_is_no_correction(text: str) -> None:
     assert correction_of(text) is None
 
 
-def test_hostile_text_is_read_in_linear_time(linear_patterns: Linear) -> None:
+def test_hostile_text_is_read_in_linear_time(linear_beginnings: Linear) -> None:
     """Also where only the first characters are read."""
     texts = repeated("correction, not ", "i said ", "not ")
     texts += [Shape("words", "correction ", "a"), Shape("times", "oops ", " - not 1:1:1:1:1:1:1:1 ")]
     texts += [Shape("numbers", "sorry, not ", "10:00 10:30 1.1,1 ")]
-    assert not linear_patterns.failures(correction_of, texts=texts)
+    assert not linear_beginnings.failures(correction_of, texts=texts)

@@ -172,7 +172,7 @@ def test_features_have_a_name_each_and_are_finite() -> None:
     assert np.isfinite(rows).all()
 
 
-def test_long_texts_take_linear_time(linear_functions: Linear) -> None:
+def test_long_texts_take_linear_time(linear_beginnings: Linear) -> None:
     """The new one, and each of its candidates."""
 
     def read(text: str) -> None:
@@ -180,4 +180,4 @@ def test_long_texts_take_linear_time(linear_functions: Linear) -> None:
         decide(replace(said("x"), text=text, context=text), [Candidate(one, cosine=0.5) for one in older])
 
     texts = repeated("now instead ", "a", '"', "said ", "1.2.3,")
-    assert not linear_functions.failures(read, texts=texts)
+    assert not linear_beginnings.failures(read, texts=texts)

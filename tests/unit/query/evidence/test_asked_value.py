@@ -86,7 +86,7 @@ def test_a_speaker_who_says_i_is_a_person() -> None:
         "'",
     ],
 )
-def test_hostile_text_costs_linear_time(piece: str, linear_functions: Linear) -> None:
+def test_hostile_text_costs_linear_time(piece: str, linear_beginnings: Linear) -> None:
     """Questions and memories are cut, and no pattern goes back and forth."""
 
     def read(text: str) -> None:
@@ -94,4 +94,4 @@ def test_hostile_text_costs_linear_time(piece: str, linear_functions: Linear) ->
             if (asked := asked_value(question)) is not None:
                 states(asked, text)
 
-    assert not linear_functions.failures(read, texts=repeated(piece))
+    assert not linear_beginnings.failures(read, texts=repeated(piece))

@@ -70,11 +70,11 @@ def test_own_statements_are_sentences_with_a_preference() -> None:
 
 
 @pytest.mark.parametrize("piece", ["between ", "before ", "a", ",", "I use "])
-def test_hostile_queries_are_read_in_linear_time(piece: str, linear_patterns: Linear) -> None:
+def test_hostile_queries_are_read_in_linear_time(piece: str, linear_beginnings: Linear) -> None:
     """No pattern backtracks far."""
 
     def read(query: str) -> None:
         rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=8)
         own_statements([query], most=3)
 
-    assert not linear_patterns.failures(read, texts=repeated(piece))
+    assert not linear_beginnings.failures(read, texts=repeated(piece))

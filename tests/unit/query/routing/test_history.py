@@ -154,9 +154,9 @@ def test_words_of_earlier_times(past: Past, query: str) -> None:
     assert past_of(query.replace("\u0027", "\u2019").upper()) is past
 
 
-def test_a_long_text_is_read_in_linear_time(linear_patterns: Linear) -> None:
+def test_a_long_text_is_read_in_linear_time(linear_beginnings: Linear) -> None:
     """Also one that is made for the patterns."""
     pieces = ("has ", "all a ", "how often ", "x", "what was ", "when did the a ", "was the ")
-    assert not linear_patterns.failures(
+    assert not linear_beginnings.failures(
         lambda text: (past_of(f"{text}?"), asks_for_former(text)), texts=repeated(*pieces)
     )
