@@ -26,6 +26,8 @@ from .workload import TENANTS, Ledger, lost_and_twice, memory_of
 
 COPIES: Final = {"ingest": 2, "doc2query": 2, "kg": 2, "forwarder": 0}
 ACK_WAIT_SECONDS: Final = 15
+READY_SECONDS: Final = 600.0
+"""Patience with a start: other work may leave a stack little of the machine."""
 PATIENCE_SECONDS: Final = 3_600
 AT_ANOTHER_TIME: Final = columns.OF_ITS_OWN | {"created_at"}
 """Columns that are not compared: when NATS stored an event is another moment in the other log."""
@@ -76,7 +78,7 @@ async def set_ack_wait(url: str) -> None:
 
 def start(stack: Stack) -> None:
     """Wait until a stack that was started works, with the short ack wait."""
-    stack.wait_ready()
+    stack.wait_ready(timeout_seconds=READY_SECONDS)
     asyncio.run(set_ack_wait(stack.nats_url))
 
 

@@ -1,11 +1,9 @@
 """A process that applies and publishes without an end.
 
-    python -m tests.faults.crashes.killed_writer FOLDER [early | a number]
-
-It imports first, says `waiting`, and begins at the first line of its input. Each line that it says after
-`begun` is the number of a generation that it has published: from then on readers may count on it. With a
-number it is killed before that step of its publications: a link, a write, a sync or a rename. With `early`
-CURRENT names a generation before it is there, and the process is killed between the two.
+It imports first, says `waiting`, and begins when it is told to. Each number that it says after `begun` is
+that of a generation that it has published: from then on readers may count on it. With a number it is killed
+before that step of its publications: a link, a write, a sync or a rename. With `early` CURRENT names a
+generation before it is there, and the process is killed between the two.
 """
 
 from __future__ import annotations
@@ -13,9 +11,9 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,16 +25,20 @@ from tests.unit.consolidation.conftest import Bench, Stream, row
 TENANT: Final = "acme"
 EVENTS: Final = 2
 """Events of one generation."""
+PRELOADED: Final = (
+    "pytest",
+    "datasketch",
+    "pyarrow.dataset",
+    "helix_consolidation.folding.changes",
+    "helix_consolidation.folding.extracted",
+    "helix_consolidation.folding.fold",
+)
+"""What can be imported before the fork; nothing of it imports LanceDB, which then starts threads."""
 
 
 def word_of(event: int) -> str:
     """A word that occurs in the text of one event alone."""
     return f"word{event}x"
-
-
-def _say(what: object) -> None:
-    sys.stdout.write(f"{what}\n")
-    sys.stdout.flush()
 
 
 def _pointer_first(root: Path, staging: Path, manifest: Manifest) -> None:
@@ -64,17 +66,17 @@ def _die_before(step: int) -> None:
         setattr(Path, name, counted(getattr(Path, name)))
 
 
-def main(root: Path, how: str) -> None:
+def main(root: Path, how: str, told: Connection, said: Connection) -> None:
     """Publish until the process is killed."""
     if how == "early":
         publishing._set_current = _pointer_first
-    _say("waiting")
-    sys.stdin.readline()
+    said.send("waiting")
+    told.recv()
     bench = Bench(root, Shard.open(root, maintain_every=8))
     manifest = bench.shard.manifest
     stream = Stream(0 if manifest is None else manifest.derived_sequence)
     event = 0 if manifest is None else manifest.applied_sequence
-    _say("begun")
+    said.send("begun")
     if how.isdigit():
         _die_before(int(how))
     while True:
@@ -86,9 +88,5 @@ def main(root: Path, how: str) -> None:
             messages.append(stream.memories(TENANT, name, event, rows))
             messages.append(stream.links(TENANT, name, event, [f"hall {event}"]))
         bench.apply(*messages)
-        _say(bench.publish().generation)
+        said.send(bench.publish().generation)
         bench.shard.retire(now=datetime.now(UTC), keep=3, min_age_seconds=0)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), (sys.argv[2:] or [""])[0])

@@ -157,22 +157,22 @@ def test_an_address_where_nothing_listens_is_an_error() -> None:
 
 async def test_an_asyncio_program_recalls_many_at_once(service: BusyService) -> None:
     """The event loop is free meanwhile."""
-    service.seconds = 0.2
+    service.seconds = 1.0
     async with AsyncHelix(query_port=service.port) as helix:
         started = time.monotonic()
         found = await asyncio.gather(*(helix.recall(f"which {n}?") for n in range(20)))
-        assert time.monotonic() - started < 2.0
+        assert time.monotonic() - started < 10.0
     assert [one.context for one in found] == [f"which {n}?" for n in range(20)]
 
 
 async def test_a_cancelled_recall_returns_at_once(service: BusyService) -> None:
     """Its thread ends by itself."""
-    service.seconds = 0.5
+    service.seconds = 3.0
     async with AsyncHelix(query_port=service.port) as helix:
         started = time.monotonic()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(helix.recall("which?"), 0.05)
-        assert time.monotonic() - started < 0.4
+        assert time.monotonic() - started < service.seconds - 0.5
 
 
 @pytest.mark.parametrize(("plain", "awaited"), [(Helix, AsyncHelix), (Session, AsyncSession)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from helix_extract.pairs.prompt import answer_key, answer_schema, question
 from helix_shared.errors import TemporaryError
 from helix_shared.pairs.messages import Pair, PairedText, UnsurePairs
 from helix_shared.pairs.verdicts import VERDICTS
+from tests.unit.linear_time import Linear, Shape, repeated
 
 OLD, NEW = "The market stall is by the fountain.", "The market stall moved to the church square."
 
@@ -110,12 +110,19 @@ def test_a_quote_may_differ_in_case_and_space() -> None:
     assert check(answered(item), short).verdicts == ["replaces"]
 
 
-@pytest.mark.parametrize("text", ['{"verdicts": [' * 20_000, "{" * 100_000, '"verdicts": [' + "1," * 50_000])
-def test_a_hostile_answer_takes_little_time(text: str) -> None:
+@pytest.mark.parametrize(
+    "shape",
+    [*repeated('{"verdicts": [', "{"), Shape("numbers", '"verdicts": [', "1,")],
+    ids=lambda one: one.name,
+)
+def test_a_hostile_answer_takes_linear_time(shape: Shape, linear_functions: Linear) -> None:
     """And gives nothing."""
-    begun = time.process_time()
-    assert check(RecordedAnswer(model="m", prompt="p", text=text, first=1, asked=1), pairs()).verdicts == [""]
-    assert time.process_time() - begun < 2.0
+
+    def read(text: str) -> None:
+        answer = RecordedAnswer(model="m", prompt="p", text=text, first=1, asked=1)
+        assert check(answer, pairs()).verdicts == [""]
+
+    assert not linear_functions.failures(read, texts=[shape])
 
 
 async def test_items_of_a_group_are_asked_together_until_it_is_full() -> None:

@@ -34,6 +34,8 @@ from helix_shared.identity import content_hash
 from helix_shared.sources import cleaning, fitting
 from helix_shared.timex import find_time_expressions, resolve_window
 
+from .conftest import SHAPES
+
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION: Final = {"tenant_id": "t", "session_id": "s", "role": "user"}
 
@@ -125,7 +127,7 @@ def test_a_step_takes_linear_time_on_hostile_text(
 
 def test_reading_a_query_takes_linear_time(linear_functions: Any) -> None:
     """The longest query, of every shape; none takes half a second."""
-    assert not linear_functions.failures(routed, characters=limits.QUERY_CHARACTERS)
+    assert not linear_functions.failures(routed, texts=SHAPES, characters=limits.QUERY_CHARACTERS)
 
 
 def test_a_line_of_64_megabytes_is_cut_in_linear_time(linear_functions: Any, mixtures: Any) -> None:

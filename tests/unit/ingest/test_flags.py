@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,6 +12,7 @@ from helix_ingest.extraction.drafts import drafts_of
 from helix_ingest.extraction.flags import flags_of
 from helix_ingest.rows import rows_of
 from helix_memory.events import MessageEvent
+from tests.unit.linear_time import Linear, repeated
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,9 @@ def test_ordinary_text_has_no_flag(text: str) -> None:
     "part",
     ["ignore ", "send a ", "a://b:", "-----BEGIN A ", "sk-", "password is ", "password for a b ", "\u200b"],
 )
-def test_a_hostile_text_costs_bounded_time(part: str) -> None:
+def test_a_hostile_text_costs_linear_time(part: str, linear_beginnings: Linear) -> None:
     """Patterns are bounded, and only the beginning is read."""
-    started = time.perf_counter()
-    flags_of(part * 100_000)
-    assert time.perf_counter() - started < 2.0
+    assert not linear_beginnings.failures(flags_of, texts=repeated(part), characters=1_000_000)
 
 
 def test_a_derived_statement_is_flagged_and_has_the_class_of_its_turn() -> None:

@@ -1,12 +1,12 @@
 """Splitting long texts."""
 
-import time
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_ingest.extraction.segment import segment
+from tests.unit.linear_time import Linear, repeated
 
 
 def words(text: str) -> int:
@@ -51,9 +51,9 @@ def test_pieces_cover_the_text_in_order(text: str, most: int) -> None:
     assert all(a.end <= b.start for a, b in pairwise(pieces))
 
 
-def test_hostile_text_takes_linear_time() -> None:
-    """100,000 brackets, fences or headings are cut in well under the time of one embedding batch."""
-    for hostile in ("[" * 100_000, "```\n" * 25_000, "# a\n" * 25_000, ". " * 50_000):
-        started = time.perf_counter()
-        segment(hostile, most_tokens=200, count_tokens=lambda text: len(text) // 4)
-        assert time.perf_counter() - started < 5
+def test_hostile_text_takes_linear_time(linear_functions: Linear) -> None:
+    """100,000 characters of brackets, fences, headings or ends of sentences."""
+    assert not linear_functions.failures(
+        lambda text: segment(text, most_tokens=200, count_tokens=lambda piece: len(piece) // 4),
+        texts=repeated("[", "```\n", "# a\n", ". "),
+    )

@@ -1,4 +1,3 @@
-import time
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -57,8 +56,5 @@ def test_a_query_without_words_covers_nothing() -> None:
 @pytest.mark.parametrize("text", ["word " * 20_000, "x" * 100_000, "\ud800 \U0001f600 \u4e2d\u6587" * 10_000])
 def test_a_long_text_costs_no_more_than_its_first_characters(text: str) -> None:
     """What lies beyond is not read."""
-    started = time.perf_counter()
-    found = words_of_line(line(1, text + " boiler"))
-    assert time.perf_counter() - started < 1.0
-    assert "boiler" not in found
+    assert "boiler" not in words_of_line(line(1, text + " boiler"))
     assert len(text) > TEXT_CHARACTERS

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_shared.naming import canonical, find_names, title_candidates, without_disambiguation
+from tests.unit.linear_time import Linear, repeated
 
 MOSTLY_NAMES = st.text(
     alphabet=st.sampled_from("AaéÉ Iio'\u2019s().,:;!?-_/\\`\"#0129\n\tTthe \u0345\u00df\u0130\u3005\u304c"),
@@ -211,23 +210,15 @@ def test_no_text_breaks_name_finding(text: str) -> None:
         "A (B ",
     ],
 )
-def test_time_is_linear_in_the_text(piece: str) -> None:
-    """Four times the text takes less than eight times the time, up to the longest that the protocol takes.
+def test_time_is_linear_in_the_text(piece: str, linear_functions: Linear) -> None:
+    """Up to the longest that the protocol takes."""
 
-    A quarter of it costs well under a second, however it is made; the processor bounds the rest.
-    """
-    text = (piece * 100_000)[:100_000]
-    part = min(_seconds(text[:25_000]) for _ in range(2))
-    assert part < 1.0
-    assert _seconds(text) < 8 * max(part, 0.02)
+    def read(text: str) -> None:
+        find_names(text)
+        canonical(text)
+        title_candidates(text[:4_096])
 
-
-def _seconds(text: str) -> float:
-    started = time.thread_time()
-    find_names(text)
-    canonical(text)
-    title_candidates(text[:4_096])
-    return time.thread_time() - started
+    assert not linear_functions.failures(read, texts=repeated(piece))
 
 
 def test_a_contracted_i_is_not_a_name() -> None:

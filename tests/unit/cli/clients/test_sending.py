@@ -122,7 +122,7 @@ def test_a_silent_pipe_does_not_stop_the_loop() -> None:
 
     def pipe() -> Iterator[int]:
         yield 1
-        release.wait(5)
+        release.wait(60)
         yield 2
 
     async def read() -> tuple[list[int], float]:
@@ -133,4 +133,4 @@ def test_a_silent_pipe_does_not_stop_the_loop() -> None:
 
     found, seconds = asyncio.run(read())
     assert found == [1, 2]
-    assert seconds < 2
+    assert seconds < 30

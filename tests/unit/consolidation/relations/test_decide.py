@@ -1,6 +1,5 @@
 """Decisions: what replaces what, what never does, what is closed, and what a return revives."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from helix_consolidation.relations.decide import decide
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.statement import Candidate, Decision, Statement
 from helix_shared.naming import find_names
+from tests.unit.linear_time import Linear, repeated
 
 DAY = 86_400_000_000
 
@@ -172,11 +172,12 @@ def test_features_have_a_name_each_and_are_finite() -> None:
     assert np.isfinite(rows).all()
 
 
-def test_long_texts_take_bounded_time() -> None:
-    """Only the first characters of a text are read."""
-    texts = ["now instead " * 10_000, "a" * 100_000, '"' * 100_000, "said " * 20_000, "1.2.3," * 20_000]
-    started = time.process_time()
-    for text in texts:
+def test_long_texts_take_linear_time(linear_beginnings: Linear) -> None:
+    """The new one, and each of its candidates."""
+
+    def read(text: str) -> None:
         older = [replace(said("x", day), text=f"{day} {text}", context=text) for day in range(18)]
         decide(replace(said("x"), text=text, context=text), [Candidate(one, cosine=0.5) for one in older])
-    assert time.process_time() - started < 2
+
+    texts = repeated("now instead ", "a", '"', "said ", "1.2.3,")
+    assert not linear_beginnings.failures(read, texts=texts)

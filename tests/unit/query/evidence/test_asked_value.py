@@ -1,8 +1,7 @@
-import time
-
 import pytest
 
 from helix_query.recall.evidence.asked_value import Value, asked_value, states
+from tests.unit.linear_time import Linear, repeated
 
 
 @pytest.mark.parametrize(
@@ -77,20 +76,22 @@ def test_a_speaker_who_says_i_is_a_person() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    "piece",
     [
-        "1 " * 50_000,
-        "A" * 100_000,
-        "@" * 100_000,
-        "half " * 20_000,
-        "what is the number " * 5_000,
-        "'" * 100_000,
+        "1 ",
+        "A",
+        "@",
+        "half ",
+        "what is the number ",
+        "'",
     ],
 )
-def test_hostile_text_costs_a_bounded_time(text: str) -> None:
+def test_hostile_text_costs_linear_time(piece: str, linear_beginnings: Linear) -> None:
     """Questions and memories are cut, and no pattern goes back and forth."""
-    started = time.perf_counter()
-    for question in (text, f"which {text}", f"how much {text}", f"what's {text}'s name"):
-        if (asked := asked_value(question)) is not None:
-            states(asked, text)
-    assert time.perf_counter() - started < 1.0
+
+    def read(text: str) -> None:
+        for question in (text, f"which {text}", f"how much {text}", f"what's {text}'s name"):
+            if (asked := asked_value(question)) is not None:
+                states(asked, text)
+
+    assert not linear_beginnings.failures(read, texts=repeated(piece))

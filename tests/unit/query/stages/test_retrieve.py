@@ -53,12 +53,12 @@ def test_a_late_channel_is_named_and_the_other_answers(lanes: dict[str, ThreadPo
     release = threading.Event()
 
     def late() -> Hits:
-        release.wait(10)
+        release.wait(60)
         return hits(1.0)
 
     started = time.monotonic()
     found = search_all({DENSE: late, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=0.05)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 30
     release.set()
     assert found.degraded == (DENSE,)
     assert [ranking.channel for ranking in found.rankings] == [LEXICAL]

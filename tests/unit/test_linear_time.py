@@ -1,0 +1,34 @@
+"""The control of all tests of linear time."""
+
+import re
+
+import pytest
+
+from .linear_time import Linear, Use, repeated
+
+PATTERN = re.compile(r"a*c")
+"""Quadratic on a run of a: it is read to its end from each of them."""
+
+
+def pairs(text: str) -> int:
+    """Looks from each eighth place to the end."""
+    return sum(text[at:].count("c") for at in range(0, len(text), 8))
+
+
+@pytest.mark.parametrize(
+    ("use", "characters"), [(PATTERN.findall, 10_000), (pairs, 100_000)], ids=["pattern", "function"]
+)
+def test_quadratic_time_is_found(use: Use, characters: int, linear_patterns: Linear) -> None:
+    """Whether the time is that of a pattern or of a function."""
+    assert linear_patterns.failures(use, texts=repeated("a"), characters=characters)
+
+
+def test_linear_time_is_not(linear_patterns: Linear) -> None:
+    """Also where it is more than the floor."""
+    assert not linear_patterns.failures(lambda text: text * 2_000, texts=repeated("a"))
+
+
+def test_a_long_beginning_is_found(linear_beginnings: Linear) -> None:
+    """Time that does not grow with the text is bounded as well."""
+    started = "a" * 20_000
+    assert linear_beginnings.failures(lambda _: PATTERN.findall(started * 2), texts=repeated("a"))
