@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -119,6 +120,15 @@ def test_commands_find_the_shards(sharded: Sharded) -> None:
     assert code == 0, err
     code, out, _ = run(home, "recall", "the key of the barn", "--tenant", SECOND)
     assert "barn is red" in out
+    code, out, err = run(home, "shards", "plan", "--shards", "3", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["tenants"] == {OLD: 0, FIRST: 0, SECOND: 1}
+    assert [row["tenants"] for row in told["shards"]] == [2, 1]
+    assert told["planned"] == 3
+    code, _, err = run(home, "shards", "plan", "--shards", "1")
+    assert code != 0
+    assert "1 must be 2 to 16" in err
     for command in (["rebuild"], ["export"], ["backup", str(home / "copy")], ["doctor"]):
         code, _, err = run(home, *command)
         assert code != 0

@@ -100,8 +100,8 @@ def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
 
 
 def _looks_up(*names: str) -> tuple[str, ...]:
-    """Read single messages of streams."""
-    return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
+    """Read single messages of streams, from any replica and from the leader."""
+    return tuple(f"{API}.{get}.{name}" for name in names for get in ("DIRECT.GET", "STREAM.MSG.GET"))
 
 
 def _scans(*names: str) -> tuple[str, ...]:
