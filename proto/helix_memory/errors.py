@@ -5,7 +5,8 @@
     |  |- InvalidInputError      the input breaks a limit; names the field and the limit
     |  |- NotFoundError          it does not exist, or is not visible to the caller
     |  |- UnauthenticatedError   the call has no valid credential
-    |  `- DeniedError            the credential does not allow the call
+    |  |- DeniedError            the credential does not allow the call
+    |  `- OtherShardError        the tenant lies in another shard than the service that was called
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
        |- OverdueError           work passed its deadline
@@ -53,6 +54,17 @@ class UnauthenticatedError(PermanentError):
 
 class DeniedError(PermanentError):
     """The credential does not allow this call, or this scope."""
+
+
+class OtherShardError(PermanentError):
+    """The tenant lies in the shard `shard`, which another service serves."""
+
+    def __init__(self, tenant_id: str, shard: int) -> None:
+        super().__init__(
+            f"tenant {tenant_id} lies in shard {shard}, which another service serves; name the addresses of "
+            "the services of all shards, in order, with commas"
+        )
+        self.shard = shard
 
 
 class TemporaryError(HelixError):

@@ -6,6 +6,7 @@
     |  |- NotFoundError          it does not exist, or is not visible to the caller
     |  |- UnauthenticatedError   the call has no valid credential
     |  |- DeniedError            the credential does not allow the call
+    |  |- OtherShardError        the tenant lies in another shard than the service that was called
     |  `- CorruptArtifactError   a file differs from its manifest; never serve it
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
@@ -30,6 +31,7 @@ from helix_memory.errors import (
     InvalidInputError,
     NotFoundError,
     OtherInstanceError,
+    OtherShardError,
     OverdueError,
     OverloadedError,
     PermanentError,
@@ -47,6 +49,7 @@ __all__ = [
     "InvalidInputError",
     "NotFoundError",
     "OtherInstanceError",
+    "OtherShardError",
     "OutdatedError",
     "OverdueError",
     "OverloadedError",

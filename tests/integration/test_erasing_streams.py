@@ -12,7 +12,7 @@ from nats.aio.client import Client
 from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
-from helix_consolidation.delivery.prune import READERS, prune_derived
+from helix_consolidation.delivery.prune import prune_derived, readers_of
 from helix_memory import subjects
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer
@@ -69,7 +69,7 @@ async def test_derived_bytes_go_while_more_messages_come(
     subject = subjects.derived_subject("memories", "acme")
     for number in range(5):
         await jetstream.publish(subject, b"%d " % number + WORD)
-    pulls = [await jetstream.pull_subscribe_bind(name, subjects.DERIVED_STREAM) for name in READERS]
+    pulls = [await jetstream.pull_subscribe_bind(name, subjects.DERIVED_STREAM) for name in readers_of(1)]
 
     async def acknowledge() -> None:
         for pull in pulls:

@@ -94,7 +94,8 @@ class Helix(Caller, Remembering, Listing, Explaining):
             nats_port: of the log.
             query_port: of the query service.
             nats_url: of the log, where it has a host of its own, like nats://log:4222.
-            query_address: of the query service, where it has a host of its own, like query:7461.
+            query_address: of the query service, where it has a host of its own, like query:7461; of several
+                shards all of theirs, in order, with commas.
             deadline_seconds: of one call.
             wait_seconds: of `wait`.
             **access: token, TLS and the user of NATS (`AccessOptions`), where Helix checks callers.
@@ -288,7 +289,9 @@ class Helix(Caller, Remembering, Listing, Explaining):
         return written
 
     def _settle(self, written: Written, *, after: int) -> None:
-        self._reader.wait_until_applied(written.sequence, wait_seconds=self._wait_seconds)
+        self._reader.wait_until_applied(
+            written.sequence, wait_seconds=self._wait_seconds, tenant_id=self._scope.tenant_id
+        )
         letter = self._writer.refusal(written.sequence, after=after, seconds=self._deadline_seconds)
         if letter is not None:
             raise InvalidInputError(*letter.broken_rule)

@@ -27,7 +27,7 @@ class Listing:
 
     def status(self) -> recall_pb2.GetStatusResponse:
         """The generation that is served, and how far the log is applied, as `recall.proto` describes."""
-        return self._reader.status()
+        return self._reader.status(self._scope.tenant_id)
 
     def list(self, **options: Unpack[ListOptions]) -> MemoryPage:
         """A page of memories, in the order in which they happened."""

@@ -1,4 +1,4 @@
-"""A connection to one query service: deadlines, repeated calls, and errors of Helix's own tree."""
+"""A connection to the query service of each shard: deadlines, repeated calls, errors of Helix's own tree."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 import grpc
@@ -17,6 +18,7 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.polling import POLL_SECONDS
 from helix_memory.transport.retrying import retry_policy
+from helix_memory.transport.shard_routing import ShardedStub, addresses_of
 from helix_memory.transport.statuses import REPLY_BYTES, error_of
 
 CALL_SECONDS: Final = 10.0
@@ -45,11 +47,13 @@ class QueryConnection:
     ) -> None:
         """Connect at the first call; with `instance`, refuse a service of another instance.
 
+        `address` is host:port; where there are several shards, those of all, in order, with commas.
+
         A call has `call_seconds`. With `attempts` (1 to 5), gRPC repeats a call within that time while the
         service does not answer or is full, and waits as long as the service says (gRFC A6).
 
         Raises:
-            InvalidInputError: a file of the credentials cannot be used.
+            InvalidInputError: a file of the credentials cannot be used, or an address is empty.
         """
         self.address = address
         self._instance = instance
@@ -59,8 +63,9 @@ class QueryConnection:
         if attempts > 1:
             options.append(("grpc.service_config", json.dumps(retry_policy(attempts))))
         self._credentials = credentials or CallCredentials()
-        self._channel = self._credentials.channel(address, options)
-        self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
+        self._channels = [self._credentials.channel(one, options) for one in addresses_of(address)]
+        stubs = [recall_pb2_grpc.RecallServiceStub(channel) for channel in self._channels]
+        self._stub: Any = stubs[0] if len(stubs) == 1 else ShardedStub(stubs)
 
     def with_token(self, token: str) -> Self:
         """The same connection for the calls of another caller; closing either closes both.
@@ -70,21 +75,23 @@ class QueryConnection:
         """
         other = copy.copy(self)
         other._credentials = replace(self._credentials, token=token, token_file=None)  # noqa: SLF001  of this class
-        other._credentials.require_safe(self.address)  # noqa: SLF001  likewise
+        for address in addresses_of(self.address):
+            other._credentials.require_safe(address)  # noqa: SLF001  likewise
         return other
 
-    def status(self) -> recall_pb2.GetStatusResponse:
-        """Status of the service.
+    def status(self, tenant_id: str = "") -> recall_pb2.GetStatusResponse:
+        """Status of the service; of several, of that with the shard of a tenant, else of all together.
 
         Raises:
             HelixError: what the status of gRPC says, else nothing answers.
         """
-        return self._answer(self._status)
+        return self._answer(partial(self._status, tenant_id))
 
     def close(self) -> None:
         """Close the connection; a call under way raises PermanentError. Closing again does nothing."""
         self._closed.set()
-        self._channel.close()
+        for channel in self._channels:
+            channel.close()
 
     def __enter__(self) -> Self:
         return self
@@ -141,10 +148,12 @@ class QueryConnection:
                 self._raise(error)
             raise
 
-    def _status(self) -> recall_pb2.GetStatusResponse:
+    def _status(self, tenant_id: str = "") -> recall_pb2.GetStatusResponse:
         """Status of the service; the first reply is checked for the right instance."""
+        # one service has one status, which is told to a credential of any tenant
+        scope = recall_pb2.Scope(tenant_id=tenant_id) if len(self._channels) > 1 else None
         reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
-            recall_pb2.GetStatusRequest(),
+            recall_pb2.GetStatusRequest(scope=scope),
             timeout=self._call_seconds,
             metadata=self._credentials.metadata(),
         )

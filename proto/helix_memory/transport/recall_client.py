@@ -179,9 +179,14 @@ class RecallClient(QueryConnection):
         return reply
 
     def wait_until_applied(
-        self, sequence: int, *, wait_seconds: float, progress: Callable[[int], None] = lambda _: None
+        self,
+        sequence: int,
+        *,
+        wait_seconds: float,
+        progress: Callable[[int], None] = lambda _: None,
+        tenant_id: str = "",
     ) -> recall_pb2.GetStatusResponse:
-        """Return when every event up to `sequence` can be recalled.
+        """Return when every event up to `sequence` can be recalled; with a tenant, every one of its shard.
 
         Also waits for a service that does not answer yet. Calls `progress` with the sequence applied so far.
 
@@ -191,7 +196,7 @@ class RecallClient(QueryConnection):
         reason = ""
         for _ in poll(wait_seconds, every_seconds=APPLIED_POLL_SECONDS):
             try:
-                reached = self.status()
+                reached = self.status(tenant_id)
             except TemporaryError as error:
                 reason = str(error)
             else:

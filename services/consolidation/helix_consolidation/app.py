@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from helix_consolidation.delivery.consumer import DURABLES, consolidate
+from helix_consolidation.delivery.consumer import consolidate, durables_of
 from helix_consolidation.delivery.settle import SERVICE
 from helix_consolidation.settings import ConsolidationSettings
 from helix_shared.broker.worker.watchdog import end_at_once
@@ -28,7 +28,7 @@ def create_app() -> Worker:
     settings = ConsolidationSettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
     broker = create_broker(settings, service=SERVICE)
-    durables = [Durable(stream, name) for stream, name in DURABLES]
+    durables = [Durable(stream, name) for stream, name in durables_of(settings.shard)]
     worker = create_worker(broker, durables, settings, service=SERVICE)
     wire(worker, broker, settings)
     return worker

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+from helix_memory.sharding import MOST_SHARDS
 from helix_shared.artifacts.signals.vector_storage import StorageChoice
 from helix_shared.artifacts.vectors.form import ScanChoice, VectorForm
 from helix_shared.settings import BrokerSettings, helix_home
@@ -20,6 +21,12 @@ class ConsolidationSettings(BrokerSettings):
     data_dir: Path = Field(
         default_factory=lambda: helix_home() / "data",
         description="data folder: the live stores, the generations and CURRENT",
+    )
+    shard: int = Field(
+        0,
+        ge=0,
+        lt=MOST_SHARDS,
+        description="shard that this process writes; every shard has a data folder of its own",
     )
     models_dir: Path = Field(
         default_factory=lambda: helix_home() / "models",
@@ -117,7 +124,8 @@ class ConsolidationSettings(BrokerSettings):
         "",
         pattern=r"^(|(s3|gs|az)://[^/\s]\S*|file:///\S+)$",
         description="object storage to which every generation is uploaded, for replicas elsewhere: "
-        "s3://bucket/prefix, gs://, az:// or file:///folder; one prefix a data folder; empty: none",
+        "s3://bucket/prefix, gs://, az:// or file:///folder; one prefix a data folder: later shards than "
+        "the first add `/shard-1` and so on; empty: none",
     )
     bucket_keep_generations: int = Field(
         3, ge=1, le=1_000, description="number of newest generations that always stay in the bucket"
@@ -135,6 +143,11 @@ class ConsolidationSettings(BrokerSettings):
     gap_seconds: float = Field(
         2.0, gt=0, le=600, description="time after which a missing sequence is looked up in its stream"
     )
+
+    @property
+    def own_bucket(self) -> str:
+        """The bucket with the prefix of this shard; empty: none."""
+        return f"{self.bucket.rstrip('/')}/shard-{self.shard}" if self.bucket and self.shard else self.bucket
 
     @property
     def vector_form(self) -> VectorForm:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from nats.js.errors import NotFoundError
 
 from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import read_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nats.js import JetStreamContext, api
+    from nats.js import JetStreamContext
 
 ADVICE: Final = "run `helix provision`"
 _STREAM_FIELDS: Final = (
@@ -55,16 +56,17 @@ async def differences(jetstream: JetStreamContext) -> list[Difference]:
     """
     found: list[Difference] = []
     replicas: dict[str, int] = {}
+    consumers = streams.consumers_of((await read_map(jetstream)).shards)
     for wanted in streams.wanted_streams():
         name = str(wanted.name)
         is_optional = wanted.name in {streams.ANSWERS.name, streams.PAIRS.name}
-        config = await _stream(jetstream, name)
+        config = await streams.stream_settings(jetstream, name)
         if config is None:
             found += [] if is_optional else [_missing(name)]
             continue
         replicas[name] = config.num_replicas or 1
         found += _compared(name, wanted, config, _STREAM_FIELDS)
-    for consumer in (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS):
+    for consumer in (*consumers, *streams.ENDPOINT_CONSUMERS):
         name = f"{consumer.stream}/{consumer.name}"
         try:
             info = await jetstream.consumer_info(consumer.stream, consumer.name)
@@ -79,7 +81,7 @@ async def differences(jetstream: JetStreamContext) -> list[Difference]:
 
 
 async def _lease_bucket(jetstream: JetStreamContext, replicas: dict[str, int]) -> list[Difference]:
-    config = await _stream(jetstream, streams.LEASE_STREAM)
+    config = await streams.bucket_settings(jetstream, streams.LEASES)
     if config is None:
         return [_missing(streams.LEASE_STREAM)]
     replicas[streams.LEASE_STREAM] = config.num_replicas or 1
@@ -87,13 +89,6 @@ async def _lease_bucket(jetstream: JetStreamContext, replicas: dict[str, int]) -
     if config.max_age == wanted:
         return []
     return [Difference(streams.LEASE_STREAM, "max_age", _text(wanted), _text(config.max_age))]
-
-
-async def _stream(jetstream: JetStreamContext, name: str) -> api.StreamConfig | None:
-    try:
-        return (await jetstream.stream_info(name)).config
-    except NotFoundError:
-        return None
 
 
 def _missing(name: str) -> Difference:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from nats.errors import Error as NatsError
-from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
+from nats.js.errors import BucketNotFoundError, KeyWrongLastSequenceError
 from nats.js.errors import NotFoundError as NoStreamError
 
 from helix_memory import subjects
@@ -115,16 +115,16 @@ async def _key(client: Client) -> bytes | None:
     if client in _keys:
         return _keys[client]
     try:
-        bucket = await client.jetstream().key_value(IMPORTS)
-        entry = await bucket.get(SEAL_KEY)
-    except (BucketNotFoundError, KeyNotFoundError, NoStreamError):
+        # from the leader: without the key an imported event would get another time
+        entry = await client.jetstream().get_last_msg(f"KV_{IMPORTS}", f"$KV.{IMPORTS}.{SEAL_KEY}")
+    except NoStreamError:
         return None
     except (NatsError, TimeoutError, OSError) as error:
         raise TemporaryError(f"bucket {IMPORTS} cannot be read: {error}") from error
-    if entry.value is None:
+    if not entry.data:
         return None
-    _keys[client] = entry.value
-    return entry.value
+    _keys[client] = entry.data
+    return entry.data
 
 
 def _seal(key: bytes, subject: str, body: bytes, message_id: str, stamp: str) -> str:

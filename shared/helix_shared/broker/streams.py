@@ -10,6 +10,7 @@ refuses publishers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +18,7 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
 from helix_memory import limits, subjects
+from helix_shared.broker.shard_bucket import SHARDS, read_map
 from helix_shared.broker.stored_at import IMPORTS
 
 MIB: Final = 1024**2
@@ -29,7 +31,7 @@ LEASE_STREAM: Final = f"KV_{LEASES}"
 """Stream of the key-value bucket."""
 LEASE_TTL_SECONDS: Final = 10.0
 WRITER_KEY: Final = "consolidation.0"
-"""Key of the writer's lease."""
+"""Key of the lease of the first shard's writer."""
 WRITER_PROBLEM: Final = "problem"
 """Field of the lease's JSON: why the writer applies no derived messages; empty while it applies them."""
 
@@ -38,6 +40,7 @@ DOC2QUERY: Final = "doc2query"
 KG: Final = "kg"
 EXTRACT: Final = "extract"
 EXTRACT_PAIRS: Final = "extract-pairs"
+_WRITER: Final = "consolidation"
 CONSOLIDATION_DERIVED: Final = "consolidation-derived"
 CONSOLIDATION_LIFECYCLE: Final = "consolidation-lifecycle"
 CONSOLIDATION_ACCESS: Final = "consolidation-access"
@@ -103,6 +106,17 @@ STREAMS: Final = (
     ),
 )
 
+
+def writer_key(shard: int) -> str:
+    """Key of the lease of a shard's writer."""
+    return f"consolidation.{shard}"
+
+
+def writer_durable(name: str, shard: int) -> str:
+    """Name of a durable consumer of a shard's writer; `name` itself in the first shard."""
+    return f"{name}-{shard}" if shard else name
+
+
 CONSUMERS: Final = (
     DurableConsumer(subjects.EVENTS_STREAM, INGEST, (f"{subjects.ROOT}.events.>",), max_ack_pending=1_024),
     DurableConsumer(
@@ -125,6 +139,14 @@ CONSUMERS: Final = (
         subjects.ACCESS_STREAM, CONSOLIDATION_ACCESS, (subjects.access_subject("*"),), max_ack_pending=1_024
     ),
 )
+"""Those of an instance with one shard."""
+
+
+def consumers_of(shards: int) -> tuple[DurableConsumer, ...]:
+    """The durable consumers of an instance with so many shards, without those for a language model."""
+    writers = [one for one in CONSUMERS if one.name.startswith(f"{_WRITER}-")]
+    more = (replace(one, name=writer_durable(one.name, n)) for n in range(1, shards) for one in writers)
+    return (*CONSUMERS, *more)
 
 
 ANSWERS: Final = api.StreamConfig(
@@ -159,65 +181,105 @@ ENDPOINT_CONSUMERS: Final = (
 async def provision(
     jetstream: JetStreamContext,
     *,
-    replicas: int = 1,
+    replicas: int | None = None,
+    placement: Sequence[str] = (),
     ack_wait_seconds: float = ACK_WAIT_SECONDS,
     lease_seconds: float = LEASE_TTL_SECONDS,
     endpoint: bool = False,
 ) -> list[str]:
     """Create or update every stream, consumer and bucket; returns one line about each.
 
-    It may be repeated. An existing consumer keeps its position. `endpoint`: also what the worker `extract`
-    needs, which stays when this is called again without it.
+    It may be repeated. An existing consumer keeps its position. `placement`: tags of servers of a cluster.
+    Without `replicas` or `placement` a stream keeps its own; a new one gets 1 replica on any server.
+    `endpoint`: also what the worker `extract` needs, which stays when this is called again without it.
     """
-    done = [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in STREAMS]
-    for consumer in CONSUMERS:
+    copies = _Copies(replicas, tuple(placement))
+    wanted = [*STREAMS, *((ANSWERS, PAIRS) if endpoint else ())]
+    consumers = [*consumers_of((await read_map(jetstream)).shards), *(ENDPOINT_CONSUMERS if endpoint else ())]
+    done = [await _ensure_stream(jetstream, _complete(stream), copies) for stream in wanted]
+    for consumer in consumers:
         await jetstream.add_consumer(consumer.stream, consumer_config(consumer, ack_wait_seconds))
         done.append(f"consumer {consumer.stream}/{consumer.name}")
-    await jetstream.create_key_value(api.KeyValueConfig(bucket=LEASES, ttl=lease_seconds, replicas=replicas))
-    done.append(f"bucket {LEASES}")
-    await jetstream.create_key_value(api.KeyValueConfig(bucket=IMPORTS, replicas=replicas))
-    done.append(f"bucket {IMPORTS}")
-    if endpoint:
-        done += [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in (ANSWERS, PAIRS)]
-        for consumer in ENDPOINT_CONSUMERS:
-            await jetstream.add_consumer(consumer.stream, consumer_config(consumer, ack_wait_seconds))
-            done.append(f"consumer {consumer.stream}/{consumer.name}")
-        await jetstream.create_key_value(api.KeyValueConfig(bucket=LEDGER, replicas=replicas))
-        done.append(f"bucket {LEDGER}")
+    buckets = {LEASES: lease_seconds, IMPORTS: None, SHARDS: None} | ({LEDGER: None} if endpoint else {})
+    for bucket, ttl in buckets.items():
+        if bucket == SHARDS and await bucket_settings(jetstream, SHARDS) is None:
+            continue  # made with the first map
+        await _ensure_bucket(jetstream, api.KeyValueConfig(bucket=bucket, ttl=ttl), copies)
+        done.append(f"bucket {bucket}")
     return done
 
 
 def wanted_streams() -> list[api.StreamConfig]:
     """Every stream as `provision` wants it, those that only a language model needs last."""
-    return [_complete(stream, 1) for stream in (*STREAMS, ANSWERS, PAIRS)]
+    return [_complete(stream) for stream in (*STREAMS, ANSWERS, PAIRS)]
 
 
-async def ensure_answers(jetstream: JetStreamContext, *, replicas: int = 1) -> None:
+async def ensure_answers(jetstream: JetStreamContext) -> None:
     """Create the stream of recorded answers, for an import into an instance that asks no language model."""
-    await _ensure_stream(jetstream, _complete(ANSWERS, replicas))
+    await _ensure_stream(jetstream, _complete(ANSWERS), _Copies())
 
 
-def _complete(stream: api.StreamConfig, replicas: int) -> api.StreamConfig:
+def _complete(stream: api.StreamConfig) -> api.StreamConfig:
     return replace(
         stream,
         retention=api.RetentionPolicy.LIMITS,
         discard=api.DiscardPolicy.OLD if stream.max_age else api.DiscardPolicy.NEW,
         storage=api.StorageType.FILE,
-        num_replicas=replicas,
+        num_replicas=1,
         duplicate_window=DUPLICATE_WINDOW_SECONDS,
         allow_direct=True,
         compression=api.StoreCompression.S2,
     )
 
 
-async def _ensure_stream(jetstream: JetStreamContext, config: api.StreamConfig) -> str:
-    try:
-        await jetstream.stream_info(str(config.name))
-    except NotFoundError:
-        await jetstream.add_stream(config)
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """How often streams are stored, and on servers with which tags; None and none: as before."""
+
+    replicas: int | None = None
+    tags: tuple[str, ...] = ()
+
+    def of(self, config: api.StreamConfig, before: api.StreamConfig | None) -> api.StreamConfig:
+        """`config` with this number of replicas and this placement."""
+        kept = (1, None) if before is None else (before.num_replicas or 1, before.placement)
+        placement = api.Placement(cluster="", tags=list(self.tags)) if self.tags else kept[1]
+        return replace(config, num_replicas=self.replicas or kept[0], placement=placement)
+
+
+async def _ensure_stream(jetstream: JetStreamContext, config: api.StreamConfig, copies: _Copies) -> str:
+    before = await stream_settings(jetstream, str(config.name))
+    if before is None:
+        await jetstream.add_stream(copies.of(config, None))
         return f"stream {config.name} created"
-    await jetstream.update_stream(config)
+    await jetstream.update_stream(copies.of(config, before))
     return f"stream {config.name} up to date"
+
+
+async def _ensure_bucket(jetstream: JetStreamContext, config: api.KeyValueConfig, copies: _Copies) -> None:
+    """Create a bucket, or give an existing one other replicas and another placement."""
+    before = await bucket_settings(jetstream, config.bucket)
+    if before is not None:
+        wanted = copies.of(before, before)
+        if wanted != before:
+            await jetstream.update_stream(wanted)
+        return
+    made = copies.of(api.StreamConfig(), None)
+    await jetstream.create_key_value(
+        replace(config, replicas=made.num_replicas or 1, placement=made.placement)
+    )
+
+
+async def bucket_settings(jetstream: JetStreamContext, bucket: str) -> api.StreamConfig | None:
+    """Settings of the stream of a bucket; None where there is none."""
+    return await stream_settings(jetstream, f"KV_{bucket}")
+
+
+async def stream_settings(jetstream: JetStreamContext, name: str) -> api.StreamConfig | None:
+    """Settings of a stream; None where there is none."""
+    try:
+        return (await jetstream.stream_info(name)).config
+    except NotFoundError:
+        return None
 
 
 def consumer_config(

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import grpc
 
-from helix_shared.errors import InvalidInputError, OverloadedError
+from helix_memory.sharding import SHARD_KEY
+from helix_shared.errors import InvalidInputError, OtherShardError, OverloadedError
 from helix_shared.rpc.statuses import refused_of
 from helix_shared.telemetry.metrics import RPC_SECONDS
 
@@ -27,7 +28,7 @@ PUSHBACK: Final = "grpc-retry-pushback-ms"
 def guarded(call: Call, *, rpc: str) -> Call:
     """`call` with every error turned into a status, and its time and status counted under the name `rpc`.
 
-    An overload carries the delay for a retry.
+    An overload carries the delay for a retry, a tenant of another shard the number of that shard.
     """
 
     async def answer(request: Any, context: Any) -> Any:
@@ -100,4 +101,6 @@ async def _abort(error: BaseException, context: Any, timed: _Timed) -> None:
     timed.end(code)
     if isinstance(error, OverloadedError):
         await context.abort(code, message, ((PUSHBACK, str(round(error.delay_seconds * 1_000))),))
+    if isinstance(error, OtherShardError):
+        await context.abort(code, message, ((SHARD_KEY, str(error.shard)),))
     await context.abort(code, message)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from nats.js import JetStreamContext, api
 
-from helix_consolidation.delivery.prune import READERS
+from helix_consolidation.delivery.prune import readers_of
 from helix_memory import subjects
 from helix_shared.broker import streams
 
@@ -50,7 +50,7 @@ async def test_messages_published_without_consumers_are_applied_and_then_removed
     """All consumers deleted, three events derived, provisioned again: all are applied, then removed."""
     jetstream = stack.client.jetstream()
     await stack.log_events(3)
-    for name in READERS:
+    for name in readers_of(1):
         await jetstream.delete_consumer(subjects.DERIVED_STREAM, name)
     for number in range(3):
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
@@ -92,7 +92,7 @@ async def test_provisioning_changes_the_retention_of_an_existing_stream(stack: S
     await stack.log_events(2)
     await stack.derive("e0", 1, [row("e0", 1, "one")])
     await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
-    for name in READERS:
+    for name in readers_of(1):
         await jetstream.delete_consumer(subjects.DERIVED_STREAM, name)
     await stack.derive("e1", 2, [row("e1", 2, "two")])
     assert await left(jetstream) == 2

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix_consolidation.delivery.leading.lease import KEY
 from helix_memory import subjects
 from helix_memory.events import EraseEvent
 from helix_shared.artifacts.generation.folders import current_number, folder_of
@@ -142,11 +141,11 @@ async def test_a_lost_lease_stops_publishing_until_it_is_free_again(stack: Stack
     await stack.derive("e0", 1, [row("e0", 1, "one")])
     before = await stack.until(lambda m: m.applied_sequence == 1)
     bucket = await stack.client.jetstream().key_value(streams.LEASES)
-    await bucket.put(KEY, OTHER_HOLDER)
+    await bucket.put(streams.WRITER_KEY, OTHER_HOLDER)
     await stack.derive("e1", 2, [row("e1", 2, "two")])
     await stack.until_logged(process, "another process has the lease")
     assert current_number(stack.data) == before.generation
-    await bucket.delete(KEY)
+    await bucket.delete(streams.WRITER_KEY)
     after = await stack.until(lambda m: m.applied_sequence == 2)
     assert after.epoch > before.epoch
     assert process.poll() is None
@@ -162,7 +161,7 @@ async def test_a_writer_suspended_past_its_lease_publishes_nothing(stack: Stack)
     bucket = await stack.client.jetstream().key_value(streams.LEASES)
     await stack.derive("e1", 2, [row("e1", 2, "two")])
     await asyncio.sleep(streams.LEASE_TTL_SECONDS)
-    await bucket.put(KEY, OTHER_HOLDER)
+    await bucket.put(streams.WRITER_KEY, OTHER_HOLDER)
     process.send_signal(signal.SIGCONT)
     await stack.until_logged(process, "another process has the lease")
     assert current_number(stack.data) == before.generation

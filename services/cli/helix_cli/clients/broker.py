@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from nats.aio.client import Client
@@ -14,6 +15,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
+from helix_cli.clients.sharding import grow
 from helix_cli.output.logs import configure_logs
 from helix_memory import subjects
 from helix_memory.transport import connection
@@ -113,21 +115,34 @@ async def last_event_sequence(jetstream: JetStreamContext) -> int:
 def provision(
     nats_url: str,
     *,
-    replicas: int = 1,
+    replicas: int | None = None,
+    placement: Sequence[str] = (),
+    shards: int | None = None,
     instance: str = "",
     endpoint: bool = False,
     credentials: NatsCredentials | None = None,
 ) -> list[str]:
     """Create or update the streams, consumers and buckets at `nats_url`; one line for each.
 
-    `endpoint`: also those of the worker that asks a language model.
+    `replicas`, `placement`, `endpoint`: as `streams.provision`. `shards`: how many there are from now on;
+    None: as many as before.
 
     Raises:
-        TemporaryError: it does not answer.
+        InvalidInputError: fewer shards than there are, or too many.
+        TemporaryError: it does not answer, or a writer runs while the number of shards changes.
     """
 
     async def work() -> list[str]:
-        async with connected(nats_url, instance=instance, credentials=credentials) as jetstream:
-            return await streams.provision(jetstream, replicas=replicas, endpoint=endpoint)
+        async with connected_client(nats_url, instance=instance, credentials=credentials) as client:
+            create = partial(
+                streams.provision,
+                client.jetstream(),
+                replicas=replicas,
+                placement=placement,
+                endpoint=endpoint,
+            )
+            done = await create()
+            # the streams have to exist before tenants are looked up, the consumers of new shards come after
+            return done if shards is None or not await grow(client, shards) else await create()
 
     return run_async(work())

@@ -12,6 +12,7 @@ from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_cli.clients.writer_status import WriterStatus, writer_status
 from helix_memory.transport.credentials import NatsCredentials
 from helix_shared.broker import drift, streams
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import HelixError
 
 
@@ -66,7 +67,8 @@ async def broker_status(url: str, instance: str, credentials: NatsCredentials | 
     try:
         async with connected(url, instance=instance, credentials=credentials) as jetstream:
             rows = [await _stream(jetstream, str(config.name)) for config in streams.STREAMS]
-            consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
+            wanted = streams.consumers_of((await read_map(jetstream)).shards)
+            consumers = [await _consumer(jetstream, c.stream, c.name) for c in wanted]
             writer = await writer_status(jetstream)
             endpoint = await endpoint_status(jetstream)
             differences = [str(one) for one in await drift.differences(jetstream)]

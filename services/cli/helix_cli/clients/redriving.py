@@ -27,7 +27,8 @@ from helix_memory.identity import digest
 from helix_memory.transport.dead_letters import DeadLetter, described, last_sequence, letters_from
 from helix_memory.transport.publisher import Publisher, Receipt, event_message
 from helix_shared.broker.settlement import LetterOrigin, publish_dead_letter
-from helix_shared.broker.streams import CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE
+from helix_shared.broker.shard_bucket import read_map
+from helix_shared.broker.streams import CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE, writer_durable
 from helix_shared.broker.worker.rederive import Rederived, request_derivation
 from helix_shared.errors import InvalidInputError, NotFoundError, PermanentError, TemporaryError
 from helix_shared.published import published_event
@@ -270,9 +271,11 @@ async def _settle(
 
 
 async def acknowledged_until(jetstream: JetStreamContext, stream: str) -> int:
-    """Sequence of a stream up to which the writer has acknowledged everything."""
+    """Sequence of a stream up to which the writers of all shards have acknowledged everything."""
     last = (await jetstream.stream_info(stream)).state.last_seq
-    return acknowledged(await jetstream.consumer_info(stream, _READERS[stream]), last)
+    shards = (await read_map(jetstream)).shards
+    readers = [writer_durable(_READERS[stream], shard) for shard in range(shards)]
+    return min([acknowledged(await jetstream.consumer_info(stream, name), last) for name in readers])
 
 
 async def remove(jetstream: JetStreamContext, sequence: int) -> bool:

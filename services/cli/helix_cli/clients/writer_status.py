@@ -10,6 +10,7 @@ from nats.js.errors import BucketNotFoundError, KeyNotFoundError
 
 from helix_cli.clients.broker import async_poll
 from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import read_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,19 @@ class WriterStatus:
 
 
 async def writer_status(jetstream: JetStreamContext) -> WriterStatus:
-    """Read the lease.
+    """Read the leases of all shards; the status is that of the first writer that does not write, if any.
 
     Raises:
         nats.errors.Error: NATS does not answer.
     """
+    shards = (await read_map(jetstream)).shards
+    every = [await _status_of(jetstream, shard) for shard in range(shards)]
+    return next((one for one in every if not one.writes), every[0])
+
+
+async def _status_of(jetstream: JetStreamContext, shard: int) -> WriterStatus:
     try:
-        entry = await (await jetstream.key_value(streams.LEASES)).get(streams.WRITER_KEY)
+        entry = await (await jetstream.key_value(streams.LEASES)).get(streams.writer_key(shard))
         claim = json.loads(entry.value or b"{}")
     except (BucketNotFoundError, KeyNotFoundError):
         return WriterStatus()

@@ -48,6 +48,7 @@ def graph_command(
     from helix_cli.output.graph_export import to_networkx  # noqa: PLC0415  see above
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot  # noqa: PLC0415
 
+    HomeFolder.at(home).require_one_shard("the graph of a tenant")
     data = HomeFolder.at(home).data
     number = current_number(data)
     if number is None:

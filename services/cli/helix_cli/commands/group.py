@@ -56,6 +56,7 @@ COMMANDS: Final = {
     "provision": Entry(
         "operating.provision", "Create or update streams and consumers on NATS; safe to repeat."
     ),
+    "shards": Entry("operating.shards", "Show which tenant lies in which shard, and what more would change."),
     "dlq": Entry("operating.dlq", "List, show, redrive and drop dead letters: messages that were refused."),
     "audit": Entry("operating.audit", "List who recalled, listed, erased and exported, with ids and counts."),
     "doctor": Entry(

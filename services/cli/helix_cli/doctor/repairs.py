@@ -48,7 +48,7 @@ def unlock(home: HomeFolder) -> str:
 
 
 async def provision(server: Server) -> str:
-    """Provision again, with as many replicas as the streams have; returns what was done."""
+    """Provision again, all streams with as many replicas as any has; returns what was done."""
     async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
         found = {info.config.name: info.config.num_replicas or 1 for info in await jetstream.streams_info()}
         endpoint = streams.ANSWERS.name in found

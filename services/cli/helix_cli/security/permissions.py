@@ -14,6 +14,7 @@ from typing import Final
 
 from helix_memory import subjects
 from helix_memory.events import EVENT_MODELS
+from helix_memory.sharding import MOST_SHARDS
 from helix_memory.subjects import (
     ACCESS_STREAM,
     ANSWERS_STREAM,
@@ -26,6 +27,7 @@ from helix_memory.subjects import (
 from helix_memory.transport.credentials import inbox_of
 from helix_memory.transport.dead_letters import REFUSING
 from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import MAP_KEY, SHARDS
 from helix_shared.broker.stored_at import IMPORTS, SEAL_KEY
 from helix_shared.rpc.access.credential import ERASE, WRITE
 
@@ -81,21 +83,25 @@ def _reads(stream: str, consumer: str) -> tuple[str, ...]:
 def _watches() -> tuple[str, ...]:
     """Read the settings of every stream and consumer: each service compares them with those it wants."""
     names = [*(str(one.name) for one in streams.wanted_streams()), streams.LEASE_STREAM]
-    consumers = [f"{one.stream}.{one.name}" for one in (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)]
+    every = (*streams.consumers_of(MOST_SHARDS), *streams.ENDPOINT_CONSUMERS)
+    consumers = [f"{one.stream}.{one.name}" for one in every]
     return (
+        *_knows(SHARDS, MAP_KEY),
         *(f"{API}.STREAM.INFO.{name}" for name in names),
         *(f"{API}.CONSUMER.INFO.{name}" for name in consumers),
     )
 
 
 def _writer_reads(stream: str, consumer: str) -> tuple[str, ...]:
-    """As `_reads`; the writer also has what was not acknowledged delivered again when it starts."""
-    return (*_reads(stream, consumer), f"{API}.CONSUMER.RESET.{stream}.{consumer}")
+    """As `_reads`, of all shards; a writer also has what was not acknowledged delivered again."""
+    names = [streams.writer_durable(consumer, shard) for shard in range(MOST_SHARDS)]
+    resets = (f"{API}.CONSUMER.RESET.{stream}.{name}" for name in names)
+    return (*(right for name in names for right in _reads(stream, name)), *resets)
 
 
 def _looks_up(*names: str) -> tuple[str, ...]:
-    """Read single messages of streams."""
-    return tuple(f"{API}.DIRECT.GET.{name}" for name in names)
+    """Read single messages of streams, from any replica and from the leader."""
+    return tuple(f"{API}.{get}.{name}" for name in names for get in ("DIRECT.GET", "STREAM.MSG.GET"))
 
 
 def _scans(*names: str) -> tuple[str, ...]:
@@ -189,7 +195,7 @@ _CONSOLIDATION: Final = Rights(
         *_erases(EVENTS_STREAM, DLQ_STREAM, ANSWERS_STREAM, PAIRS_STREAM),
         *(f"{API}.STREAM.MSG.GET.{name}" for name in (EVENTS_STREAM, DERIVED_STREAM, DLQ_STREAM)),
         *(f"{API}.STREAM.PURGE.{name}" for name in (DERIVED_STREAM, streams.LEASE_STREAM)),
-        *_keeps(streams.LEASES, streams.WRITER_KEY),
+        *(right for n in range(MOST_SHARDS) for right in _keeps(streams.LEASES, streams.writer_key(n))),
         *_asked(*subjects.EDGES),
         *_derives_again(),
         _refuses("consolidation"),

@@ -1,7 +1,7 @@
 """The home folder (`HELIX_HOME`, default `~/.helix`): its paths, its lock, and the record of what runs.
 
 ```
-data/        NATS (data/nats) and the generations
+data/        NATS (data/nats) and the generations; those of later shards than the first in data/shards/1, ...
 models/      encoders
 logs/        one file per process
 run/up.lock  held by the running `helix up`
@@ -58,6 +58,27 @@ class HomeFolder:
     def data(self) -> Path:
         """Generations and, below `nats`, the streams."""
         return self.root / "data"
+
+    def data_of(self, shard: int) -> Path:
+        """The data folder of a shard."""
+        return self.data / "shards" / str(shard) if shard else self.data
+
+    @property
+    def shards(self) -> int:
+        """Number of shards; a folder that was never written by a writer counts as well."""
+        shard = 1
+        while self.data_of(shard).is_dir():
+            shard += 1
+        return shard
+
+    def require_one_shard(self, what: str) -> None:
+        """Refuse what works on one data folder only.
+
+        Raises:
+            PermanentError: the home has several shards.
+        """
+        if self.shards > 1:
+            raise PermanentError(f"{what} is not possible yet in a home with {self.shards} shards")
 
     @property
     def nats(self) -> Path:

@@ -13,7 +13,7 @@ from helix_cli.stack.addresses import (
     USUAL_NATS_PORT,
     USUAL_QUERY_PORT,
 )
-from helix_cli.stack.services import DEEP, FORWARDER, GATEWAY
+from helix_cli.stack.services import DEEP, FORWARDER, GATEWAY, QUERY
 from helix_shared.broker.server import free_port
 from helix_shared.errors import InvalidInputError
 
@@ -34,8 +34,10 @@ class StackPorts:
     """Ports of a stack; 0 where it has no such service."""
 
     nats: int = 0
-    query: int = 0
-    access: int = 0
+    query: tuple[int, ...] = ()
+    """By shard."""
+    access: tuple[int, ...] = ()
+    """Likewise."""
     deep: int = 0
     gateway: int = 0
 
@@ -49,10 +51,11 @@ def choose_ports(wanted: WantedPorts, copies: Mapping[str, int]) -> StackPorts:
     # any port is good for a stack whose others are any as well, as in tests
     others = None if wanted.query is None else 0
     gateway = others if wanted.gateway is None else wanted.gateway
+    query = choose_port(wanted.query, usual=USUAL_QUERY_PORT, option="--port")
     return StackPorts(
         nats=choose_port(wanted.nats, usual=USUAL_NATS_PORT, option="--nats-port"),
-        query=choose_port(wanted.query, usual=USUAL_QUERY_PORT, option="--port"),
-        access=free_port() if copies[FORWARDER] else 0,
+        query=(query, *(free_port() for _ in range(1, copies[QUERY]))),
+        access=tuple(free_port() for _ in range(copies[FORWARDER])),
         deep=choose_port(others, usual=USUAL_DEEP_PORT, option=DEEP) if copies[DEEP] else 0,
         gateway=choose_port(gateway, usual=USUAL_GATEWAY_PORT, option="--gateway-port")
         if copies[GATEWAY]

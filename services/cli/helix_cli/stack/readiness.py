@@ -33,13 +33,18 @@ def missing(
     gateway_port: int = 0,
     nats: NatsCredentials | None = None,
     calls: CallCredentials | None = None,
+    later_shards: Sequence[tuple[str, Path]] = (),
 ) -> str:
-    """The part that is not ready yet, for people; empty when every part is ready."""
+    """The part that is not ready yet, for people; empty when every part is ready.
+
+    `later_shards`: query address and data folder of every shard but the first.
+    """
     try:
         if reason := run_async(_not_consuming(nats_url, consumers, nats, is_new=not _published(data))):
             return reason
-        if reason := _not_serving(query_address, calls, at_least=_published(data)):
-            return reason
+        for address, folder in ((query_address, data), *later_shards):
+            if reason := _not_serving(address, calls, at_least=_published(folder)):
+                return reason
         if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS, credentials=calls):
             return f"the deep service does not listen at {deep_address}"
         if gateway_port and not _is_listening(gateway_port):

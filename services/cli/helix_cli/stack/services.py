@@ -24,6 +24,8 @@ SECRETS: Final = ("HELIX_EXTRACT_API_KEY", "HELIX_DEEP_API_KEY")
 """Variables that only the service they name gets."""
 FORWARDER: Final = "forwarder"
 """Without it the query service records no accesses."""
+OF_A_SHARD: Final = (CONSOLIDATION, QUERY, FORWARDER)
+"""Every shard has one process of each."""
 COPIES_AT_MOST: Final = 32
 
 
@@ -74,6 +76,19 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
     return {name: copies.get(name, service.usual) for name, service in services.items()}
 
 
+def with_shards(copies: Mapping[str, int], shards: int) -> dict[str, int]:
+    """`copies` with a process for every shard of each service in `OF_A_SHARD`.
+
+    Raises:
+        InvalidInputError: a service knows one shard only.
+    """
+    if shards > 1 and copies[DEEP]:
+        raise InvalidInputError(
+            "--shards", f"{DEEP} works with one shard only; leave HELIX_DEEP_BASE_URL out"
+        )
+    return {name: count * shards if name in OF_A_SHARD else count for name, count in copies.items()}
+
+
 def is_installed(module: str) -> bool:
     """Whether a service is there."""
     return find_spec(module) is not None
@@ -90,7 +105,7 @@ def configured_copies(copies: Mapping[str, int], environment: Mapping[str, str])
 
 def consumers_of(copies: Mapping[str, int]) -> list[streams.DurableConsumer]:
     """The durable consumers that the processes of `copies` read from."""
-    every = (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)
+    every = (*streams.consumers_of(copies[CONSOLIDATION]), *streams.ENDPOINT_CONSUMERS)
     return [consumer for consumer in every if copies[consumer.name.partition("-")[0]]]
 
 
@@ -113,8 +128,9 @@ def service_settings(
     access_address: str = "",
     deep_address: str = "",
     gateway_address: str = "",
+    shard: int = 0,
 ) -> dict[str, str]:
-    """Environment variables that connect a service to the stack.
+    """Environment variables that connect a service to the stack; `shard` is that of a service of one.
 
     `access_address` is where the forwarder reads accesses; empty: there is no forwarder.
     `deep_address` and `gateway_address` are where these services listen.
@@ -129,12 +145,13 @@ def service_settings(
         "ACCESS_LISTEN": access_address,
         "ACCESS_ADDRESS": access_address,
         "COPIES": str(copies),
+        "SHARD": str(shard),
     }
     used = {
         "ingest": ("NATS_URL", "MODELS_DIR", "COPIES"),
         "doc2query": ("NATS_URL",),
         "kg": ("NATS_URL",),
-        "consolidation": ("NATS_URL", "DATA_DIR", "MODELS_DIR"),
+        "consolidation": ("NATS_URL", "DATA_DIR", "MODELS_DIR", "SHARD"),
         QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE", "ACCESS_LISTEN"),
         FORWARDER: ("NATS_URL", "ACCESS_ADDRESS"),
         EXTRACT: ("NATS_URL", "MODELS_DIR"),

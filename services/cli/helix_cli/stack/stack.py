@@ -40,6 +40,7 @@ from helix_cli.stack.readiness import missing
 from helix_cli.stack.secured import Secured
 from helix_cli.stack.services import (
     EXTRACT,
+    OF_A_SHARD,
     QUERY,
     SERVICES,
     Service,
@@ -47,6 +48,7 @@ from helix_cli.stack.services import (
     consumers_of,
     remove_secrets_of_others,
     service_settings,
+    with_shards,
 )
 from helix_cli.stack.settings_in_use import making_settings
 from helix_cli.stack.supervisor import Say, Supervisor, drain
@@ -68,6 +70,7 @@ class Stack:
         query_port: int | None = None,
         gateway_port: int | None = None,
         copies: Mapping[str, int] | None = None,
+        shards: int | None = None,
         models: Path | None = None,
         environment: Mapping[str, str] | None = None,
         say: Say = lambda _: None,
@@ -75,8 +78,9 @@ class Stack:
     ) -> None:
         """Describe a stack; `start` starts it.
 
-        A port of None is the usual one, or any if that is taken; 0 is any. `models` is the folder of the
-        encoders, by default that of the home. `environment` is added to the environment of the services.
+        A port of None is the usual one, or any if that is taken; 0 is any. `shards` of None are those of
+        the home. `models` is the folder of the encoders, by default that of the home. `environment` is added
+        to the environment of the services.
         A process that does not answer for `silent_seconds` is killed and started again.
         """
         self.home = HomeFolder.at(home)
@@ -84,7 +88,9 @@ class Stack:
         self.model = ""
         self._wanted = WantedPorts(nats_port, query_port, gateway_port)
         self._environment = dict(environment or {})
-        self._copies = configured_copies(copies or {}, child_environment(self._environment))
+        self._shards = shards or self.home.shards
+        wanted = configured_copies(copies or {}, child_environment(self._environment))
+        self._copies = with_shards(wanted, self._shards)
         self._say = say
         self._children: list[Child] = []
         self._hurry = threading.Event()
@@ -116,8 +122,12 @@ class Stack:
 
     @property
     def query_address(self) -> str:
-        """Address of the query service."""
-        return f"127.0.0.1:{self._ports.query}"
+        """Address of the query service; those of all shards with commas."""
+        return ",".join(self._query_addresses)
+
+    @property
+    def _query_addresses(self) -> list[str]:
+        return [f"127.0.0.1:{port}" for port in self._ports.query]
 
     @property
     def deep_address(self) -> str:
@@ -222,13 +232,15 @@ class Stack:
 
     def _service_child(self, service: Service, number: int) -> ServiceChild:
         name = f"{service.name}-{number}"
+        shard = number - 1 if service.name in OF_A_SHARD else 0
         settings = service_settings(
             service.name,
             nats_url=self.nats_url,
-            data=self.home.data,
+            data=self.home.data_of(shard),
             models=self.models,
-            query_address=self.query_address,
-            access_address=f"127.0.0.1:{self._ports.access}" if self._ports.access else "",
+            query_address=self._query_addresses[shard] if service.name == QUERY else self.query_address,
+            access_address=f"127.0.0.1:{self._ports.access[shard]}" if self._ports.access else "",
+            shard=shard,
             deep_address=self.deep_address,
             gateway_address=f"127.0.0.1:{self._ports.gateway}",
             instance=self._instance,
@@ -261,11 +273,15 @@ class Stack:
             self._provision()
 
     def _provision(self) -> None:
-        provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]), credentials=self.secured.nats)
+        endpoint = bool(self._copies[EXTRACT])
+        provision(self.nats_url, shards=self._shards, endpoint=endpoint, credentials=self.secured.nats)
+        for shard in range(1, self._shards):
+            self.home.data_of(shard).mkdir(parents=True, exist_ok=True)
 
     def _missing(self) -> str:
         return missing(
-            query_address=self.query_address,
+            query_address=self._query_addresses[0],
+            later_shards=[(one, self.home.data_of(n)) for n, one in enumerate(self._query_addresses) if n],
             deep_address=self.deep_address,
             gateway_port=self._ports.gateway,
             nats_url=self.nats_url,

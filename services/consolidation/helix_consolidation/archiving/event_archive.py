@@ -15,6 +15,7 @@ from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.event_log.archive import Archive
 from helix_shared.event_log.archive_files import CARD
+from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.generation.manifest import StreamState
     from helix_shared.event_log.record import EventRecord
+    from helix_shared.shard_map import ShardPlace
 
 ARCHIVE: Final = "archive"
 """Folder below the data folder."""
@@ -35,14 +37,23 @@ _log = logger(__name__)
 class EventArchive:
     """The archive of the log; exists while its process holds the lease. A context manager."""
 
-    def __init__(self, client: Client, data: Path, log: StreamState, *, segment_bytes: int) -> None:
-        """Open the archive of `log`, or begin it.
+    def __init__(
+        self,
+        client: Client,
+        data: Path,
+        log: StreamState,
+        *,
+        segment_bytes: int,
+        place: ShardPlace = ONLY_SHARD,
+    ) -> None:
+        """Open the archive of the events of a shard in `log`, or begin it.
 
         Raises:
             CorruptArtifactError: it is damaged.
             PermanentError: it is of another log, or holds more than `log`, which was truncated.
         """
         self._client = client
+        self._place = place
         self._busy = threading.Lock()
         self._is_closed = False
         self._archive = Archive(data / ARCHIVE, log=_created(log), segment_bytes=segment_bytes)
@@ -70,7 +81,8 @@ class EventArchive:
             return
         first, every = self.last_sequence, [f"{ROOT}.events.>"]
         async for batch in read_range(self._client, EVENTS_STREAM, every, after=first, until=until):
-            await asyncio.to_thread(self._append, batch)
+            own = [record for record in batch if self._place.owns_subject(record.subject)]
+            await asyncio.to_thread(self._append, own)
         if until > self.last_sequence:
             await asyncio.to_thread(self._append, (), until)
         _log.debug("archived", first=first + 1, last=until)

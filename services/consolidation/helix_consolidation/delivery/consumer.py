@@ -37,22 +37,26 @@ from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.cancelling import cancel_all
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.broker.streams import (
     CONSOLIDATION_ACCESS,
     CONSOLIDATION_DERIVED,
     CONSOLIDATION_LIFECYCLE,
+    writer_durable,
 )
 from helix_shared.errors import TemporaryError
+from helix_shared.shard_map import ShardPlace
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
+    from nats.js import JetStreamContext
 
     from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.settings import ConsolidationSettings
     from helix_shared.telemetry.health import Health
 
-DURABLES: Final = (
+_DURABLES: Final = (
     (DERIVED_STREAM, CONSOLIDATION_DERIVED),
     (EVENTS_STREAM, CONSOLIDATION_LIFECYCLE),
     (ACCESS_STREAM, CONSOLIDATION_ACCESS),
@@ -61,6 +65,11 @@ INTERRUPTIONS: Final = (LostLeaseError, TemporaryError, NatsError, TimeoutError,
 """Errors that end the writing, not the process; other `OSError`s come from the disk and end the process."""
 
 _log = logger(__name__)
+
+
+def durables_of(shard: int) -> list[tuple[str, str]]:
+    """Stream and name of the durable consumers of a shard's writer."""
+    return [(stream, writer_durable(name, shard)) for stream, name in _DURABLES]
 
 
 async def consolidate(
@@ -74,7 +83,7 @@ async def consolidate(
         HelixError: the data folder and the streams do not fit, or the stores disagree.
     """
     while not stop.is_set():
-        acquired = await stand_by(client.jetstream(), settings.data_dir, stop)
+        acquired = await stand_by(client.jetstream(), settings.data_dir, stop, shard=settings.shard)
         if acquired is None:
             return
         lock, lease = acquired
@@ -140,6 +149,8 @@ async def _write_with(
     health: Health,
 ) -> None:
     jetstream = client.jetstream()
+    # nobody changes the map while this process has the lease of one of its shards
+    place = await _place(jetstream, settings.shard)
     log = await event_stream(jetstream)
     open_shard = partial(
         Shard.open,
@@ -147,17 +158,18 @@ async def _write_with(
         maintain_every=settings.maintain_every,
         form=settings.vector_form,
         decay=decay_rule(settings),
+        place=place,
     )
     loop = asyncio.get_running_loop()
     shard = await loop.run_in_executor(executor, open_shard)
-    if shard.manifest is None and not log.last_sequence:
+    if shard.manifest is None and not (log.last_sequence and place.is_only):
         await loop.run_in_executor(executor, begin_empty, shard, settings.models_dir)
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)
-    await check_acknowledged(jetstream, shard.state)
+    await check_acknowledged(jetstream, shard.state, shard=place.shard)
     shard.state.set_access_stream(await created_at(jetstream, ACCESS_STREAM))
-    await _request_redelivery(client)
+    await _request_redelivery(client, place.shard)
     arrived = asyncio.Event()
     inboxes = [
         Inbox(
@@ -169,11 +181,13 @@ async def _write_with(
             collect_seconds=settings.collect_seconds,
             held_messages=settings.held_messages,
         )
-        for stream, durable in DURABLES
+        for stream, durable in durables_of(place.shard)
     ]
     archive, erase_archived = None, partial(erase_where_none_is_written, settings.data_dir, log)
     if settings.archive:
-        archive = EventArchive(client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes)
+        archive = EventArchive(
+            client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes, place=place
+        )
     uploads = await open_uploads(settings)
     shard.attach(uploads)
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
@@ -226,9 +240,21 @@ async def _run_writer(
             await cancel_all(background)
 
 
-async def _request_redelivery(client: Client) -> None:
+async def _place(jetstream: JetStreamContext, shard: int) -> ShardPlace:
+    """The shard of this process in the map of now.
+
+    Raises:
+        TemporaryError: there are fewer shards.
+    """
+    found = await read_map(jetstream)
+    if shard >= found.shards:
+        raise TemporaryError(f"shard {shard} does not exist: there are {found.shards}; run `helix provision`")
+    return ShardPlace(shard=shard, map=found)
+
+
+async def _request_redelivery(client: Client, shard: int) -> None:
     """Request what the last writer held; without permission for that it comes after its ack wait."""
-    for stream, durable in DURABLES:
+    for stream, durable in durables_of(shard):
         try:
             await client.jetstream().reset_consumer(stream, durable)
         except UNANSWERED as error:

@@ -113,6 +113,6 @@ class Housekeeping:
 
     async def _prune(self) -> None:
         try:
-            await prune_derived(self._jetstream)
+            await prune_derived(self._jetstream, shards=self._shard.place.map.shards)
         except UNANSWERED as error:
             _log.warning("derived messages not pruned", reason=str(error) or type(error).__name__)

@@ -7,38 +7,41 @@ missing consumer stops the pruning, so it receives everything once it is provisi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from nats.js.errors import NotFoundError
 
 from helix_memory.subjects import DERIVED_STREAM
-from helix_shared.broker.streams import CONSUMERS
+from helix_shared.broker.streams import consumers_of
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
     from nats.js.api import ConsumerInfo
 
-READERS: Final = tuple(consumer.name for consumer in CONSUMERS if consumer.stream == DERIVED_STREAM)
-
 _log = logger(__name__)
 
 
-async def prune_derived(jetstream: JetStreamContext) -> int:
-    """Remove what all consumers acknowledged; returns the number of sequences removed.
+def readers_of(shards: int) -> list[str]:
+    """The durable consumers of HELIX_DERIVED in an instance with so many shards."""
+    return [consumer.name for consumer in consumers_of(shards) if consumer.stream == DERIVED_STREAM]
+
+
+async def prune_derived(jetstream: JetStreamContext, *, shards: int = 1) -> int:
+    """Remove what the consumers of all shards acknowledged; returns the number of sequences removed.
 
     Raises:
         nats.errors.Error: the server does not answer.
     """
     state = (await jetstream.stream_info(DERIVED_STREAM)).state
-    floor = await acknowledged_by_all(jetstream) if state.messages else None
+    floor = await acknowledged_by_all(jetstream, shards=shards) if state.messages else None
     if floor is None or floor < state.first_seq:
         return 0
     await jetstream.purge_stream(DERIVED_STREAM, seq=floor + 1)
     return floor + 1 - state.first_seq
 
 
-async def acknowledged_by_all(jetstream: JetStreamContext) -> int | None:
+async def acknowledged_by_all(jetstream: JetStreamContext, *, shards: int = 1) -> int | None:
     """Sequence up to which no consumer needs anything more; None where a consumer is missing.
 
     Raises:
@@ -47,7 +50,7 @@ async def acknowledged_by_all(jetstream: JetStreamContext) -> int | None:
     # read before the consumers: a message that comes in between is above the floor of all of them
     state = (await jetstream.stream_info(DERIVED_STREAM)).state
     floor = int(state.last_seq)
-    for name in READERS:
+    for name in readers_of(shards):
         try:
             info = await jetstream.consumer_info(DERIVED_STREAM, name)
         except NotFoundError:

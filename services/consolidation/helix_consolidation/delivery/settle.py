@@ -76,8 +76,8 @@ async def store_unreached(client: Client, sequences: list[int], publisher: Publi
 
 
 async def settle(outcome: Outcome) -> None:
-    """Acknowledge the `done` messages, terminate the `dead` ones."""
-    await _all(settlement.acknowledge(message) for message in outcome.done)
+    """Acknowledge the `done` and `passed` messages, terminate the `dead` ones."""
+    await _all(settlement.acknowledge(message) for message in (*outcome.done, *outcome.passed))
     await _all(settlement.terminate(message, service=SERVICE) for message, _ in outcome.dead)
 
 

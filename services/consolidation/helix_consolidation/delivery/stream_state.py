@@ -13,7 +13,7 @@ from nats.js.errors import NotFoundError
 
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM, ROOT
 from helix_shared.artifacts.generation.manifest import StreamState
-from helix_shared.broker.streams import CONSOLIDATION_DERIVED, LEASE_STREAM
+from helix_shared.broker.streams import CONSOLIDATION_DERIVED, LEASE_STREAM, writer_durable
 from helix_shared.errors import REBUILD, PermanentError
 
 if TYPE_CHECKING:
@@ -70,14 +70,16 @@ def check_epoch(epoch: int, manifest: Manifest) -> None:
         )
 
 
-async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationState) -> None:
+async def check_acknowledged(
+    jetstream: JetStreamContext, state: ConsolidationState, *, shard: int = 0
+) -> None:
     """Compare the acknowledgements with what this data folder holds, and mark them as processed.
 
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
     state.set_derived_stream(await created_at(jetstream, DERIVED_STREAM))
-    consumer = await jetstream.consumer_info(DERIVED_STREAM, CONSOLIDATION_DERIVED)
+    consumer = await jetstream.consumer_info(DERIVED_STREAM, writer_durable(CONSOLIDATION_DERIVED, shard))
     acknowledged = consumer.ack_floor.stream_seq if consumer.ack_floor else 0
     if acknowledged > state.derived.highest:
         raise PermanentError(

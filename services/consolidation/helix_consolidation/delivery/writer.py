@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ from helix_consolidation.delivery.erasing.eraser import Eraser
 from helix_consolidation.delivery.housekeeping import Housekeeping
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.delivery.pace import Interval, events_to_come, pace_of
+from helix_consolidation.delivery.passed import PassedMessages
 from helix_consolidation.delivery.settle import (
     SERVICE,
     postpone,
@@ -100,9 +102,12 @@ class Writer:
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
-        self._reconciliation = Reconciliation(client, settings.data_dir, hour=settings.reconcile_hour)
+        self._reconciliation = Reconciliation(
+            client, settings.data_dir, hour=settings.reconcile_hour, place=shard.place
+        )
         self._eraser = Eraser(client, self._publisher, thread, shard, erase_archived, settings.data_dir)
         self._blocked = BlockedMessages(client)
+        self._passed = PassedMessages(shard, every_seconds=settings.backlog_interval_seconds)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
         self._settling: asyncio.Task[None] | None = None
@@ -195,12 +200,14 @@ class Writer:
         await store_dead_letters(outcome, self._publisher)
         self._shard.dead_letters_stored(outcome)
         self._is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
-        for message in outcome.done:
+        for message in (*outcome.done, *outcome.passed):
             # held until its generation is published, but its body is not needed any more
             message.data = b""
         self._unpublished.done += outcome.done
         self._unpublished.dead += outcome.dead
-        self._is_dirty = self._is_dirty or bool(outcome.done or outcome.dead)
+        self._unpublished.passed += outcome.passed
+        is_awaited = self._passed.note(outcome)
+        self._is_dirty = self._is_dirty or is_awaited or bool(outcome.done or outcome.dead)
         self._applying.last = time.monotonic()
         others = self._out_of_order.keep(outcome.postponed, self._shard.state)
         self._release([message for message, _ in others])
@@ -244,9 +251,12 @@ class Writer:
             self._is_dirty = await self._housekeeping.maintain_when_idle()
 
     def _is_publication_due(self) -> bool:
-        if not (self._is_dirty and self._shard.can_publish):
+        if not self._shard.can_publish:
             return False
-        return self._publishing.is_due(time.monotonic()) or any(inbox.is_full for inbox in self._inboxes)
+        now, is_full = time.monotonic(), any(inbox.is_full for inbox in self._inboxes)
+        if not self._is_dirty:
+            return self._passed.is_due(math.inf if is_full else now - self._publishing.last)
+        return self._publishing.is_due(now) or is_full
 
     async def _publish(self) -> None:
         # the server is asked, not the clock: a writer that has just lost the lease must not publish
@@ -264,6 +274,7 @@ class Writer:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
         self._is_dirty = self._is_urgent = False
+        self._passed.published()
         self._publishing.last = self._published_at = time.monotonic()
         report_generation(SERVICE, manifest, memories=manifest.counts.recallable)
         _log.info(
@@ -286,7 +297,7 @@ class Writer:
 
     async def _settle(self, outcome: Outcome) -> None:
         await settle(outcome)
-        self._release([*outcome.done, *(message for message, _ in outcome.dead)])
+        self._release([*outcome.done, *outcome.passed, *(message for message, _ in outcome.dead)])
         MESSAGES.labels(SERVICE, "done").inc(len(outcome.done))
 
     def _put_back(self, messages: list[Msg]) -> None:

@@ -22,6 +22,7 @@ from helix_shared.broker.log_reader import consumer_of
 from helix_shared.broker.worker.rederive import Rederived, request_derivation
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.identity import memory_id
+from helix_shared.shard_map import ONLY_SHARD
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from helix_consolidation.reconciliation.compare import Comparison
+    from helix_shared.shard_map import ShardPlace
 
 MOST_EVENTS: Final = 100_000
 """Newest applied events that are looked at."""
@@ -79,11 +81,16 @@ def read_state(root: Path, generation: int) -> ConsolidationState:
 
 
 async def compare_log(
-    client: Client, stores: Comparison, state: ConsolidationState, *, most_events: int = MOST_EVENTS
+    client: Client,
+    stores: Comparison,
+    state: ConsolidationState,
+    *,
+    most_events: int = MOST_EVENTS,
+    place: ShardPlace = ONLY_SHARD,
 ) -> LogComparison:
     """Compare the newest `most_events` applied events with the memories of `stores`.
 
-    `state` is that of the same generation.
+    `state` is that of the same generation, `place` the shard that it is of.
 
     Raises:
         nats.errors.Error: NATS does not answer.
@@ -93,21 +100,21 @@ async def compare_log(
     seen, empty = 0, list[_Place]()
     async for message in _headers(client, max(1, end - most_events + 1), end):
         seen += 1
-        for place in _places(message):
-            if place.sequence not in letters and not _is_explained(place, stores, state):
-                empty.append(place)
+        for event in _places(message) if place.owns_subject(message.subject) else ():
+            if event.sequence not in letters and not _is_explained(event, stores, state):
+                empty.append(event)
     missing, unasked = list[MissingEvent](), max(0, len(empty) - MOST_ASKED)
-    for place in empty[:MOST_ASKED]:
+    for event in empty[:MOST_ASKED]:
         try:
-            derived = await request_derivation(client, "memories", sequence=place.sequence, redrive=True)
+            derived = await request_derivation(client, "memories", sequence=event.sequence, redrive=True)
         except PermanentError:
             continue  # it is refused, and its letter was dropped
         except TemporaryError:
             unasked += 1
             continue
         _, rows = edges.decode(derived.body)
-        if place.sequence in rows["stream_sequence"].to_pylist():
-            missing.append(MissingEvent(place.sequence, place.tenant_id, place.event_id, derived))
+        if event.sequence in rows["stream_sequence"].to_pylist():
+            missing.append(MissingEvent(event.sequence, event.tenant_id, event.event_id, derived))
     return LogComparison(seen, missing, unasked)
 
 

@@ -19,6 +19,7 @@ from helix_consolidation.metrics import RECONCILE_DIFFERENCES, RECONCILED
 from helix_consolidation.reconciliation.compare import compare
 from helix_consolidation.reconciliation.log import compare_log, read_state
 from helix_shared.errors import HelixError
+from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.reconciliation.compare import Comparison
+    from helix_shared.shard_map import ShardPlace
 
 LEAST_PRIORITY: Final = 19
 NEVER: Final = -1
@@ -39,10 +41,11 @@ _log = logger(__name__)
 class Reconciliation:
     """Runs once a day, in the hour `hour` (UTC); `NEVER` never."""
 
-    def __init__(self, client: Client, root: Path, *, hour: int) -> None:
+    def __init__(self, client: Client, root: Path, *, hour: int, place: ShardPlace = ONLY_SHARD) -> None:
         self._client = client
         self._root = root
         self._hour = hour
+        self._place = place
         self._day: date | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -65,7 +68,7 @@ class Reconciliation:
         try:
             loop = asyncio.get_running_loop()
             stores, state = await loop.run_in_executor(pool, _read, self._root, generation)
-            log = await compare_log(self._client, stores, state)
+            log = await compare_log(self._client, stores, state, place=self._place)
         except (HelixError, NatsError, OSError, TimeoutError) as error:
             _log.warning("not reconciled", generation=generation, reason=str(error) or type(error).__name__)
             return

@@ -11,6 +11,7 @@ from helix_consolidation.stores.outcome import Outcome
 from helix_memory.subjects import DERIVED_STREAM
 from helix_shared.broker.settlement import ATTEMPTS
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
+from helix_shared.shard_map import ONLY_SHARD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,15 +20,19 @@ if TYPE_CHECKING:
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.decode import Item
+    from helix_shared.shard_map import ShardPlace
 
 
-def fold_batch(context: FoldContext, messages: Sequence[Msg], *, log_end: int) -> Outcome:
-    """Decode and fold messages in the order of events; what changed is in the context.
+def fold_batch(
+    context: FoldContext, messages: Sequence[Msg], *, log_end: int, place: ShardPlace = ONLY_SHARD
+) -> Outcome:
+    """Decode and fold the messages of a shard in the order of events; what changed is in the context.
 
     `log_end` is the last sequence of HELIX_EVENTS: a message that claims a later event is refused.
     """
     batch = _Batch(context, log_end)
-    batch.fold(messages)
+    batch.pass_by([message for message in messages if not place.owns_subject(message.subject)])
+    batch.fold([message for message in messages if place.owns_subject(message.subject)])
     return batch.outcome
 
 
@@ -37,6 +42,12 @@ class _Batch:
         self._context = context
         self._state = context.state
         self._log_end = log_end
+
+    def pass_by(self, messages: Sequence[Msg]) -> None:
+        """Count messages of other shards as processed; their own writer answers for them."""
+        for message in messages:
+            self._mark(message)
+        self.outcome.passed += messages
 
     def fold(self, messages: Sequence[Msg]) -> None:
         decoded: list[tuple[Item, Msg]] = []
@@ -81,10 +92,7 @@ class _Batch:
 
     def _refuse(self, message: Msg, error: PermanentError) -> None:
         """Dead-letter a message; its event counts as processed, because it will change nothing later."""
-        sequence = settled_event(message)
-        if sequence is not None and sequence <= self._log_end:
-            self._state.applied.mark(sequence)
-        self._mark_derived(message)
+        self._mark(message)
         if message.metadata.stream == DERIVED_STREAM:
             self._state.unstored_dead_letters.add(message.metadata.sequence.stream)
         self.outcome.dead.append((message, error))
@@ -102,6 +110,12 @@ class _Batch:
             self.outcome.done.append(message)
         else:
             self.outcome.incompatible.append((message, error))
+
+    def _mark(self, message: Msg) -> None:
+        sequence = settled_event(message)
+        if sequence is not None and sequence <= self._log_end:
+            self._state.applied.mark(sequence)
+        self._mark_derived(message)
 
     def _mark_derived(self, message: Msg) -> None:
         position = message.metadata

@@ -19,6 +19,7 @@ from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelId
 from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.artifacts.learned_adapters import has_withheld
 from helix_shared.errors import PermanentError
+from helix_shared.shard_map import ONLY_SHARD, SHARD_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
     from helix_shared.artifacts.generation.live_stores import Live
+    from helix_shared.shard_map import ShardPlace
 
 _ERASURES: Final = (Table.ERASED, Table.ERASED_MEMORIES)
 
@@ -50,11 +52,12 @@ def publish_generation(
     ensure_lease: Callable[[], None],
     anew_after: int | None = None,
     made_with: Mapping[str, str] = MappingProxyType({}),
+    place: ShardPlace = ONLY_SHARD,
 ) -> Manifest:
     """Commit the lexicon, and publish the live stores with the state.
 
     `anew_after`: the stores were built anew, share nothing with any generation of `root`, and become the one
-    after this. `made_with` is what this process makes generations with.
+    after this. `made_with` is what this process makes generations with, `place` their shard.
     After an erasure, query adapters that were fitted with what it erased are removed.
 
     Raises:
@@ -81,6 +84,8 @@ def publish_generation(
         manifest = manifest.model_copy(update={"generation": anew_after + 1, "origin": anew_after + 1})
     ensure_lease()
     extras = save_state(state, live.folder) | save_relations(state, live.folder)
+    if not place.is_only:
+        extras[SHARD_FILE] = place.encoded()
     published = publish(root, live, manifest, extras=extras)
     if erases or has_withheld(root):
         remove_fitted_with_erased(root, state.tombstones)

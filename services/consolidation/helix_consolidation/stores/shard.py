@@ -27,6 +27,7 @@ from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.errors import PermanentError
+from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.pairs.messages import UnsurePairs
+    from helix_shared.shard_map import ShardPlace
 
 PURGED_AT_ONCE: Final = 50_000
 """With more memories, what is erased leaves the answers one generation before its bytes leave the stores."""
@@ -64,8 +66,11 @@ class Shard:
         form: VectorForm,
         decide: Decide = decide,
         decay: DecayRule = NO_DECAY,
+        place: ShardPlace = ONLY_SHARD,
     ) -> None:
         self.decide = decide
+        self.place = place
+        """Which shard of the instance it is."""
         self._root = root
         self._live = live
         self._maintain_every = maintain_every
@@ -98,6 +103,7 @@ class Shard:
         form: VectorForm = DEFAULT_FORM,
         decide: Decide = decide,
         decay: DecayRule = NO_DECAY,
+        place: ShardPlace = ONLY_SHARD,
     ) -> Self:
         """Start from CURRENT; the previous content of the live folder is removed.
 
@@ -111,8 +117,17 @@ class Shard:
         ledger = loaded.state.ledger
         _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.state.applied.floor)
         state, live, manifest = loaded.state, loaded.live, loaded.manifest
+        state.applied.skip_to(place.start)
         return cls(
-            root, state, live, manifest, maintain_every=maintain_every, form=form, decide=decide, decay=decay
+            root,
+            state,
+            live,
+            manifest,
+            maintain_every=maintain_every,
+            form=form,
+            decide=decide,
+            decay=decay,
+            place=place,
         )
 
     @property
@@ -153,7 +168,7 @@ class Shard:
         later event is refused.
         """
         context = self._context(now)
-        outcome = fold_batch(context, messages, log_end=log_end)
+        outcome = fold_batch(context, messages, log_end=log_end, place=self.place)
         self._write(context.changes)
         self.state.prune()
         return outcome
@@ -203,6 +218,7 @@ class Shard:
             ensure_lease=ensure_lease,
             anew_after=number - 1 if self._is_anew else None,
             made_with=self._made_with,
+            place=self.place,
         )
         self._is_anew = False
         self.state.erasures.drop_complete()

@@ -51,7 +51,7 @@ class UploadThread:
             InvalidInputError: its address or a setting of its environment is wrong.
         """
         self._root = settings.data_dir
-        self._store = ObjectStore.open(settings.bucket)
+        self._store = ObjectStore.open(settings.own_bucket)
         self._is_proven = False
         grace = settings.bucket_grace_seconds
         self._uploader = Uploader(self._store, self._root, grace_seconds=grace)

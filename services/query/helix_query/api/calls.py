@@ -10,14 +10,14 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from helix_query.scheduling.deadline import PASSED_IN_QUEUE, left
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_query.scheduling.tenant_limits import TenantLimits
-from helix_shared.errors import PASSED, OverdueError
+from helix_shared.errors import PASSED, OverdueError, TemporaryError
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot, SnapshotSource
@@ -74,6 +74,7 @@ class Calls:
 
         Raises:
             OverloadedError: there are too few places and no call to drop, or the tenant reached a limit.
+            OtherShardError: the tenant lies in another shard.
         """
         with self._limits.admitted(tenant, count):
             return await self._several(rpc, tenant, works, until, count=count, wanted=wanted)
@@ -92,6 +93,7 @@ class Calls:
         if progress.has_reached(wanted):
             generation, futures = self._submit(rpc, tenant, works(0.0), until)
             return generation, await _outcomes(futures, until)
+        self._require_tenant(tenant)
         with self._executor.reserved(count):
             started = time.monotonic()
             answering = min(self._channel_deadline_seconds * count, (until - started) / 2)
@@ -99,6 +101,11 @@ class Calls:
             waited = works(time.monotonic() - started)
             generation, futures = self._submit(rpc, tenant, waited, until, reserved=True)
             return generation, await _outcomes(futures, until)
+
+    def _require_tenant(self, tenant: str) -> None:
+        """Refuse a tenant of another shard before it waits; where there is no generation yet, it waits."""
+        with suppress(TemporaryError), self._current.lease() as snapshot:
+            snapshot.require_tenant(tenant)
 
     def _submit(
         self,
@@ -112,6 +119,7 @@ class Calls:
         """Submit works on the current generation, which is leased until their last thread ends."""
         with ExitStack() as lease:
             snapshot = lease.enter_context(self._current.lease())
+            snapshot.require_tenant(tenant)
             bound: list[Work] = [partial(work, snapshot) for work in works]
             release = lease.pop_all().close
         try:

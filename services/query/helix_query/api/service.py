@@ -246,11 +246,12 @@ class RecallHandlers:
         return reply
 
     async def get_status(
-        self, _request: recall_pb2.GetStatusRequest, _context: Any
+        self, request: recall_pb2.GetStatusRequest, _context: Any
     ) -> recall_pb2.GetStatusResponse:
         """The loaded generation; answers also while there is none."""
         reply = await status_reply(
             self._current,
+            tenant_id=request.scope.tenant_id,
             profiles=self._profiles,
             instance=self._settings.instance,
             uptime_seconds=time.monotonic() - self._started,

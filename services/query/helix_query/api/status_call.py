@@ -23,13 +23,19 @@ if TYPE_CHECKING:
 async def status_reply(
     current: SnapshotSource,
     *,
+    tenant_id: str,
     profiles: Mapping[str, RankingProfile],
     instance: str,
     uptime_seconds: float,
 ) -> recall_pb2.GetStatusResponse:
-    """Fields of a manifest, the adapters of tenants, and the cross-encoders that `profiles` name."""
+    """Fields of a manifest, the adapters of tenants, and the cross-encoders that `profiles` name.
+
+    Raises:
+        OtherShardError: the tenant, if one is given, lies in another shard.
+    """
     try:
         with current.lease() as snapshot:
+            snapshot.require_tenant(tenant_id)
             reply = status_response(snapshot, uptime_seconds=uptime_seconds, instance=instance)
             # it reads the folder of the adapters
             await asyncio.to_thread(describe_learned_adapters, reply, snapshot)

@@ -20,7 +20,7 @@ from helix_query.generations.indexes.time_order import TimeOrder
 from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.lexicon.reader import SELECTIONS
-from helix_shared.errors import NotFoundError
+from helix_shared.errors import NotFoundError, OtherShardError
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
@@ -98,6 +98,16 @@ class Snapshot:
     def number(self) -> int:
         """Number of the generation, 1 and up."""
         return self.generation.manifest.generation
+
+    def require_tenant(self, tenant_id: str) -> None:
+        """Refuse a tenant of another shard, of which this generation has nothing; an empty one is nobody.
+
+        Raises:
+            OtherShardError: names the shard.
+        """
+        place = self.generation.place
+        if tenant_id and not place.owns(tenant_id):
+            raise OtherShardError(tenant_id, place.map.shard_of(tenant_id))
 
     def estimate_visibility(self, visibility: Visibility) -> VisibilityEstimate:
         """Which share of its tenant's memories a caller sees; sampled once a selection and hour.

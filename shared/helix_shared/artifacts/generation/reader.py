@@ -15,6 +15,7 @@ from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.errors import CorruptArtifactError
+from helix_shared.shard_map import ONLY_SHARD, SHARD_FILE, ShardPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,8 @@ class Generation:
     signals: Signals
     relations: RelationReader
     erasures: Receipts
+    place: ShardPlace = ONLY_SHARD
+    """Which shard of the instance it is."""
 
     @classmethod
     def open(
@@ -70,11 +73,18 @@ class Generation:
                 raise CorruptArtifactError(f"generation {number} does not fit its manifest")
             relations = RelationReader.open(folder)
             erasures = Receipts.open(folder)
+            place = _place_of(folder, manifest)
             lexicon = LexiconReader(folder / LEXICON, scratch=scratch)
             opened.pop_all()
-        return cls(manifest, vectors, lexicon, graph, signals, relations, erasures)
+        return cls(manifest, vectors, lexicon, graph, signals, relations, erasures, place)
 
     def close(self) -> None:
         """Close the engines' files; a mapped file is closed with the last reference to it."""
         self.lexicon.close()
         self.vectors.close()
+
+
+def _place_of(folder: Path, manifest: Manifest) -> ShardPlace:
+    if all(entry.path != SHARD_FILE for entry in manifest.files):
+        return ONLY_SHARD
+    return ShardPlace.decoded((folder / SHARD_FILE).read_bytes())

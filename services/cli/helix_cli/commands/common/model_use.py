@@ -38,10 +38,11 @@ def use_model(
     Raises:
         NotFoundError: it is not installed.
         CorruptArtifactError: its files are not those of its card.
-        PermanentError: there are memories, and no `helix up` runs.
+        PermanentError: there are memories, and no `helix up` runs; or the home has several shards.
         TemporaryError: NATS does not answer, or the new generation is not served.
         InvalidInputError: a setting of ingest, doc2query or consolidation is not that of the `helix up`.
     """
+    home.require_one_shard("another model")
     folder = model_folder(home.models, name)
     card, used = load_card(folder), model_of(home.data)
     if not card.makes_codes:

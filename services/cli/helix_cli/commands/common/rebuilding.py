@@ -53,11 +53,12 @@ def rebuild_home(
 
     Raises:
         Exit: with 1, where the result differs without a reason; nothing was replaced.
-        PermanentError: another process does the same.
+        PermanentError: another process does the same, or the home has several shards.
         NotFoundError: the home has no log, or `archive` is none.
         TemporaryError: NATS does not answer, or the new generation is not served.
         InvalidInputError: a setting of ingest, doc2query or consolidation is not that of the `helix up`.
     """
+    home.require_one_shard("a rebuild")
     record = running_record(home)
     folder = _model(home)
     with contextlib.ExitStack() as stack:

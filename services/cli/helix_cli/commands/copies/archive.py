@@ -41,6 +41,7 @@ def _archive() -> None:
 @app.command(name="verify")
 def verify_command(*, as_json: options.AsJson = False, home: options.Home = options.DEFAULT_HOME) -> None:
     """Read the whole archive and compare every checksum."""
+    HomeFolder.at(home).require_one_shard("a check of the archive")
     folder = HomeFolder.at(home).data / ARCHIVE
     if not (folder / CARD).exists():
         raise NotFoundError(f"{folder} is no archive: consolidation has written none")

@@ -71,6 +71,7 @@ def backup_command(
         _verify(root, as_json=as_json)
         return
     server, at = nats_server(nats, home), HomeFolder.at(home)
+    at.require_one_shard("a backup")
     record = read_record(at)
 
     async def work() -> BackedUp:

@@ -60,6 +60,7 @@ def export_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Export."""
+    HomeFolder.at(home).require_one_shard("an export")
     server, data = nats_server(nats, home), HomeFolder.at(home).data
     with _target(out) as target:
         written = run_export(server, target, tenants=tenant or [], data=data)

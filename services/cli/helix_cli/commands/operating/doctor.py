@@ -94,6 +94,7 @@ def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Ge
     from helix_cli.doctor.security_checks import security_checks  # noqa: PLC0415
     from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks  # noqa: PLC0415
 
+    home.require_one_shard("an examination")
     findings = [*home_checks(home), *security_checks(SecurityFolder.of(home.root))]
     findings += generation_checks(home.data, known)
     if servers is None:

@@ -15,12 +15,14 @@ from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.stack.addresses import nats_server
+from helix_memory.sharding import MOST_SHARDS
 
 HELP: Final = f"""
 [bold]Examples[/bold]
 
   helix provision --nats nats://127.0.0.1:4222
   helix provision --replicas 3      (a NATS cluster)
+  helix provision --shards 4        (four writers; none of them runs now)
   helix provision --endpoint        (also for the worker extract)
 
 Existing streams keep their messages, existing consumers their position.
@@ -35,8 +37,27 @@ app = typer.Typer(add_completion=False)
 def provision_command(
     *,
     replicas: Annotated[
-        int, typer.Option("--replicas", min=1, max=5, help="Copies of each stream in a cluster.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--replicas", min=1, max=5, help="Copies of each stream in a cluster. Default: as before, or 1."
+        ),
+    ] = None,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tag",
+            help="Keep the copies on servers of the cluster with this tag. Default: as before, or any.",
+        ),
+    ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards",
+            min=1,
+            max=MOST_SHARDS,
+            help="Writers among which tenants are divided; more than before only. Default: as before, or 1.",
+        ),
+    ] = None,
     endpoint: Annotated[
         bool,
         typer.Option("--endpoint", help="Also what the worker extract needs, which asks a language model."),
@@ -50,6 +71,8 @@ def provision_command(
     done = provision(
         server.address,
         replicas=replicas,
+        placement=tags or (),
+        shards=shards,
         instance=server.instance,
         endpoint=endpoint,
         credentials=server.nats,

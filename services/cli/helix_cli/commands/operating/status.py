@@ -142,10 +142,11 @@ def lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
 
 def access_lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
     """Accesses in the query service and messages about accesses that no generation holds; None: unknown."""
-    row = next((row for row in broker.consumers if row.name == CONSOLIDATION_ACCESS), None)
-    if row is None or service.accesses is None:
+    rows = [row for row in broker.consumers if row.name.startswith(CONSOLIDATION_ACCESS)]
+    if not rows or service.accesses is None:
         return None
-    return service.accesses.waiting + row.pending + row.ack_pending
+    # each shard reads all of them
+    return service.accesses.waiting + max(row.pending + row.ack_pending for row in rows)
 
 
 def _check_deep(data: Path, models: Path, tenant: str, user: str, principals: list[str]) -> DeepCheck:

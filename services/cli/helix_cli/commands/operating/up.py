@@ -21,6 +21,7 @@ from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import complain, printable
 from helix_cli.stack.services import GATEWAY, GATEWAY_MODULE, is_installed
 from helix_cli.stack.stack import READY_SECONDS, Stack
+from helix_memory.sharding import MOST_SHARDS
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.settings import CONFIG_ERROR_EXIT
 
@@ -32,6 +33,7 @@ HELP: Final = f"""
   helix up
   helix up --home ./memory --port 0 --nats-port 0    (any free ports)
   helix up --copies ingest=2,kg=2                    (more workers)
+  helix up --shards 2                                (two writers)
 
 Runs in the foreground. Ctrl-C drains and stops, a second Ctrl-C kills. A
 process that ends is started again. Data, models and logs are under --home;
@@ -83,6 +85,15 @@ def up_command(
         ),
     ] = None,
     copies: Annotated[str, typer.Option("--copies", help="Processes per worker, e.g. ingest=2,kg=2.")] = "",
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards",
+            min=1,
+            max=MOST_SHARDS,
+            help="Writers that divide the tenants, each with a query service. Default: as before, or 1.",
+        ),
+    ] = None,
 ) -> None:
     """Run until a signal or a refusal of settings."""
     stack = Stack(
@@ -91,6 +102,7 @@ def up_command(
         query_port=port,
         gateway_port=gateway_port,
         copies={GATEWAY: int(is_installed(GATEWAY_MODULE))} | parse_copies(copies),
+        shards=shards,
         say=_say,
     )
     signals = _Signals(stack)

@@ -23,7 +23,7 @@ _POLL_SECONDS: Final = 0.2
 _FILLER_BYTES: Final = DERIVED_BYTES - 64 * 1024
 
 
-async def drop_derived_bytes(jetstream: JetStreamContext) -> bool:
+async def drop_derived_bytes(jetstream: JetStreamContext, *, shards: int = 1) -> bool:
     """Drop the bytes of all derived messages up to now; False: a consumer is behind, try again.
 
     Raises:
@@ -31,9 +31,9 @@ async def drop_derived_bytes(jetstream: JetStreamContext) -> bool:
     """
     # twice: what is derived from the memories messages of the first round is in the second
     for _ in range(2):
-        if not await _acknowledged(jetstream, await _end(jetstream)):
+        if not await _acknowledged(jetstream, await _end(jetstream), shards):
             return False
-    await prune_derived(jetstream)
+    await prune_derived(jetstream, shards=shards)
     if (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.messages == 0:
         return True
     filler = await jetstream.publish(
@@ -41,9 +41,9 @@ async def drop_derived_bytes(jetstream: JetStreamContext) -> bool:
         bytes(_FILLER_BYTES),
         headers={subjects.MSG_ID_HEADER: f"filler:{uuid.uuid4()}"},
     )
-    if not await _acknowledged(jetstream, filler.seq):
+    if not await _acknowledged(jetstream, filler.seq, shards):
         return False
-    await prune_derived(jetstream)
+    await prune_derived(jetstream, shards=shards)
     return True
 
 
@@ -51,12 +51,12 @@ async def _end(jetstream: JetStreamContext) -> int:
     return int((await jetstream.stream_info(subjects.DERIVED_STREAM)).state.last_seq)
 
 
-async def _acknowledged(jetstream: JetStreamContext, sequence: int) -> bool:
+async def _acknowledged(jetstream: JetStreamContext, sequence: int, shards: int) -> bool:
     """Wait until every consumer acknowledged everything up to a sequence; False: not in time."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LONGEST_WAIT_SECONDS
     while loop.time() < until:
-        floor = await acknowledged_by_all(jetstream)
+        floor = await acknowledged_by_all(jetstream, shards=shards)
         if floor is not None and floor >= sequence:
             return True
         await asyncio.sleep(_POLL_SECONDS)

@@ -165,13 +165,16 @@ class Eraser:
                     task.counts[name] += sum(found[sequence] for sequence in task.events)
         is_archive_clean = await self._clean_archive(work)
         is_due = bool(of_tenant) or work.has_copies
-        if is_due and is_archive_clean and await drop_derived_bytes(self._jetstream):
+        if is_due and is_archive_clean and await self._drop_derived_bytes():
             for task in work.tasks:
                 event = await self._erase_event(task)
                 if event is not None:
                     await record_erasure(self._publisher, event, task.sequence, task.memories)
                 task.is_done = True
             work.is_late_done = True
+
+    async def _drop_derived_bytes(self) -> bool:
+        return await drop_derived_bytes(self._jetstream, shards=self._shard.place.map.shards)
 
     async def _clean_archive(self, work: Round) -> bool:
         """Remove from the archive what left the log; False: not possible now, and the round goes on."""

@@ -32,7 +32,6 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from nats.js.kv import KeyValue
 
-KEY: Final = streams.WRITER_KEY
 HOLDER: Final = "holder"
 PROBLEM: Final = streams.WRITER_PROBLEM
 LOCK_NAME: Final = "live.lock"
@@ -85,8 +84,11 @@ class FolderLock:
 class Lease:
     """The right to publish; `epoch` is larger for every later holder."""
 
-    def __init__(self, bucket: KeyValue, claim: dict[str, str], revision: int, *, ttl_seconds: float) -> None:
+    def __init__(
+        self, bucket: KeyValue, key: str, claim: dict[str, str], revision: int, *, ttl_seconds: float
+    ) -> None:
         self._bucket = bucket
+        self._key = key
         self._claim = claim
         self._revision = revision
         self._ttl_seconds = ttl_seconds
@@ -96,23 +98,23 @@ class Lease:
         self.epoch = revision
 
     @classmethod
-    async def acquire(cls, bucket: KeyValue, *, lock_identity: str) -> Self | None:
-        """The lease, or None while another process holds it.
+    async def acquire(cls, bucket: KeyValue, *, lock_identity: str, shard: int = 0) -> Self | None:
+        """The lease of a shard, or None while another process holds it.
 
         The caller must hold the folder lock `lock_identity`. The time to live is the bucket's own.
         """
         ttl_seconds = (await bucket.status()).ttl or streams.LEASE_TTL_SECONDS
         claim = {HOLDER: uuid.uuid4().hex, "lock": lock_identity, PROBLEM: ""}
-        value = _encoded(claim)
+        key, value = streams.writer_key(shard), _encoded(claim)
         requested = time.monotonic()
         try:
-            revision = await bucket.create(KEY, value)
+            revision = await bucket.create(key, value)
         except KeyWrongLastSequenceError:
-            taken = await _take_over(bucket, value, lock_identity)
+            taken = await _take_over(bucket, key, value, lock_identity)
             if taken is None:
                 return None
             revision = taken
-        lease = cls(bucket, claim, revision, ttl_seconds=ttl_seconds)
+        lease = cls(bucket, key, claim, revision, ttl_seconds=ttl_seconds)
         lease._renewed = requested
         return lease
 
@@ -133,7 +135,7 @@ class Lease:
             LostLeaseError: it was taken over, or could not be renewed in time.
         """
         if not self.is_held:
-            raise LostLeaseError(f"lease {KEY} of epoch {self.epoch} is lost")
+            raise LostLeaseError(f"lease {self._key} of epoch {self.epoch} is lost")
 
     async def renew(self) -> None:
         """Extend the lease by compare-and-set.
@@ -174,7 +176,7 @@ class Lease:
         if self.is_held:
             self._lost = True
             try:
-                await self._bucket.delete(KEY, last=self._revision)
+                await self._bucket.delete(self._key, last=self._revision)
             except UNANSWERED as error:
                 _log.warning("lease not released", reason=str(error) or type(error).__name__)
 
@@ -189,24 +191,24 @@ class Lease:
     async def _extended(self) -> int:
         value = _encoded(self._claim)
         try:
-            return await self._bucket.update(KEY, value, last=self._revision)
+            return await self._bucket.update(self._key, value, last=self._revision)
         except KeyWrongLastSequenceError:
             # an own renewal whose reply was lost changed the revision as well
             try:
-                entry = await self._bucket.get(KEY)
+                entry = await self._bucket.get(self._key)
             except KeyNotFoundError:
                 raise KeyWrongLastSequenceError from None
             if _decoded(entry.value).get(HOLDER) != self._claim[HOLDER]:
                 raise
-            return await self._bucket.update(KEY, value, last=entry.revision)
+            return await self._bucket.update(self._key, value, last=entry.revision)
 
 
-async def _take_over(bucket: KeyValue, value: bytes, lock_identity: str) -> int | None:
+async def _take_over(bucket: KeyValue, key: str, value: bytes, lock_identity: str) -> int | None:
     try:
-        entry = await bucket.get(KEY)
+        entry = await bucket.get(key)
         if _decoded(entry.value).get("lock") != lock_identity or entry.revision is None:
             return None
-        return await bucket.update(KEY, value, last=entry.revision)
+        return await bucket.update(key, value, last=entry.revision)
     except (KeyNotFoundError, KeyWrongLastSequenceError):
         return None
 

@@ -31,18 +31,17 @@ _log = logger(__name__)
 
 
 async def stand_by(
-    jetstream: JetStreamContext, folder: Path, stop: asyncio.Event
+    jetstream: JetStreamContext, folder: Path, stop: asyncio.Event, *, shard: int = 0
 ) -> tuple[FolderLock, Lease] | None:
-    """The lock and the lease, once both are free; None when `stop` comes first."""
+    """The lock of a folder and the lease of a shard, once both are free; None when `stop` comes first."""
     lock = FolderLock(folder)
     reported = ""
     try:
         while not stop.is_set():
             reason = "another process has the folder lock"
             if lock.acquire():
-                lease, reason = await _lease(
-                    jetstream, lock, await asyncio.to_thread(_published_epoch, folder)
-                )
+                epoch = await asyncio.to_thread(_published_epoch, folder)
+                lease, reason = await _lease(jetstream, lock, epoch, shard)
                 if lease is not None:
                     _log.info("writing", epoch=lease.epoch)
                     return lock, lease
@@ -64,16 +63,18 @@ def _published_epoch(folder: Path) -> int:
     return max((epoch for epoch in stated if isinstance(epoch, int)), default=0)
 
 
-async def _lease(jetstream: JetStreamContext, lock: FolderLock, epoch: int) -> tuple[Lease | None, str]:
+async def _lease(
+    jetstream: JetStreamContext, lock: FolderLock, epoch: int, shard: int
+) -> tuple[Lease | None, str]:
     """A lease with an epoch above `epoch`, or the reason why there is none."""
     try:
         bucket = await jetstream.key_value(LEASES)
-        lease = await Lease.acquire(bucket, lock_identity=lock.identity)
+        lease = await Lease.acquire(bucket, lock_identity=lock.identity, shard=shard)
         if lease is not None and lease.epoch <= epoch:
             _log.warning("lease bucket was created again", revision=lease.epoch, newest_epoch=epoch)
-            # no other process has a lease of this bucket, and the purge removes our own
+            # the purge removes our own lease; a writer of another shard that has one acquires it again
             await jetstream.purge_stream(LEASE_STREAM, seq=epoch + 1)
-            lease = await Lease.acquire(bucket, lock_identity=lock.identity)
+            lease = await Lease.acquire(bucket, lock_identity=lock.identity, shard=shard)
     except BucketNotFoundError:
         return None, f"there is no lease bucket {LEASES}; run `helix provision`"
     except UNANSWERED as error:
