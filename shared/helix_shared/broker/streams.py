@@ -30,8 +30,6 @@ LEASES: Final = "HELIX_LEASES"
 LEASE_STREAM: Final = f"KV_{LEASES}"
 """Stream of the key-value bucket."""
 LEASE_TTL_SECONDS: Final = 10.0
-WRITER_KEY: Final = "consolidation.0"
-"""Key of the lease of the first shard's writer."""
 WRITER_PROBLEM: Final = "problem"
 """Field of the lease's JSON: why the writer applies no derived messages; empty while it applies them."""
 

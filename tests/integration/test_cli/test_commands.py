@@ -266,7 +266,7 @@ def test_status_waits_for_the_writer_that_comes_next(nats: str, query: str) -> N
     """Between two holders of the lease, as after a restart, the command waits and ends with 0."""
 
     async def take(jetstream: JetStreamContext) -> None:
-        await (await jetstream.key_value(streams.LEASES)).create(streams.WRITER_KEY, b"{}")
+        await (await jetstream.key_value(streams.LEASES)).create(streams.writer_key(0), b"{}")
 
     timer = threading.Timer(0.3, on, (nats, take))
     timer.start()

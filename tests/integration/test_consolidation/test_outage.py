@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from helix_consolidation.delivery.leading.lease import KEY
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_shared.broker import streams
@@ -86,7 +85,7 @@ async def test_a_lease_bucket_created_again_does_not_lower_the_epoch(brief: Stac
     after = await brief.until(lambda m: m.applied_sequence == 2)
     assert after.epoch > before.epoch
     assert process.poll() is None
-    entry = await (await jetstream.key_value(streams.LEASES)).get(KEY)
+    entry = await (await jetstream.key_value(streams.LEASES)).get(streams.writer_key(0))
     assert (entry.revision or 0) >= after.epoch
 
 

@@ -141,11 +141,11 @@ async def test_a_lost_lease_stops_publishing_until_it_is_free_again(stack: Stack
     await stack.derive("e0", 1, [row("e0", 1, "one")])
     before = await stack.until(lambda m: m.applied_sequence == 1)
     bucket = await stack.client.jetstream().key_value(streams.LEASES)
-    await bucket.put(streams.WRITER_KEY, OTHER_HOLDER)
+    await bucket.put(streams.writer_key(0), OTHER_HOLDER)
     await stack.derive("e1", 2, [row("e1", 2, "two")])
     await stack.until_logged(process, "another process has the lease")
     assert current_number(stack.data) == before.generation
-    await bucket.delete(streams.WRITER_KEY)
+    await bucket.delete(streams.writer_key(0))
     after = await stack.until(lambda m: m.applied_sequence == 2)
     assert after.epoch > before.epoch
     assert process.poll() is None
@@ -161,7 +161,7 @@ async def test_a_writer_suspended_past_its_lease_publishes_nothing(stack: Stack)
     bucket = await stack.client.jetstream().key_value(streams.LEASES)
     await stack.derive("e1", 2, [row("e1", 2, "two")])
     await asyncio.sleep(streams.LEASE_TTL_SECONDS)
-    await bucket.put(streams.WRITER_KEY, OTHER_HOLDER)
+    await bucket.put(streams.writer_key(0), OTHER_HOLDER)
     process.send_signal(signal.SIGCONT)
     await stack.until_logged(process, "another process has the lease")
     assert current_number(stack.data) == before.generation
