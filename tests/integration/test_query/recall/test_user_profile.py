@@ -256,7 +256,8 @@ def test_a_profile_asked_for_again_reads_no_rows(ask: Ask, rows_read: Callable[[
 
 def test_who_asked_before_changes_nothing_for_another_caller(ask: Ask) -> None:
     """Whoever may recall more, or less, of the same user gets a profile of their own."""
-    profile = ask([said("I refuse to fly", user_id="ana", audience=["hr"]), said("I love owls", user_id="ana")])
+    ana = {"user_id": "ana"}
+    profile = ask([said("I refuse to fly", audience=["hr"], **ana), said("I love owls", **ana)])
     for _ in range(2):
         assert set(texts(profile("ana", principals=("hr",)))) == {"I refuse to fly", "I love owls"}
         assert texts(profile("ana")) == ["I love owls"]
