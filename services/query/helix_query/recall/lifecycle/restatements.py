@@ -29,11 +29,11 @@ def restatements_among(
 ) -> Mapping[int, frozenset[int]]:
     """By row of `ordinals`, the rows that say the same; a row without one is missing.
 
-    None where it matters how often something was said: questions about earlier times or for all of a kind,
-    and past moments, at which a relation decided later does not count.
+    None where it matters how often something was said: questions about earlier times or for all of a kind.
+    None at past moments: what was decided later does not count then.
     """
-    counted = route.past is not Past.NO or Intent.AGGREGATION in route.intents
-    if not context.profile.diversify.one_per_statement or counted or context.query.selection.past:
+    repeats_matter = route.past is not Past.NO or Intent.AGGREGATION in route.intents
+    if not context.profile.diversify.one_per_statement or repeats_matter or context.query.selection.past:
         return NO_RESTATEMENTS
     newer, older = context.generation.relations.restatements
     rows = {ordinal: row for row, ordinal in enumerate(ordinals.tolist())}
