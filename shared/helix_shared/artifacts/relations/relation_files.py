@@ -109,14 +109,18 @@ class RelationReader:
 
         What holds again because it was said again is none: it says when, too.
         """
-        newer, older = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        found: list[NDArray[np.void]] = [np.zeros(0, RELATION)]
+        counts: list[NDArray[np.bool_]] = [np.zeros(0, bool)]
         start = 0
         for segment in self._segments:
-            rows = np.flatnonzero((segment["kind"] == _DUPLICATE) & (segment["flags"] & REVIVES == 0))
-            rows = rows[~np.isin(rows + start, self._void)]
-            newer = np.append(newer, segment["newer"][rows].astype(np.int64))
-            older = np.append(older, segment["older"][rows].astype(np.int64))
+            restates = (segment["kind"] == _DUPLICATE) & (segment["flags"] & REVIVES == 0)
+            rows = np.flatnonzero(restates | (segment["probability"] == 0))
+            found.append(segment[rows])
+            counts.append(restates[rows] & ~np.isin(rows + start, self._void))
             start += len(segment)
+        records, counting = np.concatenate(found), np.concatenate(counts)
+        counting[retracted(records)] = False
+        newer, older = (records[name][counting].astype(np.int64) for name in ("newer", "older"))
         order = np.lexsort((older, newer))
         return newer[order], older[order]
 
