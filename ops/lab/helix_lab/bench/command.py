@@ -29,6 +29,7 @@ from helix_lab.bench.live_ingest import freshness_section, live_section
 from helix_lab.bench.machine import machine, reference_ms
 from helix_lab.bench.memory import Faults, page_reads
 from helix_lab.bench.peer_engines import peers_section
+from helix_lab.bench.profile_calls import profile_section
 from helix_lab.bench.recall_load import (
     WARM_UP,
     Asked,
@@ -49,10 +50,11 @@ from helix_shared.settings import helix_home
 
 SECTIONS: Final = (
     *("recall", "throughput", "memory", "floor", "dense", "gateway", "freshness", "live", "ingest"),
+    "profile",
     *("start", "index", "cross_encoder", "peers"),
 )
 """In the order in which they run: sections that change the data come last."""
-OVER_STACK: Final = SECTIONS[:9]
+OVER_STACK: Final = SECTIONS[:10]
 INDEX_ALONE: Final = ["index"]
 """Needs generated vectors only, so with `--only index` no memories are built."""
 DATA: Final = Path("../shared/data")
@@ -211,6 +213,7 @@ _WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
     "freshness": lambda run, stack: freshness_section(stack, run.info),
     "live": lambda run, stack: live_section(stack, run.info, run.queries),
     "ingest": lambda run, stack: ingest_section(stack, run.info, run.models),
+    "profile": lambda run, stack: profile_section(stack, run.info),
     "start": _start,
     "index": lambda run, _: run.index(run.info.n),
     "cross_encoder": _cross_encoder,

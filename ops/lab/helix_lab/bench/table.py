@@ -39,6 +39,8 @@ def time_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, flo
         yield f"engines: {name}", times
     for name, times in report.get("gateway_ms", {}).items():
         yield f"a recall over {name}, asked in turns", times
+    for name, times in report.get("profile_ms", {}).items():
+        yield f"profile, {name} stated, asked in turns", times
     for name, figures in report.get("peers", {}).items():
         if isinstance(figures, Mapping) and "recall_ms" in figures:
             yield f"peer {name}, vector given", figures["recall_ms"]
@@ -92,6 +94,9 @@ def ratios(report: Mapping[str, Any]) -> Iterator[str]:
         )
     for name, ratio in report.get("gateway_ratio", {}).items():
         yield f"a recall over {name}: {ratio} times one over gRPC at p95"
+    for name, ratio in report.get("profile_ratio", {}).items():
+        first = report["profile_first_ms"][name]
+        yield f"profile, {name} stated: {ratio} times one with none at p50; the first call {first} ms"
     if live := report.get("live"):
         yield f"under {live['events_per_second']} events/s: p95 is {live['busy_over_quiet_p95']} times quiet"
 

@@ -116,6 +116,8 @@ class _LossEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Loss.ValueType],
     """Among the memories, but nothing was packed, because the recall abstained."""
     LOSS_SAME_TURN: _Loss.ValueType  # 11
     """A statement that was derived from this turn takes its place."""
+    LOSS_RESTATEMENT: _Loss.ValueType  # 12
+    """It says the same as a better memory, as was decided when the later of the two arrived."""
     LOSS_FORGOTTEN: _Loss.ValueType  # 40
     """It was forgotten."""
     LOSS_REPLACED: _Loss.ValueType  # 41
@@ -154,6 +156,8 @@ LOSS_ABSTAINED: Loss.ValueType  # 10
 """Among the memories, but nothing was packed, because the recall abstained."""
 LOSS_SAME_TURN: Loss.ValueType  # 11
 """A statement that was derived from this turn takes its place."""
+LOSS_RESTATEMENT: Loss.ValueType  # 12
+"""It says the same as a better memory, as was decided when the later of the two arrived."""
 LOSS_FORGOTTEN: Loss.ValueType  # 40
 """It was forgotten."""
 LOSS_REPLACED: Loss.ValueType  # 41
@@ -1511,9 +1515,11 @@ class Candidate(_message.Message):
     dropped_by: _builtins.str
     """Stage that dropped it: rank, diversify, abstain, pack; empty if none did."""
     duplicate_of: _builtins.str
-    """LOSS_NEAR_DUPLICATE, LOSS_SAME_TURN: id of the memory that is there instead."""
+    """LOSS_NEAR_DUPLICATE, LOSS_SAME_TURN, LOSS_RESTATEMENT: id of the memory that is there instead."""
     similarity: _builtins.float
-    """LOSS_NEAR_DUPLICATE, LOSS_SAME_TURN: Jaccard similarity of the two texts by MinHash, 0 to 1."""
+    """LOSS_NEAR_DUPLICATE, LOSS_SAME_TURN, LOSS_RESTATEMENT: Jaccard similarity of the two texts by MinHash, 0
+    to 1.
+    """
     rank: _builtins.int
     """Rank in the answer, 1 is best; 0: not in the answer."""
     packed: _builtins.bool

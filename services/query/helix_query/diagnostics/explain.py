@@ -14,6 +14,7 @@ import numpy as np
 
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.diagnostics.nearest_words import nearest_words
+from helix_query.recall.lifecycle.restatements import restatements_among
 from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.stages.diversify import (
     compared_for_duplicates,
@@ -83,9 +84,7 @@ def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Dupli
     compared, _ = compared_for_duplicates(context, trace.ranked, trace.candidates)
     losses[trace.ranked.positions] = Loss.NOT_AMONG_BEST
     losses[compared.positions] = Loss.TOP_K
-    losses[list(duplicates)] = Loss.NEAR_DUPLICATE
-    replaced, _ = replaced_among(context, trace.ranked, trace.candidates)
-    losses[trace.ranked.positions[replaced]] = Loss.SAME_TURN
+    losses[list(duplicates)] = [one.loss for one in duplicates.values()]
     served = np.isin(trace.candidates.ordinals[trace.diverse.positions], context.already_served.value)
     losses[trace.diverse.positions] = np.where(served, Loss.ALREADY_SERVED, Loss.TOP_K)
     losses[trace.chosen.positions] = Loss.ABSTAINED if trace.abstained else Loss.TOKEN_BUDGET
@@ -93,18 +92,23 @@ def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Dupli
 
 
 def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
-    """Near-duplicates of better candidates, also behind the last chosen one, and replaced turns."""
+    """What repeats a better candidate, also behind the last chosen one, and replaced turns."""
     compared, _ = compared_for_duplicates(context, trace.ranked, trace.candidates)
     threshold = context.profile.diversify.near_duplicate
-    minhashes = context.generation.signals.minhash(trace.candidates.ordinals[compared.positions])
-    kept = distinct(minhashes, threshold=threshold, enough=len(compared))
+    ordinals = trace.candidates.ordinals[compared.positions]
+    minhashes = context.generation.signals.minhash(ordinals)
+    restated = restatements_among(context, ordinals, trace.route)
+    kept = distinct(minhashes, threshold=threshold, enough=len(compared), restated=restated)
     found = _replaced(trace, context)
     for row in np.setdiff1d(np.arange(len(compared)), kept).tolist():
         better = kept[kept < row]
-        similarity = jaccard(minhashes[better], minhashes[row])
+        same = better[np.isin(better, list(restated.get(row, ())))]
+        loss = Loss.RESTATEMENT if len(same) else Loss.NEAR_DUPLICATE
+        others = same if len(same) else better
+        similarity = jaccard(minhashes[others], minhashes[row])
         most = int(np.argmax(similarity))
-        position = int(compared.positions[better[most]])
-        found[int(compared.positions[row])] = Duplicate(position, float(similarity[most]))
+        position = int(compared.positions[others[most]])
+        found[int(compared.positions[row])] = Duplicate(position, float(similarity[most]), loss)
     return found
 
 
@@ -114,7 +118,7 @@ def _replaced(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
     turns, statements = trace.ranked.positions[rows], trace.ranked.positions[by]
     signatures = context.generation.signals.minhash(trace.candidates.ordinals)
     return {
-        turn: Duplicate(statement, float((signatures[turn] == signatures[statement]).mean()))
+        turn: Duplicate(statement, float((signatures[turn] == signatures[statement]).mean()), Loss.SAME_TURN)
         for turn, statement in zip(turns.tolist(), statements.tolist(), strict=True)
     }
 

@@ -33,6 +33,7 @@ class Loss(IntEnum):
     TOKEN_BUDGET = 9
     ABSTAINED = 10
     SAME_TURN = 11
+    RESTATEMENT = 12
     FORGOTTEN = 40
     ERASED = 46
     REPLACED = 41
@@ -53,6 +54,7 @@ STAGES: Final[Mapping[Loss, str]] = {
     Loss.TOKEN_BUDGET: "pack",
     Loss.ABSTAINED: "abstain",
     Loss.SAME_TURN: "diversify",
+    Loss.RESTATEMENT: "diversify",
     Loss.FORGOTTEN: "retrieve",
     Loss.ERASED: "retrieve",
     Loss.REPLACED: "retrieve",
@@ -65,11 +67,13 @@ STAGES: Final[Mapping[Loss, str]] = {
 class Duplicate:
     """The better candidate, by position, that a candidate repeats, and their Jaccard coefficient.
 
-    It is a near-duplicate of it, or the turn that it was derived from.
+    It is a near-duplicate or a restatement of it, or the turn that it was derived from.
     """
 
     position: int
     similarity: float
+    loss: Loss
+    """Which of these it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,11 @@ def _same_turn(replay: Replay) -> Iterator[Proposal]:
     yield (constant_change(replay, "diversify.one_per_turn", value=False),)
 
 
+def _restatement(replay: Replay) -> Iterator[Proposal]:
+    """Restatements beside what they restate."""
+    yield (constant_change(replay, "diversify.one_per_statement", value=False),)
+
+
 def _already_served(replay: Replay) -> Iterator[Proposal]:
     """Only the removal from `already_served`; then a greater top_k as well."""
     yield ()
@@ -281,6 +286,7 @@ _BY_LOSS: Final[Mapping[Loss, Callable[[Replay], Iterator[Proposal]]]] = {
     Loss.NOT_AMONG_BEST: _top_k,
     Loss.NEAR_DUPLICATE: _near_duplicate,
     Loss.SAME_TURN: _same_turn,
+    Loss.RESTATEMENT: _restatement,
     Loss.TOP_K: _top_k,
     Loss.ALREADY_SERVED: _already_served,
     Loss.ABSTAINED: _abstained,

@@ -44,6 +44,7 @@ PROGRESS: Final[Mapping[Loss, int]] = {
             Loss.THRESHOLD,
             Loss.SAME_TURN,
             Loss.NOT_AMONG_BEST,
+            Loss.RESTATEMENT,
             Loss.NEAR_DUPLICATE,
             Loss.TOP_K,
             Loss.ALREADY_SERVED,

@@ -6,10 +6,10 @@ few queries need: these are computed on first use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from helix_query.generations.indexes.session_order import SessionOrder
 from helix_query.generations.indexes.time_order import TimeOrder
 from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
+from helix_query.scheduling.recent import Recent
 from helix_shared.artifacts.lexicon.reader import SELECTIONS
 from helix_shared.errors import NotFoundError, OtherShardError
 from helix_shared.moments import microseconds
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from helix_shared.encoders.cross_encoder import CrossEncoder
     from helix_shared.encoders.encoder import Encoder
 
+PROFILES: Final = 256
+"""Profiles of users that a snapshot keeps; one of 20 lines takes about 20 KB."""
 _HOUR: Final = 3_600_000_000
 """Microseconds."""
 
@@ -66,6 +69,8 @@ class Snapshot:
     """The order by time; for lists. Made at the first list, then kept up to date by every swap."""
     visibility_estimates: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
     """Estimates by selection and hour; cleared when full."""
+    recent_profiles: Recent[Hashable, Any] = field(default_factory=lambda: Recent(PROFILES))
+    """Profiles of users by what they were made of, for `recall.user_profile`."""
     cross_encoders: Mapping[str, CrossEncoder] = field(default_factory=dict)
     """By name; empty where no ranking profile names one."""
     learned_adapters: LearnedAdapters | None = None

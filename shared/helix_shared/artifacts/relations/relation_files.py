@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_shared.artifacts.files.segment_files import SegmentFiles
-from helix_shared.artifacts.relations.records import RELATION, DecidedRelation, decoded, retracted
+from helix_shared.artifacts.relations.records import (
+    RELATION,
+    RELATION_KINDS,
+    REVIVES,
+    DecidedRelation,
+    decoded,
+    retracted,
+)
 from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ RELATIONS: Final = "relations"
 """Folder in a generation."""
 NAMES_FILE: Final = "evidence.json"
 """Names of evidence, a JSON list."""
+_DUPLICATE: Final = RELATION_KINDS.index("DUPLICATE")
 VOID_FILE: Final = "void.npy"
 """Rows of the relations that do not count, ascending: undone, or of memories that no longer hold."""
 
@@ -94,6 +102,27 @@ class RelationReader:
         """The newer and the older memory of each relation that does not count."""
         records = np.concatenate([np.zeros(0, RELATION), *self._segments])[self._void]
         return frozenset(zip(records["newer"].tolist(), records["older"].tolist(), strict=True))
+
+    @functools.cached_property
+    def restatements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The newer and the older memory of each restatement that counts, by ascending newer ordinal.
+
+        What holds again because it was said again is none: it says when, too.
+        """
+        found: list[NDArray[np.void]] = [np.zeros(0, RELATION)]
+        counts: list[NDArray[np.bool_]] = [np.zeros(0, bool)]
+        start = 0
+        for segment in self._segments:
+            restates = (segment["kind"] == _DUPLICATE) & (segment["flags"] & REVIVES == 0)
+            rows = np.flatnonzero(restates | (segment["probability"] == 0))
+            found.append(segment[rows])
+            counts.append(restates[rows] & ~np.isin(rows + start, self._void))
+            start += len(segment)
+        records, counting = np.concatenate(found), np.concatenate(counts)
+        counting[retracted(records)] = False
+        newer, older = (records[name][counting].astype(np.int64) for name in ("newer", "older"))
+        order = np.lexsort((older, newer))
+        return newer[order], older[order]
 
     def of(self, ordinals: NDArray[np.int64]) -> list[tuple[DecidedRelation, bool]]:
         """The relations from or to any of these memories, in order of decision, and whether they count."""

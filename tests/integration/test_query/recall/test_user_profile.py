@@ -8,6 +8,8 @@ import pytest
 
 from helix_ingest.facets.find import facets_of
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.polling import poll
+from helix_shared.artifacts.signals.reader import Signals
 
 pytestmark = pytest.mark.integration
 
@@ -208,3 +210,82 @@ def test_the_day_of_a_line_is_of_the_callers_zone(ask: Ask) -> None:
     profile = ask([said("I love owls", user_id="ana", occurred_at=late)])
     assert "(2026-03-04)" in profile("ana").profile.text
     assert "(2026-03-05)" in profile("ana", time_zone="Europe/Kyiv").profile.text
+
+
+@pytest.fixture
+def rows_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many rows were read since the last call of this."""
+    read: list[int] = []
+    original = Signals.records
+
+    def counted(self: Signals, ordinals: Any) -> Any:
+        read.append(len(ordinals))
+        return original(self, ordinals)
+
+    monkeypatch.setattr(Signals, "records", counted)
+
+    def since() -> int:
+        count = sum(read)
+        read.clear()
+        return count
+
+    return since
+
+
+def test_a_profile_asked_for_again_reads_no_rows(ask: Ask, rows_read: Callable[[], int]) -> None:
+    """A recall packs the same one; another zone has other days, and profiles of the past are not kept."""
+    profile = ask([said("I love owls", user_id="ana"), said("I love snow", user_id="ben")])
+    first = profile("ana")
+    assert rows_read() > 0
+    assert (profile("ana"), rows_read()) == (first, 0)
+    assert texts(profile("ben")) == ["I love snow"]
+    assert rows_read() > 0
+    profile("ana", time_zone="Europe/Kyiv")
+    assert rows_read() > 0
+    for _ in range(2):
+        profile("ana", as_of=NOW)
+        assert rows_read() > 0
+    asked = {"scope": {"tenant_id": "acme", "user_id": "ana"}}
+    counts = []
+    for include_profile in (False, True):
+        reply = profile.service.recall("which birds?", include_profile=include_profile, **asked)
+        counts.append(rows_read())
+    assert reply.profile.text == first.profile.text
+    assert counts[0] == counts[1]
+
+
+def test_who_asked_before_changes_nothing_for_another_caller(ask: Ask) -> None:
+    """Whoever may recall more, or less, of the same user gets a profile of their own."""
+    ana = {"user_id": "ana"}
+    profile = ask([said("I refuse to fly", audience=["hr"], **ana), said("I love owls", **ana)])
+    for _ in range(2):
+        assert set(texts(profile("ana", principals=("hr",)))) == {"I refuse to fly", "I love owls"}
+        assert texts(profile("ana")) == ["I love owls"]
+        assert texts(profile("ben")) == []
+
+
+def test_a_new_generation_has_no_profile_of_the_one_before(corpus: Any, ask: Ask) -> None:
+    """Neither what was forgotten since, nor the words before a correction that kept the memory's place."""
+    ana = {"user_id": "ana"}
+    profile = ask([said("I love owls", name="owls", **ana), said("I love snow", name="snow", **ana)])
+    assert set(texts(profile("ana"))) == {"I love owls", "I love snow"}
+    corpus.add([said("I love snow", name="snow", hidden=True, **ana)])
+    corpus.publish()
+    assert profile.service.current.refresh()
+    assert texts(profile("ana")) == ["I love owls"]
+    corpus.add([said("I love hawks", name="owls", **ana)])
+    corpus.publish()
+    assert profile.service.current.refresh()
+    assert texts(profile("ana")) == ["I love hawks"]
+
+
+def test_a_memory_that_expires_leaves_a_profile_that_was_asked_for_before(ask: Ask) -> None:
+    """In the same generation, at its moment."""
+    ends = datetime.now(UTC) + timedelta(seconds=3)
+    profile = ask([said("I love owls", user_id="ana", expires_at=ends), said("I love snow", user_id="ana")])
+    assert set(texts(profile("ana"))) == {"I love owls", "I love snow"}
+    for _ in poll(30):
+        if texts(profile("ana")) == ["I love snow"]:
+            break
+    assert datetime.now(UTC) >= ends
+    assert texts(profile("ana")) == ["I love snow"]

@@ -272,7 +272,7 @@ def by_hand() -> Explanation:
         scored,
         np.array([Loss.NONE, Loss.NEAR_DUPLICATE]),
         np.array([1, 2]),
-        {1: Duplicate(0, 0.875)},
+        {1: Duplicate(0, 0.875, Loss.NEAR_DUPLICATE)},
         {0: ("a" * 32, "one"), 1: ("b" * 32, "two")},
         {"a" * 32: 1},
         threshold=0.3,

@@ -35,6 +35,14 @@ def test_a_duplicate_of_a_dropped_one_is_compared_with_those_kept() -> None:
     assert distinct(signatures, threshold=0.8, enough=9).tolist() == [0, 2]
 
 
+def test_of_a_statement_and_its_restatements_the_best_stays() -> None:
+    """1 restates 0 and is out; 3 restates 1 alone, which is out, so it stays."""
+    signatures = np.stack([signature(0, base=number * 1_000) for number in range(4)])
+    restated = {0: frozenset({1}), 1: frozenset({0, 3}), 3: frozenset({1})}
+    assert distinct(signatures, threshold=0.8, enough=9, restated=restated).tolist() == [0, 2, 3]
+    assert distinct(signatures, threshold=0.8, enough=9).tolist() == [0, 1, 2, 3]
+
+
 def test_mmr_by_hand() -> None:
     """Relevance 1, .9, .5; the second is the twin of the first (cosine 1), the third orthogonal.
 

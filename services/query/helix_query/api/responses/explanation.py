@@ -46,7 +46,7 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
         Loss(explanation.losses[position]),
     )
     memory_id, excerpt = explanation.shown[position]
-    repeats = loss in (Loss.NEAR_DUPLICATE, Loss.SAME_TURN)
+    repeats = loss in (Loss.NEAR_DUPLICATE, Loss.SAME_TURN, Loss.RESTATEMENT)
     duplicate = explanation.duplicates.get(position) if repeats else None
     rank = explanation.ranks.get(memory_id, 0)
     return recall_pb2.Candidate(

@@ -225,6 +225,11 @@ def _same_turn(reply: Reply, _first: Replay) -> str:
     return f"The statement {statement}, derived from this turn, takes its place."
 
 
+def _restatement(reply: Reply, _first: Replay) -> str:
+    other = reply.candidate.duplicate_of or "withheld"
+    return f"It says the same as the better memory {other}, as was decided when the later one arrived."
+
+
 def _already_served(_reply: Reply, _first: Replay) -> str:
     return "The request names it in already_served."
 
@@ -256,6 +261,7 @@ _BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {
     Loss.NOT_AMONG_BEST: _not_among_best,
     Loss.NEAR_DUPLICATE: _near_duplicate,
     Loss.SAME_TURN: _same_turn,
+    Loss.RESTATEMENT: _restatement,
     Loss.TOP_K: _top_k,
     Loss.ALREADY_SERVED: _already_served,
     Loss.ABSTAINED: _abstained,

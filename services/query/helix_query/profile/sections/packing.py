@@ -21,6 +21,9 @@ class Diversify(Section):
     one_per_turn: bool = Field(
         default=True, description="a derived statement takes the place of the turn it was derived from"
     )
+    one_per_statement: bool = Field(
+        default=False, description="of a statement and its decided restatements the best one only"
+    )
     near_duplicate: float = Field(
         default=0.8, gt=0, le=1.01, description="MinHash Jaccard of near-duplicates; above 1: off"
     )

@@ -16,7 +16,7 @@ from helix_query.recall.user_profile.current_values import with_current_values
 from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import REPLACED
 from helix_query.recall.user_profile.single_values import values_of
-from helix_query.recall.user_profile.statements import statements_of
+from helix_query.recall.user_profile.statements import chosen_of, statements_of
 from helix_query.scheduling.deadline import check
 from helix_shared.about import AUTHOR
 from helix_shared.artifacts.hits import Hits
@@ -86,7 +86,7 @@ def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
     snapshot, visibility = context.snapshot, context.visibility
     moment = context.query.selection.past.happened_by or visibility.moment
     statements = sorted(
-        statements_of(snapshot, visibility, moment),
+        statements_of(snapshot, visibility.selection, chosen_of(snapshot, visibility, moment)),
         key=lambda one: (one.occurred_at, one.sequence, not one.is_derived, one.ordinal),
         reverse=True,
     )

@@ -1,13 +1,13 @@
-"""Stage 7: replaced turns and near-duplicates out, then the order by marginal relevance or by session.
+"""Stage 7: replaced turns and what is said twice out, then the order by marginal relevance or by session.
 
-Near-duplicates are found by their MinHash signatures, novelty by the cosine of the stored vectors or, where
-the best of each session goes first, by MinHash too. Memories the caller has are dropped last: their
-near-duplicates go with them, and they count against novelty.
+Near-duplicates are found by their MinHash signatures, restatements by the decided relations. Novelty is the
+cosine of the stored vectors or, where the best of each session goes first, that of MinHash. Memories that the
+caller has are dropped last: what repeats them goes with them, and they count against novelty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Ranked
+from helix_query.recall.lifecycle.restatements import NO_RESTATEMENTS, restatements_among
 from helix_query.recall.lifecycle.turns import replaced_turns
 from helix_query.recall.stages.normalise import normalise
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Candidates, Route
     from helix_query.recall.context import RecallContext
 
+_NONE: Final[frozenset[int]] = frozenset()
 NO_ROWS: Final = np.empty(0, np.int64)
 Similarity = Callable[[int], "NDArray[np.float64]"]
 """Similarity of every row to the row of this number."""
@@ -45,6 +47,7 @@ def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, ro
         mmr_lambda=constants.mmr_lambda,
         session_floor=constants.session_floor if by_session else None,
         session_mmr_lambda=constants.session_mmr_lambda,
+        restated=restatements_among(context, ordinals, route),
     )
 
 
@@ -102,6 +105,7 @@ def diverse(
     mmr_lambda: float = 0.5,
     session_floor: float | None = None,
     session_mmr_lambda: float = 1.0,
+    restated: Mapping[int, frozenset[int]] = NO_RESTATEMENTS,
 ) -> Ranked:
     """The `count` to return, in their order, each with its score.
 
@@ -111,7 +115,7 @@ def diverse(
     """
     # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
     enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
-    kept = distinct(minhashes, threshold=near_duplicate, enough=enough)
+    kept = distinct(minhashes, threshold=near_duplicate, enough=enough, restated=restated)
     scores = ranked.scores[kept]
     if session_floor is not None:
         leads = session_leads(scores, sessions[kept], floor=session_floor)
@@ -129,13 +133,24 @@ def diverse(
     return Ranked(ranked.positions[chosen], ranked.scores[chosen])
 
 
-def distinct(minhashes: NDArray[np.uint32], *, threshold: float, enough: int) -> NDArray[np.int64]:
-    """The first `enough` rows whose estimated Jaccard with every row kept before is below `threshold`."""
+def distinct(
+    minhashes: NDArray[np.uint32],
+    *,
+    threshold: float,
+    enough: int,
+    restated: Mapping[int, frozenset[int]] = NO_RESTATEMENTS,
+) -> NDArray[np.int64]:
+    """The first `enough` rows whose estimated Jaccard with every row kept before is below `threshold`.
+
+    None of them says the same as a row kept before, by `restated`.
+    """
     kept: list[int] = []
     for row, signature in enumerate(minhashes):
         if len(kept) >= enough:
             break
         equal = (minhashes[kept] == signature).sum(axis=1) if kept else np.empty(0)
+        if not restated.get(row, _NONE).isdisjoint(kept):
+            continue
         if not (equal / len(signature) >= threshold).any():
             kept.append(row)
     return np.array(kept, np.int64)

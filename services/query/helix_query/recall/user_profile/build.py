@@ -7,17 +7,19 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from helix_query.recall.user_profile.layout import laid_out
-from helix_query.recall.user_profile.lines import UserProfile
 from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import merged
-from helix_query.recall.user_profile.statements import statements_of
+from helix_query.recall.user_profile.statements import chosen_of, statements_of
 from helix_query.recall.visibility import Visibility
 from helix_query.scheduling.deadline import check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime, tzinfo
 
     from helix_query.generations.snapshot import Snapshot
+    from helix_query.recall.user_profile.lines import Merged, UserProfile
+    from helix_query.recall.user_profile.statements import Chosen
     from helix_shared.artifacts.filter.selection import Selection
 
 
@@ -32,7 +34,7 @@ def user_profile(
 ) -> UserProfile:
     """The profile of the selection's user, at `now`, or its `as_of` and `valid_at`.
 
-    Filters of the selection do not apply.
+    Filters of the selection do not apply. The snapshot keeps the profiles of late, except of past moments.
 
     Raises:
         OverdueError: `deadline`, a moment of the monotonic clock, has passed.
@@ -42,8 +44,23 @@ def user_profile(
         snapshot.prepare_as_of(deadline)
     check(deadline)
     visibility = Visibility.of(snapshot.generation, selection, now)
-    moment = selection.past.happened_by or visibility.moment
-    statements = statements_of(snapshot, visibility, moment)
+    chosen = chosen_of(snapshot, visibility, selection.past.happened_by or visibility.moment)
+    # all that a profile of one generation depends on
+    key = selection, chosen, token_budget, zone
+    found = None if selection.past else snapshot.recent_profiles.get(key)
+    if found is None:
+        said = _said(snapshot, selection, chosen, deadline)
+        count_tokens = snapshot.encoder.count_tokens
+        found = laid_out(said, token_budget=token_budget, count_tokens=count_tokens, zone=zone)
+        if not selection.past:
+            snapshot.recent_profiles.put(key, found)
+    return found
+
+
+def _said(
+    snapshot: Snapshot, selection: Selection, chosen: Iterable[Chosen], deadline: float
+) -> list[Merged]:
+    """What the chosen memories state, best first."""
     encoder, centroids = snapshot.encoder, snapshot.centroids
 
     @cache
@@ -52,5 +69,5 @@ def user_profile(
         check(deadline)
         return centroids.is_place(encoder.embed_query(name))
 
-    said = merged(statements, Links.of(snapshot.generation, statements), is_place)
-    return laid_out(said, token_budget=token_budget, count_tokens=encoder.count_tokens, zone=zone)
+    statements = statements_of(snapshot, selection, chosen)
+    return merged(statements, Links.of(snapshot.generation, statements), is_place)

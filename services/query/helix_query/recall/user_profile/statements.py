@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,52 +23,75 @@ if TYPE_CHECKING:
     from helix_query.generations.indexes.facet_index import FacetIndex
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.visibility import Visibility
+    from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.signals.reader import Signals
 
 JUDGED: Final = 512
 """Strongest memories of a part whose visibility is judged."""
 READ: Final = 80
 """Strongest visible memories of a part that are read: two to four times as many as a profile shows."""
+SCORED_EVERY: Final = 3_600_000_000
+"""Microseconds after which scores are computed anew; a score of the dynamic part loses .1 % in them."""
 UNSAFE_FLAGS: Final = frozenset(("instruction", "secret"))
 """A memory with one of these is in no profile, which is put before prompts without being asked for."""
 
 
-def statements_of(snapshot: Snapshot, visibility: Visibility, moment: datetime) -> list[Statement]:
-    """The strongest statements of the user of `visibility` that are visible, in any order.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The memories that one part of a profile is made of: ordinals and scores, best first."""
+
+    part: Part
+    scores: tuple[tuple[int, float], ...]
+
+
+def chosen_of(snapshot: Snapshot, visibility: Visibility, moment: datetime) -> tuple[Chosen, ...]:
+    """The strongest visible memories of the user of `visibility` for each part; reads columns only.
 
     Those of a user are the user's own, shared ones included; without a user, all that everyone may recall.
+    What is visible is told for `moment`. Scores are those at the beginning of its hour, except of a past one.
     """
     selection, signals = visibility.selection, snapshot.generation.signals
-    index, now, sequences = snapshot.facet_index.value, microseconds(moment), signals.stream_sequence
+    index, now, tenant = snapshot.facet_index.value, microseconds(moment), code(selection.tenant_id)
     owners = ("", selection.user_id) if selection.user_id else ("",)
-    found: list[Statement] = []
+    owned = [index.of_owner(tenant, code(owner)) for owner in owners]
+    chosen: list[Chosen] = []
     for part in PARTS:
-        scores: dict[int, float] = {}
-        for owner in owners:
-            places = index.of_owner(code(selection.tenant_id), code(owner))
-            scores |= _strongest(index, part, places, now, visibility)
-        ordinals = np.array(sorted(scores, key=lambda one: (-scores[one], sequences[one], one)), np.int64)
+        found = [_strongest(index, part, places, now, visibility) for places in owned]
+        ordinals, scores = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         if part is DYNAMIC:
-            ordinals = ordinals[~_is_over(signals, ordinals, now)]
-        rows = completed(signals.records(ordinals[: READ * len(owners)]), signals)
-        own = [row for row in rows if selection.admits(row) and _is_own(row, selection.user_id)]
-        found += _stated(own[:READ], part, scores, selection.user_id)
+            holding = ~_is_over(signals, ordinals, now)
+            ordinals, scores = ordinals[holding], scores[holding]
+        best = np.lexsort((ordinals, signals.stream_sequence[ordinals], -scores))[: READ * len(owned)]
+        pairs = zip(ordinals[best].tolist(), scores[best].tolist(), strict=True)
+        chosen.append(Chosen(part, tuple(pairs)))
+    return tuple(chosen)
+
+
+def statements_of(snapshot: Snapshot, selection: Selection, chosen: Iterable[Chosen]) -> list[Statement]:
+    """The statements of the selection's user in the chosen memories, in any order; reads their rows."""
+    signals, user = snapshot.generation.signals, selection.user_id
+    found: list[Statement] = []
+    for one in chosen:
+        ordinals = np.array([ordinal for ordinal, _ in one.scores], np.int64)
+        rows = completed(signals.records(ordinals), signals)
+        own = [row for row in rows if selection.admits(row) and _is_own(row, user)]
+        found += _stated(own[:READ], one.part, dict(one.scores), user)
     return found
 
 
 def _strongest(
     index: FacetIndex, part: Part, places: NDArray[np.int64], now: int, visibility: Visibility
-) -> dict[int, float]:
-    """Scores of the strongest visible memories among `places`, by ordinal."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Ordinals and scores of the strongest visible memories among `places`."""
     if visibility.past is not None:
         # what is stronger because it is later must not take the places of what was said by then
         places = places[visibility.signals.occurred_at[index.ordinals[places]] <= now]
-    scores = index.scores(part, places, now)
+    scores = index.scores(part, places, now if visibility.past is not None else now - now % SCORED_EVERY)
     places, scores = places[scores > 0], scores[scores > 0]
     best = np.lexsort((places, index.sequences[places], -scores))[:JUDGED]
     ordinals = index.ordinals[places[best]]
     visible = visibility.is_visible(ordinals)
-    return dict(zip(ordinals[visible].tolist(), scores[best][visible].tolist(), strict=True))
+    return ordinals[visible], scores[best][visible]
 
 
 def _is_over(signals: Signals, ordinals: NDArray[np.int64], now: int) -> NDArray[np.bool_]:
