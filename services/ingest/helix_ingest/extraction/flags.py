@@ -78,7 +78,9 @@ _AUTHORIZATION: Final = (
     # a digit: "Bearer YOUR_TOKEN" states none
     r"(?=[A-Za-z._~+/=-]{0,127}\d)[A-Za-z0-9._~+/=-]{8,128}"
 )
-_REFERENCE: Final = r"\$[({A-Z]|<[\w -]{1,40}>|\{{1,2}\s?[\w. ]{1,40}\}|os\.(?:environ|getenv)\b"
+_REFERENCE: Final = (
+    r"\$(?:[({]|[A-Z_]{3})|<[\w -]{1,40}>(?![^\s\"'`])|\{{1,2}\s?[\w. ]{1,40}\}|os\.(?:environ|getenv)\b"
+)
 """The beginning of a value that stands elsewhere: `$KEY`, `<your-key>`, `{key}`."""
 _STATED: Final = (
     # an underscore may stand before it: DB_PASSWORD
