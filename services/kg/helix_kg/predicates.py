@@ -32,6 +32,9 @@ def _rule(predicate: str, verb: str, *, inverse: bool = False, behind: str | Non
 _FROM: Final = r"(?: from [^.;,\n]{1,40}?)?"
 _AS: Final = r"(?: (?:as|part-time|full-time|remotely|nights|shifts)(?: [\w'-]+){0,5}?)?"
 _SINCE: Final = r"(?: with [\w'. -]{1,40}?)?"
+_DETERMINERS: Final = r"(?:(?:an?|the|our|my|your|his|her|its|their|old|new|legacy|existing|current) ){0,3}"
+_WITH_NOTHING: Final = r"(?![^.;,\n]{1,60}? with\b)"
+"""Who replaces one thing with another takes the place of neither."""
 _OF_LIST: Final = r"(?:a |an |the |one of the )?(?:\w+ ){0,2}?"
 
 RULES: Final = (
@@ -48,8 +51,14 @@ RULES: Final = (
     _rule("REPLACED_BY", r"(?:replaced|superseded) (?:by|with)"),
     _rule(
         "REPLACED_BY",
-        r"replaces|replaced(?! (?:by|with))|replacing|superseded(?! by)|supersedes|took the place of",
+        rf"(?:replaces|replaced(?! (?:by|with))|replacing|superseded(?! by)|supersedes){_WITH_NOTHING}"
+        r"|took the place of",
         inverse=True,
+    ),
+    _rule(
+        "REPLACED_BY",
+        rf"with(?= {_DETERMINERS}[\"'`]?(?-i:[A-Z]))(?![^.;,\n]{{1,40}}?['\u2019]s\b)",
+        behind=rf"\breplace[sd] {_DETERMINERS}[\"'`]?$",
     ),
     _rule(
         "REPLACED_BY",

@@ -28,6 +28,7 @@ def object_in(text: str, lists: Sequence[str]) -> tuple[dict[str, Any] | None, b
     `lists` are the names of its lists; an answer has at least one of them.
     """
     text = _without_thoughts(text)
+    begins = {found.end() for found in _LIST.finditer(text) if found[1] in lists}
     at = -1
     for _ in range(MOST_STARTS):
         at = text.find("{", at + 1)
@@ -35,6 +36,8 @@ def object_in(text: str, lists: Sequence[str]) -> tuple[dict[str, Any] | None, b
             break
         value = _decoded(text, at)
         if value is not None and isinstance(value[0], dict) and any(name in value[0] for name in lists):
+            if len(text[:at].rstrip()) in begins:
+                break  # the first item of a list, with a list of the same name: the answer around it is cut
             return value[0], False
     salvaged = {name: items for name in lists if (items := _items_of(text, name)) is not None}
     return (salvaged, True) if salvaged else (None, False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -68,13 +69,18 @@ class EndpointServer:
         self.seconds = 0.0
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self.is_absent = False
+        """Nothing listens, and connections that are open end without a reply."""
+        self._server = _listening(self, 0)
 
     @property
     def url(self) -> str:
         """Base URL for the settings."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def _port(self) -> int:
+        return int(self._server.server_address[1])
 
     @property
     def answered(self) -> int:
@@ -82,12 +88,27 @@ class EndpointServer:
         return sum(bool(request.get("answered")) for request in self.requests)
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._serve()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    @contextlib.contextmanager
+    def absent(self) -> Iterator[None]:
+        """The server is gone, and comes back at the same address."""
+        self.is_absent = True
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self._server = _listening(self, self._port)
+            self.is_absent = False
+            self._serve()
+
+    def _serve(self) -> None:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def reply(self, request: dict[str, Any]) -> tuple[int, dict[str, str], str]:
         """Status, headers and body for one request."""
@@ -121,12 +142,21 @@ class _Server(ThreadingHTTPServer):
         """A client that was killed is no error."""
 
 
+def _listening(server: EndpointServer, port: int) -> _Server:
+    made = _Server(("127.0.0.1", port), _handler(server))
+    made.daemon_threads = True
+    return made
+
+
 def _handler(server: EndpointServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            if server.is_absent:
+                self.close_connection = True
+                return
             assert self.path == "/v1/chat/completions"
             server.keys.append(self.headers.get("Authorization", ""))
             status, headers, text = server.reply(json.loads(body))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
 
+from . import troubles
 from .endpoint_server import EndpointServer
 from .running import PATIENCE_SECONDS, Helix, running
 
@@ -85,6 +87,32 @@ def test_a_dead_model_delays_nothing_else_and_loses_no_window(helix: Helix) -> N
     assert helix.endpoint_status()["counts"]["failed"] >= 5
     helix.server.status = 0
     helix.until(lambda: f"Mara says that {text}" in helix.texts("Mara glaze"), "the window is lost")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("trouble", "text"),
+    [
+        (troubles.written_in_prose, "The cobalt jar was refilled by Henk."),
+        (troubles.cut, "Ostrich feathers lie in the attic."),
+        (troubles.slow, "Parking costs four euros at the quay."),
+        (troubles.busy, "My dentist retired in Antwerp."),
+        (troubles.picky, "Walnut bread sells best at noon."),
+        (troubles.absent, "Nine swallows nest under the roof."),
+    ],
+)
+def test_a_trouble_of_the_model_delays_nothing_else_and_loses_no_window(
+    helix: Helix, trouble: Callable[[Helix], AbstractContextManager[None]], text: str
+) -> None:
+    """The turn is recallable at once, and the statement once, when the trouble has passed."""
+    wanted = f"Mara says that {text}"
+    with trouble(helix):
+        said = helix.say(text, session_id=trouble.__name__)
+        helix.client.wait_until_applied(said, wait_seconds=PATIENCE_SECONDS)
+        assert {text, wanted} & set(helix.texts(text))
+    helix.until(lambda: wanted in helix.texts(wanted), "the window is lost")
+    helix.until_idle()
+    assert helix.texts(wanted).count(wanted) == 1
 
 
 def test_a_lying_model_adds_nothing(helix: Helix) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from typing import Any
@@ -174,6 +175,16 @@ def test_a_cut_answer_gives_its_complete_items() -> None:
     """The second memory is not complete."""
     cut = '{"entities": [{"name": "Odile"}], "memories": [{"text": "a"}, {"text": "b'
     assert object_in(cut, LISTS) == ({"entities": [{"name": "Odile"}], "memories": [{"text": "a"}]}, True)
+
+
+@pytest.mark.parametrize("end", [", ", ', {"text": "b'])
+def test_a_memory_with_its_own_entities_is_no_answer(end: str) -> None:
+    """Every memory has the list `entities`, as the answer has; an answer in a list is one."""
+    item: dict[str, Any] = {"text": "a", "entities": []}
+    cut = '{"entities": [], "memories": [ ' + json.dumps(item) + end
+    assert object_in(cut, LISTS) == ({"entities": [], "memories": [item]}, True)
+    whole = {"entities": [], "memories": [item]}
+    assert object_in(f"[{json.dumps(whole)}]", LISTS) == (whole, False)
 
 
 @pytest.mark.parametrize(

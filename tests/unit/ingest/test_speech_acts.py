@@ -85,6 +85,10 @@ ACTS: dict[SpeechAct, list[str]] = {
         "planning to retire next spring",
         "Let's meet at the harbour",
         "we want to spend August in the hut",
+        "I'm flying to Rome tomorrow",
+        "We leave on Monday",
+        "we're travelling back to the coast next week.",
+        "The plan is to visit Kyoto",
     ],
     "correction": [
         "No, Alice is the owner, not Bob",
@@ -126,6 +130,27 @@ def said(text: str, role: str = "user") -> MessageEvent:
 def test_the_act_of_a_turn_is_its_strongest_content(expected: SpeechAct, text: str) -> None:
     """Lower case, missing marks and words in front do not matter."""
     assert speech_act(said(text), text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We deploy on Tuesdays",
+        "I fly to Rome on Mondays",
+        "I'm flying to Rome every Monday",
+        "I'm moving away from Redux next week",
+        "When we leave on Monday the key is under the mat",
+        "We leave on Monday, the key is under the mat",
+        "We leave the flag off on Monday",
+        "We're leaving on good terms",
+        "The plan is too expensive",
+        "The plan is to blame for the delay",
+        "The plan was to visit Kyoto",
+    ],
+)
+def test_a_rule_or_a_fact_beside_a_day_is_no_plan(text: str) -> None:
+    """A wrong plan is worse than a missed one, because it replaces nothing that holds."""
+    assert speech_act(said(text), text) != "plan"
 
 
 def test_yes_that_answers_a_question_is_a_statement() -> None:

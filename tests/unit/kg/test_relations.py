@@ -31,6 +31,9 @@ def relations(text: str, speaker: str = "") -> set[tuple[str, str, str]]:
         ("The Harrow Centre is located in Leeds.", "", ("LOCATED_IN", "harrow centre", "leeds")),
         ("Jenkins was replaced by Buildkite.", "", ("REPLACED_BY", "jenkins", "buildkite")),
         ("We switched from Redux to Zustand.", "Mia", ("REPLACED_BY", "redux", "zustand")),
+        ("We replaced Redux with Zustand.", "", ("REPLACED_BY", "redux", "zustand")),
+        ("Today Tom replaced the old Redux with Zustand.", "Mia", ("REPLACED_BY", "redux", "zustand")),
+        ("Zustand replaced Redux.", "", ("REPLACED_BY", "redux", "zustand")),
         ("PaymentRouter depends on LedgerStore.", "", ("DEPENDS_ON", "paymentrouter", "ledgerstore")),
         ("Fulmar is owned by Olaf.", "", ("OWNS", "olaf", "fulmar")),
         ("Priya, a nurse from Kochi, is married to Tom.", "", ("MARRIED", "priya", "tom")),
@@ -67,6 +70,24 @@ def test_negations_questions_and_assumptions_state_nothing(text: str) -> None:
     assert relations(text, "Tom") == set()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I replaced Redux with Zustand.", {("REPLACED_BY", "redux", "zustand")}),
+        ("Today Mia is replacing Redux with Zustand.", set()),
+        ("We replaced Redux in Ledgerly with Zustand.", set()),
+        ("We never replaced Redux with Zustand.", set()),
+        ("We replaced Redux with great care in Ghent.", set()),
+        ("We replaced Redux with Mia's help.", set()),
+    ],
+)
+def test_who_replaces_one_thing_with_another_takes_the_place_of_neither(
+    text: str, expected: set[tuple[str, str, str]]
+) -> None:
+    """And only the thing directly behind the verb is replaced."""
+    assert relations(text, "Tom") == expected
+
+
 def test_pairs_of_a_predicate_are_never_ambiguous() -> None:
     """Two subjects with two objects would be four pairs for who reads the graph."""
     text = "Priya works for Northwind Clinic. Today Tom works for Bramwell Joinery."
@@ -99,7 +120,17 @@ def test_every_rule_has_a_predicate_that_the_graph_stores() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["Ann works for Bob and ", "Ann, a ", "to ", "I my me ", "Ann owns Bob. ", "Ann (a"]
+    "piece",
+    [
+        "Ann works for Bob and ",
+        "Ann, a ",
+        "to ",
+        "I my me ",
+        "Ann owns Bob. ",
+        "Ann (a",
+        "replaced the ",
+        "Ann replaces ",
+    ],
 )
 def test_time_is_linear_for_hostile_texts(piece: str, linear_functions: Linear) -> None:
     """100,000 characters, however they are made."""

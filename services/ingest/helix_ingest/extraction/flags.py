@@ -37,13 +37,30 @@ _TO_SEND_OUT: Final = (
     r"(?:password|credential|api[ _-]?key|secret|token|environment variable|private key|memor(?:y|ies)|"
     r"conversation)s?\s+(?:\w+ ){0,4}?to\s+(?:https?://|\S+@|this (?:address|url|server))"
 )
+_USER: Final = r"(?:the|your)\s+(?:user|human|operator)\b"
+_NOT_TO: Final = r"(?:do not|don['\u2019]?t|never|must not)\s+"
+# "this" must follow: "do not notify the user twice" is a rule of a product
+_TO_HIDE: Final = (
+    rf"{_NOT_TO}(?:tell|inform|notify|alert|warn)\s+{_USER}\s+(?:(?:about|of)\s+)?"
+    r"(?:(?:any|some) of )?(?:this|these|anything)\b"
+    rf"|{_NOT_TO}(?:mention|reveal|disclose)\s+(?:this|these|it|any of (?:this|these))\s+"
+    rf"(?:\w+ ){{0,2}}?to\s+{_USER}"
+)
+_IN_COMMENT: Final = (
+    r"<!--\s{0,20}(?:(?:important|hidden|secret|system|note|message|instructions?|attention|dear|hey|hello|to|for"
+    r"|the|any|all)\b[ :,!-]{0,3}){0,5}"
+    r"(?:ai|llm|assistant|chatbot|language model|(?:chat)?gpt|claude|copilot|gemini)s?\b"
+    r"(?:\s(?:assistant|agent|model|reader|system|tool|crawler)s?\b)?"
+    r"\s{0,3}(?::|,\s{0,3}(?:please|you|do|don['\u2019]?t|always|never|ignore|when|if)\b)"
+)
 _MARKUP: Final = (
     r"<\|?(?:im_start|im_end|system|endoftext|assistant)\|?>|\[/?INST\]|<</?SYS>>"
     r"|^[^\S\n]*+(?:###[^\S\n]*+)?(?:system|(?:new|important) instructions?)(?: prompt)?\s*:\s*"
     r"(?:you|ignore|from now)"
 )
 _INSTRUCTION: Final = re.compile(
-    f"{_TO_IGNORE}|{_TO_THE_MODEL}|{_OF_THE_PROMPT}|{_TO_SEND_OUT}|{_MARKUP}", re.IGNORECASE | re.MULTILINE
+    f"{_TO_IGNORE}|{_TO_THE_MODEL}|{_OF_THE_PROMPT}|{_TO_SEND_OUT}|{_TO_HIDE}|{_IN_COMMENT}|{_MARKUP}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _KEYS: Final = (
     r"-----BEGIN (?:[A-Z]{2,12} ){0,3}PRIVATE KEY-----"
@@ -56,14 +73,25 @@ _KEYS: Final = (
     r"|\beyJ[A-Za-z0-9_-]{10,1000}\.eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,1000}"
     r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{1,64}:[^\s:/@]{3,128}@[\w.-]{1,253}"
 )
+_AUTHORIZATION: Final = (
+    r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3})"
+    # a digit: "Bearer YOUR_TOKEN" states none
+    r"(?=[A-Za-z._~+/=-]{0,127}\d)[A-Za-z0-9._~+/=-]{8,128}"
+)
+_REFERENCE: Final = (
+    r"\$(?:[({]|[A-Z_]{3})|<[\w -]{1,40}>(?![^\s\"'`])|\{{1,2}\s?[\w. ]{1,40}\}|os\.(?:environ|getenv)\b"
+)
+"""The beginning of a value that stands elsewhere: `$KEY`, `<your-key>`, `{key}`."""
 _STATED: Final = (
-    r"(?i:\b(?:pass(?:word|wd|phrase|code)(?:\s(?:for|to|of)(?:\s[\w'.-]{1,32}){1,4}(?!://))?|"
-    r"api[ _-]?key|secret(?:[ _-]?key)?|(?:access|auth)[ _-]?token|"
+    # an underscore may stand before it: DB_PASSWORD
+    r"(?i:(?<![^\W_])(?:pass(?:word|wd|phrase|code)(?:\s(?:for|to|of)(?:\s[\w'.-]{1,32}){1,4}(?!://))?|"
+    r"api[ _-]?key|secret(?:[ _-]?(?:access[ _-]?)?key)?|(?:access|auth)[ _-]?token|"
     r"client[ _-]?secret)\b[\"']?\s{0,3}(?:is|=|:|:=)\s{0,3})[\"'`]?"
+    rf"(?!{_REFERENCE})"
     # a value with a digit or a sign inside: "the password is expired" states none
     r"(?=[^\s\"'`]{0,127}(?:\d|[^\w\s.,;:!?\"'`()-]))[^\s\"'`,;()]{6,128}"
 )
-_SECRET: Final = re.compile(f"{_KEYS}|{_STATED}")
+_SECRET: Final = re.compile(f"{_KEYS}|{_AUTHORIZATION}|{_STATED}")
 
 _JOINERS: Final = "\u200c\u200d\ufe0f\ufe0e"
 """Used by scripts and emoji: not suspicious by themselves."""

@@ -18,6 +18,20 @@ def test_layout_table_is_text_and_data_table_is_a_table() -> None:
     assert html_text("<table role=presentation><tr><td>a<td>b</table>") == "a\nb"
 
 
+def test_a_cell_that_spans_rows_stands_in_each_of_them() -> None:
+    """Also with several columns, at the end of a row, and not beyond its part of the table."""
+    table = "<table><thead><tr><th rowspan=9>City<th>Opens</thead><tbody>{}</table>"
+    head = "| City | Opens |\n|---|---|\n"
+    rows = "<tr><td rowspan=2>Ghent<td>Mon<tr><td>Tue<tr><td>Porto<td>Fri"
+    assert html_text(table.format(rows)) == f"{head}| Ghent | Mon |\n| Ghent | Tue |\n| Porto | Fri |"
+    rows = "<tr><td>Ghent<td rowspan=2>Mon<tr><td>Porto<tr><td>Leeds<td>Sat"
+    assert html_text(table.format(rows)) == f"{head}| Ghent | Mon |\n| Porto | Mon |\n| Leeds | Sat |"
+    rows = "<tr><td>a<td>b<td rowspan=2>c<tr><td>d<tr><td>e"
+    assert html_text(f"<table>{rows}</table>") == "| a | b | c |\n| d |  | c |\n| e |  |  |"
+    rows = "<tr><td rowspan=2 colspan=2>a<td>b<tr><td>c<tr><td>d<td>e<td rowspan=x>f"
+    assert html_text(f"<table>{rows}</table>") == "| a |  | b |\n| a |  | c |\n| d | e | f |"
+
+
 def test_broken_markup_and_entities_are_read_as_a_browser_reads_them() -> None:
     """Missing end tags, unknown entities, comments and an external entity."""
     page = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><p>5 &lt; 6 &x; <b>bold<p>next<!-- c --'
@@ -44,5 +58,13 @@ def test_page_that_gives_too_much_text_is_refused() -> None:
     """Tables with many columns cannot multiply the text without limit."""
     row = "<td>x<td colspan=64>" + "<tr>"
     page = "<table><tr>" + row * 4_000 + "</table>"
+    with pytest.raises(InvalidInputError, match=f"body: gives more than {limits.EXTRACTED_CHARACTERS}"):
+        html_text(page)
+
+
+def test_cells_that_span_rows_cannot_multiply_the_text_without_limit() -> None:
+    """Ninety-nine rows at most repeat a cell, and the text of a page is bounded."""
+    assert html_text("<table><tr><td rowspan=99>a<td>b" + "<tr><td>c" * 150 + "</table>").count("| a |") == 99
+    page = "<table><tr><td rowspan=99>" + "a" * 60_000 + "<td>b" + "<tr><td>c" * 4_000 + "</table>"
     with pytest.raises(InvalidInputError, match=f"body: gives more than {limits.EXTRACTED_CHARACTERS}"):
         html_text(page)

@@ -45,12 +45,22 @@ _HYPOTHETICAL: Final = re.compile(
     re.IGNORECASE,
 )
 _REGRET: Final = re.compile(r"\bshould(?:['\u2019]ve| have| of)\b", re.IGNORECASE)
+_JOURNEY: Final = (
+    r"^\W*(?:(?:i['\u2019]?m|i am|we['\u2019]?re|we are) (?:flying|leaving|travell?ing)"
+    r"|(?:i|we) (?:leave|fly))"
+    r" (?:(?:for|to|from|back|home|out|early|at)\b[^.,;:?!\n]{0,40}? )?"
+    r"(?:tomorrow|next (?:week|month|year|weekend|spring|summer|autumn|fall|winter)"
+    r"|(?:on|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"(?: (?:morning|afternoon|evening|night))?(?: at [\w:]{1,8})?\W*$"
+)
+"""A whole sentence about a dated journey; "we deploy on Tuesdays" and "when we leave on Monday" are none."""
 _PLAN: Final = re.compile(
     r"\b(?:i|we|he|she|they|you)(?:['\u2019]ll| will| shall)\b"
     r"|\b(?:going to|gonna|planning (?:to|on)|plan(?:s|ned)? to|intend(?:s|ing)? to|hop(?:e|es|ing) to"
     r"|want to|wanna"
     r"|thinking (?:of|about)|about to|scheduled (?:for|to)|looking forward to)\b"
-    r"|^\W*(?:the )?plan\b[^.\n:]{0,20}:"
+    r"|^\W*(?:the )?plan\b[^.\n:]{0,20}:|^\W*(?:the|my|our) plan is (?:still |now )?to (?!blame\b)\w"
+    rf"|{_JOURNEY}"
     r"|\blet['\u2019]?s\b|\b(?:i|we)['\u2019]d (?:go|like|use|put|start|swap|move|say|rather|suggest"
     r"|propose)\b"
     r"|\bi (?:would|suggest|propose|recommend)\b",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -17,6 +18,8 @@ from helix_memory import limits
 from helix_shared.errors import InvalidInputError
 
 MOST_COLUMNS: Final = 64
+MOST_ROWS: Final = 99
+"""Rows that one cell spans."""
 _TEXT: Final = "-text"
 _LEFT_OUT: Final = frozenset(
     {"head", "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "audio",
@@ -27,6 +30,7 @@ _BLOCKS: Final = frozenset(
      "dl", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "main", "ol", "p",
      "section", "summary", "table", "ul"}
 )  # fmt: skip
+_SECTIONS: Final = frozenset({"thead", "tbody", "tfoot"})
 _LINES: Final = frozenset({"br", "dt", "dd", "tr", "td", "th", "legend", "option"})
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
 _SPAN: Final = re.compile(r"[0-9]{1,2}")
@@ -164,13 +168,16 @@ def _table(table: LexborNode) -> str:
     if is_layout or any(node.tag == "table" for node in _within(table)):
         return ""
     rows: list[list[str]] = []
+    spanning: dict[int, _Spanning] = {}
     has_header, caption = False, ""
     for node in _within(table):
         if node.tag == "caption":
             caption = _cell(node)
+        if node.tag in _SECTIONS:
+            spanning = {}  # a cell ends with its section
         if node.tag == "tr":
             cells = [cell for cell in node.iter() if cell.tag in {"td", "th"}]
-            row = [text for cell in cells for text in (_cell(cell), *_empty(cell))][:MOST_COLUMNS]
+            row = _row(cells, spanning)
             if not rows and cells:
                 in_head = node.parent is not None and node.parent.tag == "thead"
                 has_header = in_head or all(cell.tag == "th" for cell in cells)
@@ -210,8 +217,41 @@ def _cell(node: LexborNode) -> str:
     return _SPACE.sub(" ", "".join(parts)).strip().replace("|", "\\|")
 
 
-def _empty(cell: LexborNode) -> list[str]:
-    """Empty cells for the other columns that a cell spans."""
-    span = cell.attributes.get("colspan") or ""
-    columns = int(span) if _SPAN.fullmatch(span) else 1
-    return [""] * (min(columns, MOST_COLUMNS) - 1)
+@dataclass(slots=True)
+class _Spanning:
+    """A cell that also stands in the `rows` below it."""
+
+    text: str
+    rows: int
+
+
+def _row(cells: list[LexborNode], spanning: dict[int, _Spanning]) -> list[str]:
+    """The texts of a row by column; a cell of an earlier row stands in its column again."""
+    row: list[str] = []
+    for cell in cells:
+        _take_from_above(row, spanning)
+        below = _span(cell, "rowspan", MOST_ROWS) - 1
+        for text in (_cell(cell), *[""] * (_span(cell, "colspan", MOST_COLUMNS) - 1)):
+            spanning[len(row)] = _Spanning(text, below)
+            row.append(text)
+        if len(row) >= MOST_COLUMNS:
+            break
+    last = max((column for column, above in spanning.items() if above.rows), default=-1)
+    _take_from_above(row, spanning)
+    while len(row) <= last:
+        row.append("")
+        _take_from_above(row, spanning)
+    return row[:MOST_COLUMNS]
+
+
+def _take_from_above(row: list[str], spanning: dict[int, _Spanning]) -> None:
+    """Append the cells that span into the next columns of this row."""
+    while (above := spanning.get(len(row))) is not None and above.rows:
+        above.rows -= 1
+        row.append(above.text)
+
+
+def _span(cell: LexborNode, attribute: str, most: int) -> int:
+    """How many columns or rows a cell spans: 1 to `most`."""
+    span = cell.attributes.get(attribute) or ""
+    return max(1, min(int(span), most)) if _SPAN.fullmatch(span) else 1
