@@ -39,6 +39,7 @@ def test_a_change_closes_what_it_names_again(older: str, newer: str) -> None:
         ("The meeting is at 9:00", "The second meeting moved to 14:00"),
         ("The standup is at 9:30", "The Friday standup moved to 10:00"),
         ("Our flight is on Monday", "Mum's flight is now on Tuesday"),
+        ("The gym is open until 22:00", "Until 20:00 the gym is now open for Ben's class"),
         (JAPAN, "We're going to Japan in April and to Korea in May instead of China"),
         (JAPAN, "We're going to Japan in May"),
     ],
