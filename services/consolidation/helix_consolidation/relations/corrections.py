@@ -153,7 +153,7 @@ def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
         return _slip_closes(slip, new, this, old, other)
     if named_again is None or correction is None or named_again < _NAMED_AGAIN or trust(new) < trust(old):
         return False
-    if _is_of_another(new, old):
+    if is_of_another(new, old):
         return False
     wrong = find_quantities(correction.wrong)
     added = this.words - other.words - _values(correction) - _OF_CORRECTIONS
@@ -168,7 +168,7 @@ def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
 
 def _slip_closes(slip: Slip, new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
     """Whether a correction of a slip names again what the older statement is about, and its other values."""
-    if slip.named_again < _NAMED_AGAIN or trust(new) < trust(old) or _is_of_another(new, old):
+    if slip.named_again < _NAMED_AGAIN or trust(new) < trust(old) or is_of_another(new, old):
         return False
     return other.quantities - slip.wrong <= this.quantities
 
@@ -196,7 +196,7 @@ def _values(correction: Correction) -> frozenset[str]:
     return frozenset(map(stem, (*correction.wrong, *right)))
 
 
-def _is_of_another(new: Statement, old: Statement) -> bool:
+def is_of_another(new: Statement, old: Statement) -> bool:
     """Whether two people speak of themselves, or the texts of things of different people."""
     this, other = (frozenset(words_of(one.text[:READ_CHARACTERS])) for one in (new, old))
     named = new.speaker and old.speaker and new.speaker != old.speaker

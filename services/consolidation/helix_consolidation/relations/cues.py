@@ -26,6 +26,11 @@ SURE_CHANGE: Final = _phrases("""
 """)
 """An explicit replacement of what was said before."""
 
+MOVES: Final = _phrases("moved, moving, pushed, shifted, switched")
+MOVED: Final = _phrases("the, my, our, his, her, their, your")
+MOVED_TO: Final = _phrases("to, from")
+"""Three words with others between them make such a replacement: "moved our CI to Buildkite"."""
+
 CHANGE: Final = SURE_CHANGE | _phrases("""
     change, changes, changed, changing, switch, switches, switched, switching, move, moves, moved, moving,
     swap, swapping, replace, replacing, drop, drops, dropping, cancel, cancels, cancelling, delay, delays,

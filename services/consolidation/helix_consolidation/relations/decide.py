@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.relations import corrections, rules, unsure
 from helix_consolidation.relations.features import NAMES, features
-from helix_consolidation.relations.left_values import LEAVES
-from helix_consolidation.relations.model import RelationModel, shipped_model
+from helix_consolidation.relations.in_session import is_as_apart
+from helix_consolidation.relations.left_values import LEAVES, values_left
+from helix_consolidation.relations.model import RelationModel, column, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
 from helix_consolidation.relations.slips import slip_of
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
 from helix_consolidation.relations.taken_back import taken_back, takes_back
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SAME_WORDING: Final = 0.9
 """Jaccard similarity from which two texts say the same."""
@@ -25,8 +30,12 @@ _SHOWN: Final = (
     "negation_differs", "share_of_old", "same_speaker", "gap",
 )  # fmt: skip
 """Features that are kept as evidence, where they are not 0."""
+_LIKELY: Final = 0.5
+"""Share of the best probability from which another update may be the one between."""
 _LINKED_ONLY: Final = (corrections.ANNOUNCES, LEAVES)
-"""Evidence that closes nothing."""
+"""Evidence that closes nothing, unless the model is sure without it."""
+_UPDATES: Final = column("UPDATES")
+_SAME_SESSION: Final = NAMES.index("same_session")
 _SHOWN_AT: Final = tuple((name, NAMES.index(name)) for name in _SHOWN)
 
 
@@ -43,20 +52,19 @@ def decide(
         return taken_back(new, candidates)
     model = model or shipped_model()
     rows = features(new, candidates)
-    chances = model.probabilities(rows)
     this = read(new.text)
+    chances = _chances(new, this, candidates, rows, model)
     found: list[Decision] = []
-    for index, (candidate, row, chance_of) in enumerate(
-        zip(candidates, rows.tolist(), chances.tolist(), strict=True)
-    ):
+    for index, (candidate, row, chance_of) in enumerate(zip(candidates, rows.tolist(), chances, strict=True)):
         other = read(candidate.statement.text)
         rule, relation, chance = _relation(new, this, candidate, other, chance_of, model)
         if chance >= (model.relate if relation == "RELATES" else model.link):
             is_sure = relation == "UPDATES" and chance >= model.close
+            is_linked_only = chance_of[_UPDATES] < model.close and not rule.keys().isdisjoint(_LINKED_ONLY)
             is_unsure = not this.back and unsure.is_unsure(new, candidate.statement, relation, chance)
             may_close = (
                 (is_sure or is_unsure)
-                and rule.keys().isdisjoint(_LINKED_ONLY)
+                and not is_linked_only
                 and (
                     rules.may_close(new, this, candidate, other, among=len(candidates))
                     or corrections.closes(new, this, candidate.statement, other)
@@ -75,7 +83,28 @@ def decide(
                     closable=is_unsure and may_close and not closes,
                 )
             )
-    return _with_return(this, candidates, found) if this.back else found
+    return _with_return(new, this, candidates, found) if this.back else found
+
+
+def _chances(
+    new: Statement,
+    this: Reading,
+    candidates: Sequence[Candidate],
+    rows: NDArray[np.float64],
+    model: RelationModel,
+) -> list[list[float]]:
+    """Probabilities by candidate and relation; of an update as in another session, see `in_session`."""
+    chances: list[list[float]] = model.probabilities(rows).tolist()
+    if not (this.sure_change or this.back) or not rows[:, _SAME_SESSION].any():
+        return chances
+    apart = rows.copy()
+    apart[:, _SAME_SESSION] = 0.0
+    updates = model.probabilities(apart)[:, _UPDATES].tolist()
+    for candidate, chance, as_apart in zip(candidates, chances, updates, strict=True):
+        other = read(candidate.statement.text)
+        if is_as_apart(new, this, candidate, other, among=len(candidates)):
+            chance[_UPDATES] = as_apart
+    return chances
 
 
 def _relation(
@@ -113,24 +142,24 @@ def _relation(
     return rule, relation, chance
 
 
-def _with_return(this: Reading, candidates: Sequence[Candidate], found: list[Decision]) -> list[Decision]:
+def _with_return(
+    new: Statement, this: Reading, candidates: Sequence[Candidate], found: list[Decision]
+) -> list[Decision]:
     """Tell which earlier value holds again, and which one, said since, is replaced by the return.
 
-    The latest replaced statement is the one between. Nothing else is closed: an older one may have the value
-    that holds again. One with another identifier does not hold again ("the ferry again, reference ZR2-9073").
+    The latest of the likely replaced statements is the one between. Nothing else is closed: an older one may
+    have the value that holds again. One with another identifier does not hold again ("the ferry again,
+    reference ZR2-9073"), nor does one that says that the value was left ("Zustand instead of Redux").
     """
-    replaced = [decision for decision in found if decision.relation == "UPDATES"]
+    replaced = _likely_replaced(found)
     if not replaced:
         return [_reviving(this, candidates, decision) for decision in found]
     between = max(
         replaced,
         key=lambda decision: (candidates[decision.older].statement.occurred_at, decision.older),
     )
-    others = [read(candidate.statement.text) for candidate in candidates]
-    counts = [
-        0 if rules.have_other_codes(this, other) else sum(holds_value(other, one) for one in this.returned)
-        for other in others
-    ]
+    returned = this.returned - values_left(new.text)
+    counts = [_returned_values(this, candidate.statement.text, returned) for candidate in candidates]
     revived = _revived(candidates, counts, between.older, alone=len(replaced) == 1)
     is_sure = revived is not None and counts[between.older] < counts[revived]
     marked: list[Decision] = []
@@ -145,6 +174,21 @@ def _with_return(this: Reading, candidates: Sequence[Candidate], found: list[Dec
         again = own or Decision(revived, "RELATES", between.probability)
         marked.append(_marked(again, "DUPLICATE" if again.relation == "DUPLICATE" else "RELATES", REVIVES))
     return sorted(marked, key=lambda decision: decision.older)
+
+
+def _likely_replaced(found: Sequence[Decision]) -> list[Decision]:
+    """The updates with at least half the probability of the most probable one."""
+    replaced = [decision for decision in found if decision.relation == "UPDATES"]
+    least = _LIKELY * max((decision.probability for decision in replaced), default=0.0)
+    return [decision for decision in replaced if decision.probability >= least]
+
+
+def _returned_values(this: Reading, text: str, returned: frozenset[str]) -> int:
+    """How many of the values that return an earlier text holds."""
+    other = read(text)
+    if rules.have_other_codes(this, other):
+        return 0
+    return sum(holds_value(other, value) for value in returned - values_left(text))
 
 
 def _reviving(this: Reading, candidates: Sequence[Candidate], decision: Decision) -> Decision:

@@ -7,10 +7,12 @@ not closed: it may say more, and "from Berlin to Rome" is also said of a journey
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, words_of
+from helix_consolidation.relations.quantities import find_quantities
+from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
@@ -39,6 +41,14 @@ _PATTERNS: Final = (
         rf"{_VALUE} (?:for|in favou?r of) (?P<taken>[\w.+#'-]{{2,30}})",
         re.IGNORECASE,
     ),
+)
+
+
+_INSTEAD: Final = re.compile(
+    r"\b(?:instead of|rather than|in place of|no more|(?:not|no longer)(?: (?:on|in|at|with|using))?)"
+    r" (?:the |our |my )?(?P<left>[\w.:+#'-]{2,30}(?: [\w.:+#'-]{1,30}){0,2}?)"
+    r"(?=[^\w\s]|\s*$|\s(?:in|on|at|for|from|to|by|with|now|and|but|because|since|as|any)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -73,6 +83,16 @@ def left_value(text: str) -> Left | None:
             if taken and taken[0] not in left and any(map(_tells, found["left"].split())):
                 return Left(left, taken[0])
     return None
+
+
+@functools.lru_cache(_CACHED)
+def values_left(text: str) -> frozenset[str]:
+    """Stems and values of all that a text says was left: it names them, and does not hold them."""
+    read = text[:READ_CHARACTERS].replace("\u2019", "'")
+    found = [match["left"] for pattern in (*_PATTERNS, _INSTEAD) for match in pattern.finditer(read)]
+    words = [words_of(left) for left in found]
+    values = {one.value for some in words for one in find_quantities(some)}
+    return frozenset(map(stem, itertools.chain(*words))) | values
 
 
 def _tells(written: str) -> bool:

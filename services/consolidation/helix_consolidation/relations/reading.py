@@ -24,6 +24,8 @@ _SAYING: Final = re.compile(r"\b(?:said|says|told|writes|wrote|goes|quote)[^\"\u
 _ENDINGS: Final = ("'s", "ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e", "ly", "y")
 _NEAR: Final = 4
 """Words beside a phrase of return that may name the value."""
+_MOST_MOVED: Final = 5
+"""Words of what is moved, in "moved the Japan trip to May"."""
 _LEAST_STEM: Final = 3
 _UNTELLING: Final = FUNCTION_WORDS | _split("""
     instead longer anymore now new change changed switch switched move moved moving swap replace replaced
@@ -92,7 +94,7 @@ def _read(text: str) -> Reading:
         codes=frozenset(quantity.value for quantity in quantities if quantity.kind == "code"),
         length=len(words),
         change=len(phrases & cues.CHANGE),
-        sure_change=not phrases.isdisjoint(cues.SURE_CHANGE),
+        sure_change=not phrases.isdisjoint(cues.SURE_CHANGE) or _moves(words),
         back=not phrases.isdisjoint(cues.BACK),
         returned=_returned(words) if not phrases.isdisjoint(cues.BACK) else frozenset(),
         negated="n't" in text or not phrases.isdisjoint(cues.NEGATION),
@@ -113,6 +115,16 @@ def _read(text: str) -> Reading:
 def holds_value(reading: Reading, value: str) -> bool:
     """Whether a text has a stem or value of `Reading.returned`."""
     return value in reading.words or any(quantity.value == value for quantity in reading.quantities)
+
+
+def _moves(words: list[str]) -> bool:
+    """Whether the words say that somebody moved a thing to another time, place or tool."""
+    return any(
+        verb in cues.MOVES
+        and article in cues.MOVED
+        and not cues.MOVED_TO.isdisjoint(words[at + 3 : at + 3 + _MOST_MOVED])
+        for at, (verb, article) in enumerate(pairwise(words))
+    )
 
 
 def _returned(words: list[str]) -> frozenset[str]:

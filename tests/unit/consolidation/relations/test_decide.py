@@ -137,6 +137,33 @@ def test_a_return_revives_the_first_value_and_replaces_the_one_between() -> None
     assert not found[0].closes
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["We use Zustand for the web app instead of Redux", "Zustand has the place of Redux for the web app"],
+)
+def test_an_unrelated_change_since_does_not_hide_the_value_that_holds_again(change: str) -> None:
+    """The one between is the latest likely update, not the latest of all."""
+    new = said("We went back to Redux for the web app", 21)
+    unrelated = said("The stand-up about the app is at 10:00 instead of 9:30 now", 14)
+    older = [said("We use Redux for the web app"), said(change, 7), unrelated]
+    candidates = [candidate(one, new, cosine) for one, cosine in zip(older, (0.8, 0.8, 0.5), strict=True)]
+    found = {one.older: one for one in decide(new, candidates)}
+    assert found[2].relation == "UPDATES"
+    assert [at for at, one in found.items() if one.revives] == [0]
+    assert found[1].relation == "UPDATES"
+
+
+def test_what_says_that_a_value_was_left_is_not_revived_for_it() -> None:
+    """The second names Redux, as what it replaced."""
+    older = (
+        said("We use Redux for the web app"),
+        said("We use Zustand for the web app instead of Redux", 7),
+        said("We use MobX for the web app now", 14),
+    )
+    found = decided(said("We went back to Redux for the web app", 21), *older, cosine=0.8)
+    assert [at for at, one in found.items() if one.revives] == [0]
+
+
 def test_what_has_another_identifier_is_not_revived() -> None:
     """A second booking leaves the correction of the first one in force."""
     booked = said("Booked the ferry to Hull for 12 September, booking reference QX7-4418")

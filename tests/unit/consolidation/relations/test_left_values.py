@@ -2,7 +2,7 @@
 
 import pytest
 
-from helix_consolidation.relations.left_values import LEAVES, LEFT, left_value
+from helix_consolidation.relations.left_values import LEAVES, LEFT, left_value, values_left
 from tests.unit.consolidation.relations.test_decide import decided, said
 
 
@@ -34,6 +34,23 @@ def test_a_change_names_what_was_left(text: str, left: tuple[str, ...], taken: s
 def test_times_numbers_and_everyday_words_are_no_names(text: str) -> None:
     """Quantities are compared elsewhere, and everyday words are held by too many statements."""
     assert left_value(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("we use Zustand instead of Redux in the app", {"redux"}),
+        ("moved from Redux to Zustand", {"redux"}),
+        ("the stand-up is at 10:00 rather than 9:30", {"9:30"}),
+        ("no longer on Mondays, no more coffee", {"monday", "coffe"}),
+        ("we use Redux", set()),
+        ("we went back to Redux", set()),
+    ],
+)
+def test_values_that_a_text_says_were_left(text: str, left: set[str]) -> None:
+    """As stems and as values, also times and everyday words."""
+    assert left <= values_left(text)
+    assert bool(left) is bool(values_left(text))
 
 
 def test_what_names_the_value_left_is_linked_and_stays_open() -> None:

@@ -24,7 +24,7 @@ def said(text: str, **values: object) -> Statement:
     return said_anywhere(text, session=1, **values)
 
 
-ESTIMATE = said("The roof estimate from the carpenter is four thousand")
+ESTIMATE = said("The roof estimate that the carpenter sent is four thousand")
 CHANGED = said("The carpenter changed the roof estimate to five thousand")
 
 
