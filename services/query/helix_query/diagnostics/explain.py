@@ -14,13 +14,13 @@ import numpy as np
 
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.diagnostics.nearest_words import nearest_words
-from helix_query.recall.lifecycle.restatements import restatements_among
 from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.stages.diversify import (
     compared_for_duplicates,
     distinct,
     jaccard,
     replaced_among,
+    restated_among,
 )
 from helix_query.recall.stages.rank import score
 from helix_query.recall.stopwatch import Stopwatch
@@ -97,7 +97,7 @@ def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
     threshold = context.profile.diversify.near_duplicate
     ordinals = trace.candidates.ordinals[compared.positions]
     minhashes = context.generation.signals.minhash(ordinals)
-    restated = restatements_among(context, ordinals, trace.route)
+    restated = restated_among(context, ordinals, trace.route)
     kept = distinct(minhashes, threshold=threshold, enough=len(compared), restated=restated)
     found = _replaced(trace, context)
     for row in np.setdiff1d(np.arange(len(compared)), kept).tolist():

@@ -27,7 +27,7 @@ class Current:
     def lease(self) -> Iterator[Any]:
         """The snapshot."""
         self.leases += 1
-        yield SimpleNamespace(learned_adapters=self, encoder=None)
+        yield SimpleNamespace(learned_adapters=self, encoder=None, require_tenant=lambda _: None)
         self.leases -= 1
 
     def counts(self, _: Any) -> tuple[int, int]:

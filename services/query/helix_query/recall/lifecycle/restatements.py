@@ -10,32 +10,21 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.profile.intent import Intent
-from helix_query.profile.past import Past
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from helix_query.recall.candidates import Route
-    from helix_query.recall.context import RecallContext
+    from helix_shared.artifacts.relations.relation_files import RelationReader
 
 NO_RESTATEMENTS: Final[Mapping[int, frozenset[int]]] = {}
 
 
 def restatements_among(
-    context: RecallContext, ordinals: NDArray[np.int64], route: Route
+    relations: RelationReader, ordinals: NDArray[np.int64]
 ) -> Mapping[int, frozenset[int]]:
-    """By row of `ordinals`, the rows that say the same; a row without one is missing.
-
-    None where it matters how often something was said: questions about earlier times or for all of a kind.
-    None at past moments: what was decided later does not count then.
-    """
-    repeats_matter = route.past is not Past.NO or Intent.AGGREGATION in route.intents
-    if not context.profile.diversify.one_per_statement or repeats_matter or context.query.selection.past:
-        return NO_RESTATEMENTS
-    newer, older = context.generation.relations.restatements
+    """By row of `ordinals`, the rows that say the same; a row without one is missing."""
+    newer, older = relations.restatements
     rows = {ordinal: row for row, ordinal in enumerate(ordinals.tolist())}
     starts = np.searchsorted(newer, ordinals, side="left").tolist()
     ends = np.searchsorted(newer, ordinals, side="right").tolist()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
+from helix_query.profile.past import Past
 from helix_query.recall.candidates import Ranked
 from helix_query.recall.lifecycle.restatements import NO_RESTATEMENTS, restatements_among
 from helix_query.recall.lifecycle.turns import replaced_turns
@@ -47,8 +48,22 @@ def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, ro
         mmr_lambda=constants.mmr_lambda,
         session_floor=constants.session_floor if by_session else None,
         session_mmr_lambda=constants.session_mmr_lambda,
-        restated=restatements_among(context, ordinals, route),
+        restated=restated_among(context, ordinals, route),
     )
+
+
+def restated_among(
+    context: RecallContext, ordinals: NDArray[np.int64], route: Route
+) -> Mapping[int, frozenset[int]]:
+    """By row of `ordinals`, the rows of which one answer has the best alone, because all say the same.
+
+    None where it matters how often something was said: questions about earlier times or for all of a kind.
+    None at past moments: what was decided later does not count then.
+    """
+    repeats_matter = route.past is not Past.NO or Intent.AGGREGATION in route.intents
+    if not context.profile.diversify.one_per_statement or repeats_matter or context.query.selection.past:
+        return NO_RESTATEMENTS
+    return restatements_among(context.generation.relations, ordinals)
 
 
 def compared_for_duplicates(
