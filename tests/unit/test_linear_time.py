@@ -11,12 +11,12 @@ PATTERN = re.compile(r"a*c")
 
 
 def pairs(text: str) -> int:
-    """Looks from each eighth place to the end."""
-    return sum(text[at:].count("c") for at in range(0, len(text), 8))
+    """Looks from each second place to the end."""
+    return sum(text[at:].count("c") for at in range(0, len(text), 2))
 
 
 @pytest.mark.parametrize(
-    ("use", "characters"), [(PATTERN.findall, 10_000), (pairs, 100_000)], ids=["pattern", "function"]
+    ("use", "characters"), [(PATTERN.findall, 20_000), (pairs, 100_000)], ids=["pattern", "function"]
 )
 def test_quadratic_time_is_found(use: Use, characters: int, linear_patterns: Linear) -> None:
     """Whether the time is that of a pattern or of a function."""
