@@ -163,24 +163,31 @@ def _relations(
     new = row.statement
     ordinals = [state.statements.ordinal(match.number) for match in matches]
     candidates = candidates_of(state.statements, row, matches)
-    decisions = sorted(context.decide(new, candidates), key=most_probable_first)
+    decided = context.decide(new, candidates)
+    if corrected is not None:
+        decided = [
+            replace(one, closes=True, unsure=False, closable=False)
+            if not one.closes and _stays_closed(state, corrected, ordinals[one.older], one)
+            else one
+            for one in decided
+        ]
+    decisions = sorted(decided, key=most_probable_first)
     for decision in decisions[:MOST_RELATIONS]:
         if decision.probability > 0:
             older = ordinals[decision.older]
-            stays_closed = _stays_closed(state, corrected, older, decision)
-            closes, is_unsure = decision.closes or stays_closed, decision.unsure and not stays_closed
-            relation = relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=closes)
-            relation = replace(relation, unsure=is_unsure, closable=decision.closable and is_unsure)
+            relation = relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
+            is_unsure = decision.unsure
+            relation = replace(relation, unsure=is_unsure, closable=decision.closable)
             yield ruled(relation) if is_unsure else relation, candidates[decision.older].statement
 
 
-def _stays_closed(state: ConsolidationState, corrected: int | None, older: int, decision: Decision) -> bool:
+def _stays_closed(state: ConsolidationState, corrected: int, older: int, decision: Decision) -> bool:
     """Whether a correction likely replaces what the memory that it corrects has closed.
 
     "It is on Thursdays now", which replaced Tuesdays, is corrected to "it is on Fridays": Tuesdays do not
     hold again, though the correction has no word of change.
     """
-    if corrected is None or decision.relation != "UPDATES" or decision.probability < STAYS_CLOSED:
+    if decision.relation != "UPDATES" or decision.probability < STAYS_CLOSED:
         return False
     relations = state.relations
     return any(relations.records["flags"][row] & CLOSES for row in relations.between(corrected, older))
