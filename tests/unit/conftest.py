@@ -8,7 +8,7 @@ from .linear_time import Linear
 @pytest.fixture
 def linear_patterns() -> Linear:
     """For one pattern."""
-    return Linear(floor_seconds=0.05, most_seconds=4.0)
+    return Linear(floor_seconds=0.025, most_seconds=4.0)
 
 
 @pytest.fixture
