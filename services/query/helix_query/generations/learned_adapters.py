@@ -7,11 +7,10 @@ another model, or a damaged one, is refused: the tenant is served with the adapt
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from helix_query.scheduling.recent import Recent
 from helix_shared.artifacts.learned_adapters import (
     CardState,
     adapter_path,
@@ -56,30 +55,22 @@ class LearnedAdapters:
 
     def __init__(self, root: Path, *, capacity: int = CAPACITY) -> None:
         self._root = root
-        self._capacity = capacity
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._held = Recent[str, _Held](capacity)
         self._encoders: dict[str, tuple[CardState | None, str]] = {}
         """By tenant: the state of the card, and the encoder that it names."""
-        self._lock = threading.Lock()
 
     def of(self, tenant_id: str, encoder: Encoder) -> LearnedAdapter | None:
         """The adapter of a tenant for an encoder; None: there is none, or it was refused."""
         state, model = state_of(self._root, tenant_id), encoder.card.checksum
-        with self._lock:
-            held = self._held.get(tenant_id)
-            if state is None:
-                self._held.pop(tenant_id, None)
-                return None
-            if held is not None and (held.state, held.model) == (state, model):
-                self._held.move_to_end(tenant_id)
-                return held.learned
+        if state is None:
+            self._held.discard(tenant_id)
+            return None
+        held = self._held.get(tenant_id)
+        if held is not None and (held.state, held.model) == (state, model):
+            return held.learned
         # two threads may load the same file; nobody waits for the disk of another tenant
         found = self._load(tenant_id, encoder)
-        with self._lock:
-            self._held[tenant_id] = _Held(state, model, found)
-            self._held.move_to_end(tenant_id)
-            while len(self._held) > self._capacity:
-                self._held.popitem(last=False)
+        self._held.put(tenant_id, _Held(state, model, found))
         return found
 
     def counts(self, encoder: Encoder) -> tuple[int, int]:

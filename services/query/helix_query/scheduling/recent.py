@@ -36,3 +36,8 @@ class Recent(Generic[K, V]):
             self._values.move_to_end(key)
             while len(self._values) > self._capacity:
                 self._values.popitem(last=False)
+
+    def discard(self, key: K) -> None:
+        """Forget the value of `key`, if there is one."""
+        with self._lock:
+            self._values.pop(key, None)

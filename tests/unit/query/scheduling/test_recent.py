@@ -16,6 +16,9 @@ def test_the_least_recently_used_value_goes_first() -> None:
     kept.put("a", 4)
     kept.put("d", 5)
     assert [kept.get(key) for key in "acd"] == [4, None, 5]
+    kept.discard("a")
+    kept.discard("unknown")
+    assert [kept.get(key) for key in "ad"] == [None, 5]
 
 
 def test_threads_never_get_the_value_of_another_key() -> None:
