@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from helix_consolidation.relations import corrections, rules, unsure
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.in_session import is_as_apart
@@ -18,7 +20,6 @@ from helix_consolidation.relations.taken_back import taken_back, takes_back
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 SAME_WORDING: Final = 0.9
@@ -95,15 +96,18 @@ def _chances(
 ) -> list[list[float]]:
     """Probabilities by candidate and relation; of an update as in another session, see `in_session`."""
     chances: list[list[float]] = model.probabilities(rows).tolist()
-    if not (this.sure_change or this.back) or not rows[:, _SAME_SESSION].any():
+    if not (this.sure_change or this.back):
         return chances
-    apart = rows.copy()
-    apart[:, _SAME_SESSION] = 0.0
-    updates = model.probabilities(apart)[:, _UPDATES].tolist()
-    for candidate, chance, as_apart in zip(candidates, chances, updates, strict=True):
-        other = read(candidate.statement.text)
-        if is_as_apart(new, this, candidate, other, among=len(candidates)):
-            chance[_UPDATES] = as_apart
+    chosen = [
+        at
+        for at in np.flatnonzero(rows[:, _SAME_SESSION]).tolist()
+        if is_as_apart(new, this, candidates[at], read(candidates[at].statement.text), among=len(candidates))
+    ]
+    if chosen:
+        apart = rows[chosen]
+        apart[:, _SAME_SESSION] = 0.0
+        for at, update in zip(chosen, model.probabilities(apart)[:, _UPDATES].tolist(), strict=True):
+            chances[at][_UPDATES] = update
     return chances
 
 
