@@ -19,7 +19,8 @@ class Recent(Generic[K, V]):
         self._lock: Final = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._values)
+        with self._lock:  # put() holds one value too many for a moment
+            return len(self._values)
 
     def get(self, key: K) -> V | None:
         """The value of `key`, or None; this counts as a use."""
