@@ -10,7 +10,8 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
-from helix_query.recall.candidates import CandidateSignals, Route
+from helix_query.recall.candidates import CandidateSignals, LateInteraction, Route
+from helix_query.recall.evidence.comparisons import meets_question
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
@@ -31,17 +32,58 @@ def signals(
     )
 
 
-def factors(scores: list[float], raw: CandidateSignals) -> list[float]:
-    """As `newer_factors`."""
-    found: list[float] = newer_factors(np.array(scores), raw, CONSTANTS, gain=1.0).tolist()
+def compared(similarities: list[float], *, positions: list[int]) -> LateInteraction:
+    """One word of the query against the candidates at these positions."""
+    return LateInteraction(
+        np.array(positions, np.int64),
+        words=("husband",),
+        rarities=np.array([2.0]),
+        similarities=np.array([similarities]),
+        weight=0.5,
+        states=np.empty((0, 128), np.float32),
+        word_of_state=np.empty(0, np.int64),
+    )
+
+
+def factors(
+    scores: list[float],
+    raw: CandidateSignals,
+    *,
+    constants: Newer = CONSTANTS,
+    others: list[bool] | None = None,
+    met: list[float] | None = None,
+) -> list[float]:
+    """As `newer_factors`; of nobody else and wholly met without the last two."""
+    count = len(scores)
+    theirs = np.zeros(count, np.bool_) if others is None else np.array(others)
+    near = np.ones(count) if met is None else np.array(met)
+    found: list[float] = newer_factors(np.array(scores), raw, constants, theirs, near, gain=1.0).tolist()
     return found
 
 
 def test_what_is_about_somebody_else_gains_nothing() -> None:
     """Nor is it counted among the earlier ones."""
-    others = np.array([False, True, False])
-    found = newer_factors(np.array([0.9, 0.8, 0.7]), signals([1, 3, 2]), CONSTANTS, others, gain=1.0)
-    assert found.tolist() == [1.0, 1.0, 2.0]
+    found = factors([0.9, 0.8, 0.7], signals([1, 3, 2]), others=[False, True, False])
+    assert found == [1.0, 1.0, 2.0]
+
+
+def test_the_last_word_on_another_thing_gains_little() -> None:
+    """As "he stays!" where somebody asks what their husband is called."""
+    assert factors([0.9, 0.8, 0.7], signals([1, 3, 2]), met=[1.0, 0.25, 1.0]) == [1.0, 1.25, 1.5]
+
+
+def test_a_candidate_meets_the_question_as_far_as_its_words_are_near() -> None:
+    """In shares of half the best one's similarity; what was not compared does not meet it."""
+    late = compared([0.8, 0.2, -0.1], positions=[0, 2, 3])
+    assert meets_question(late, 4, 0.5).tolist() == pytest.approx([1.0, 0.0, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_where_nothing_is_near_or_compared_all_meet_it(share: float) -> None:
+    """Nothing tells the candidates apart."""
+    assert meets_question(None, 2, share).tolist() == [1.0, 1.0]
+    assert meets_question(compared([-0.2, -0.1], positions=[0, 1]), 2, share).tolist() == [1.0, 1.0]
+    assert meets_question(compared([], positions=[]), 2, share).tolist() == [1.0, 1.0]
 
 
 def test_the_latest_gains_most_and_the_first_nothing() -> None:
@@ -62,8 +104,7 @@ def test_only_the_first_candidates_are_compared() -> None:
 def test_what_scores_far_below_the_best_is_about_something_else() -> None:
     """As a wife who turned 38 where somebody asks how old they are."""
     constants = CONSTANTS.model_copy(update={"least": 0.5})
-    found = newer_factors(np.array([0.9, 0.8, 0.4]), signals([1, 2, 3]), constants, gain=1.0)
-    assert found.tolist() == [1.0, 2.0, 1.0]
+    assert factors([0.9, 0.8, 0.4], signals([1, 2, 3]), constants=constants) == [1.0, 2.0, 1.0]
 
 
 def test_documents_and_long_texts_get_the_middle() -> None:

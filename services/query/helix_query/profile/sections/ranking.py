@@ -112,6 +112,11 @@ class Newer(Section):
     least: float = Field(
         default=0.0, ge=0, le=1, description="share of the best score that a compared candidate has, at least"
     )
+    met: Share = Field(
+        default=0.0,
+        description="share of the best late interaction at which a candidate gains in full, below it in"
+        " proportion; 0: all gain in full",
+    )
 
 
 class Persons(Section):

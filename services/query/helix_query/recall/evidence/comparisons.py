@@ -31,14 +31,30 @@ def comparisons(before: NDArray[np.float64], candidates: Candidates) -> dict[str
 
 
 def late_gains(before: NDArray[np.float64], late: LateInteraction) -> StandardGains:
-    """What late interaction adds to the scores `before`; 0 for candidates that were not compared.
+    """What late interaction adds to the scores `before`; 0 for candidates that were not compared."""
+    return standard_gains(before, late.positions, mean_similarities(late), late.weight)
 
-    It is by the mean similarity of the words, weighted by rarity.
-    """
+
+def mean_similarities(late: LateInteraction) -> NDArray[np.float64]:
+    """[positions] The mean similarity of the words of the query, weighted by rarity, -1 to 1."""
     rarities = late.rarities.tolist()
     total = weighted((1.0, rarity) for rarity in rarities)
-    scores = weighted(zip(rarities, late.similarities, strict=True)) / total
-    return standard_gains(before, late.positions, scores, late.weight)
+    mean: NDArray[np.float64] = weighted(zip(rarities, late.similarities, strict=True)) / total
+    return mean
+
+
+def meets_question(late: LateInteraction | None, count: int, share: float) -> NDArray[np.float64]:
+    """[count] Mean similarity of each candidate as a share of `share` x the best one's, 0 to 1.
+
+    1 for all where nothing was compared or nothing is similar, and 0 for those that were not compared.
+    """
+    found = np.empty(0) if late is None else mean_similarities(late)
+    enough = share * found.max(initial=0.0)
+    if late is None or enough <= 0.0:
+        return np.ones(count)
+    met = np.zeros(count)
+    met[late.positions] = np.clip(found / enough, 0.0, 1.0)
+    return met
 
 
 def standard_gains(

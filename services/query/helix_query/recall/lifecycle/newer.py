@@ -43,27 +43,28 @@ def newer_factors(
     scores: NDArray[np.float64],
     raw: CandidateSignals,
     constants: Newer,
-    others: NDArray[np.bool_] | None = None,
+    others: NDArray[np.bool_],
+    met: NDArray[np.float64],
     *,
     gain: float,
 ) -> NDArray[np.float64]:
-    """1 + `gain` x share of the first candidates that are earlier; 1 for all others.
+    """1 + `gain` x `met` x share of the first candidates that are earlier; 1 for all others.
 
     Candidates with less than the share `least` of the best score are about something else, often another
     person, and gain nothing. What was said in a session is compared, up to `longest` tokens. Documents hold
     whenever they came, and of all the things that a long text says its time tells little: these get
-    1 + `gain` / 2. `others` are about somebody else than the question: they gain nothing.
+    1 + `gain` / 2. `others` are about somebody else than the question: they gain nothing. `met`, 0 to 1, says
+    how far a candidate meets the words of the question: the last word on another thing is none on this.
     """
     factors = np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]
     first = first[scores[first] >= constants.least * scores.max(initial=0.0)]
-    if others is not None:
-        first = first[~others[first]]
+    first = first[~others[first]]
     compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
     if len(compared) < FEWEST:
         return factors
     times = raw.occurred_at[compared]
     earlier = np.searchsorted(np.sort(times), times, side="left")
     factors[first] = 1.0 + gain / 2.0
-    factors[compared] = 1.0 + gain * earlier / (len(compared) - 1)
+    factors[compared] = 1.0 + gain * met[compared] * earlier / (len(compared) - 1)
     return factors

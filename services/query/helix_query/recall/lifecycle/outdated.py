@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 OF_CHANGED: Final = frozenset([Past.FORMER, Past.FIRST, Past.CHANGES])
 """Questions that ask for what was replaced, or for the replacement."""
+OF_PLANS: Final = frozenset([Intent.WHEN, Intent.CURRENT_VALUE])
+"""Questions for what changes of a plan; who was there and why is told by what replaced nothing, too."""
 ROUNDS: Final = 4
 """Links in a row through which a score is handed on."""
 
@@ -39,22 +41,32 @@ REPLACED_IN_TENSE: Final = 0.6
 """Factor of a replaced memory where the tense alone speaks of the past."""
 
 
-def replacing(related: Related, occurred_at: NDArray[np.int64], route: Route, constants: Outdated) -> Related:
+def replacing(related: Related, raw: CandidateSignals, route: Route, constants: Outdated) -> Related:
     """The pairs with the probabilities that count for this question.
 
     All for a value that changes or has changed and for a time to come, whose plans change; a part for other
     questions and the past tense; none for earlier times, and none of a replacement that came after the time
-    that the question names.
+    that the question names. Of a plan that changed before its time the past tense counts all, too, where it
+    asks when that was, or for another value.
     """
     is_to_come = route.window is not None and route.as_of_moment is None
     asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in OF_CHANGED
     share = 1.0 if asks_for_value or is_to_come else constants.elsewhere
     share *= {Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}.get(route.past, 1.0)
     probability = share * related.probability
+    if route.past is Past.TENSE and OF_PLANS.intersection(route.intents):
+        probability = np.where(_never_held(related, raw), related.probability, probability)
     if route.as_of_moment is not None:
-        later = occurred_at[related.newer] > microseconds(route.as_of_moment)
+        later = raw.occurred_at[related.newer] > microseconds(route.as_of_moment)
         probability = np.where(later, 0.0, probability)
     return replace(related, probability=probability)
+
+
+def _never_held(related: Related, raw: CandidateSignals) -> NDArray[np.bool_]:
+    """Whether the replaced memory speaks of a time that had not come when its replacement was said."""
+    planned = raw.event_start[related.older]
+    held: NDArray[np.bool_] = (planned == NO_TIME) | (planned <= raw.occurred_at[related.newer])
+    return ~held
 
 
 def inherited_gains(

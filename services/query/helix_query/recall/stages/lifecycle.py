@@ -12,6 +12,7 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
+from helix_query.recall.evidence.comparisons import meets_question
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 from helix_query.recall.lifecycle.outdated import (
     OF_CHANGED,
@@ -67,7 +68,7 @@ def lifecycle_steps(
         builder.times("held_then", held)
     holding = None
     if related is not None and len(related.newer):
-        holding = replacing(related, raw.occurred_at, route, constants.outdated)
+        holding = replacing(related, raw, route, constants.outdated)
     if route.past not in OF_CHANGED:
         _current_steps(builder, candidates, raw, route, constants, holding, others)
     elif holding is not None:
@@ -96,7 +97,8 @@ def _current_steps(
             builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
     if not stated and (gain := newest_gain(route, constants.newer)):
-        factors = newer_factors(builder.scores, raw, constants.newer, others, gain=gain)
+        met = meets_question(candidates.late, len(candidates), constants.newer.met)
+        factors = newer_factors(builder.scores, raw, constants.newer, others, met, gain=gain)
         builder.times("newer", factors)
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))
