@@ -1,12 +1,17 @@
-"""Statements go before bare questions and acknowledgements; an answer takes the score of its question."""
+"""Statements go before bare questions and acknowledgements; an answer gains from its question."""
 
 import numpy as np
 import pytest
 
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.profile.sections.ranking import SpeechActs
-from helix_query.recall.candidates import CandidateSignals, Related
-from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains, asks_about_questions
+from helix_query.recall.candidates import CandidateSignals, Related, Route
+from helix_query.recall.lifecycle.speech_acts import (
+    act_factors,
+    answer_gains,
+    answer_share,
+    asks_about_questions,
+)
 from helix_shared.artifacts.signals.columns import NO_TIME
 
 CONSTANTS = SpeechActs(statements_first=True, bare_tokens=20)
@@ -75,6 +80,13 @@ def test_an_answer_takes_the_better_score() -> None:
     """Of its question if that is better; of several questions the best one."""
     scores = np.array([0.9, 0.2, 0.5, 0.1])
     related = related_of([0, 2, 2], [1, 1, 3])
-    assert (scores + answer_gains(scores, related)).tolist() == pytest.approx([0.9, 0.9, 0.5, 0.5])
+    assert (scores + answer_gains(scores, related, 1.0)).tolist() == pytest.approx([0.9, 0.9, 0.5, 0.5])
+    assert answer_gains(scores, related, 0.5).tolist() == pytest.approx([0.0, 0.25, 0.0, 0.15])
     better = related_of([1], [0])
-    assert answer_gains(scores, better).tolist() == [0.0] * 4
+    assert answer_gains(scores, better, 1.0).tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize(("named", "expected"), [(False, 0.8), (True, 1.0)])
+def test_an_answer_about_a_name_takes_all_of_its_question(named: bool, expected: float) -> None:
+    """Any other query is often near to a question that asks for something else."""
+    assert answer_share(Route(names_something=named), SpeechActs(answer_share=0.8)) == expected

@@ -35,10 +35,7 @@ class Boosts(Section):
 
 
 class SpeechActs(Section):
-    """What the speech act of a memory does to its place.
-
-    An answer takes the score of its question if that is better, in every profile.
-    """
+    """What the speech act of a memory does to its place."""
 
     statements_first: bool = Field(
         default=False,
@@ -46,6 +43,11 @@ class SpeechActs(Section):
     )
     bare_tokens: int = Field(
         default=32, ge=0, le=512, description="tokens of a bare question at most; a longer one says something"
+    )
+    answer_share: Share = Field(
+        default=1.0,
+        description="share of its question's score that an answer gets if its own is lower, where the query"
+        " has no name; else all of it",
     )
     answered_questions: int = Field(
         default=0, ge=0, le=50, description="best answered questions whose answers become candidates; 0: none"

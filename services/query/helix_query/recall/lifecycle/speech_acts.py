@@ -1,4 +1,4 @@
-"""Speech acts in stage 6: statements go before bare questions, an answer takes the score of its question.
+"""Speech acts in stage 6: statements go before bare questions, an answer gains from its question.
 
 A question is bare if it is short. A long one says something too ("I moved to Graz in May, which doctor ...").
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import SpeechActs
-    from helix_query.recall.candidates import CandidateSignals, Related
+    from helix_query.recall.candidates import CandidateSignals, Related, Route
 
 ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")
@@ -34,10 +34,20 @@ def asks_about_questions(query: str) -> bool:
     return _ABOUT_QUESTIONS.search(read_query(query).lower()) is not None
 
 
-def answer_gains(scores: NDArray[np.float64], related: Related) -> NDArray[np.float64]:
-    """What each answer lacks to the score of its question; 0 for all others."""
+def answer_share(route: Route, constants: SpeechActs) -> float:
+    """What share of the score of its question an answer gets.
+
+    Many questions of an assistant are near to a query and ask for something else ("Will you repair it or
+    replace the oven?", where the query is who repairs it). What friends ask each other by name is what is
+    asked about them, so a query with a name takes all (locomo loses 2 points of Hit@1 without it).
+    """
+    return 1.0 if route.names_something else constants.answer_share
+
+
+def answer_gains(scores: NDArray[np.float64], related: Related, share: float) -> NDArray[np.float64]:
+    """What each answer lacks to `share` of the score of its question; 0 for all others."""
     best = scores.copy()
-    np.maximum.at(best, related.answers, scores[related.questions])
+    np.maximum.at(best, related.answers, share * scores[related.questions])
     gains: NDArray[np.float64] = best - scores
     return gains
 

@@ -25,7 +25,7 @@ from helix_query.recall.lifecycle.outdated import (
     turned,
 )
 from helix_query.recall.lifecycle.persons import about_others
-from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains
+from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains, answer_share
 from helix_query.recall.stages.latest_statement import latest_statement
 from helix_shared.moments import microseconds
 
@@ -62,7 +62,8 @@ def lifecycle_steps(
         builder.times("other_person", np.where(others, constants.persons.factor, 1.0))
     related = candidates.related
     if related is not None and len(related.answers):
-        builder.plus("answer", answer_gains(builder.scores, related))
+        share = answer_share(route, constants.acts)
+        builder.plus("answer", answer_gains(builder.scores, related, share))
     held = held_then(raw, route)
     if (held != 1.0).any():
         builder.times("held_then", held)
