@@ -3,7 +3,7 @@
 A relation holds between the name before a verb and the name behind it, or the other way round in the passive
 voice. Only few words may stand between name and verb, so that a negation ("does not work for"), a modal verb
 or another clause prevents it. A question, an assumption or what somebody thinks states no relation.
-"I" and "me" are the speaker.
+"I" and "me" are the speaker, or the user whose turn it is.
 """
 
 from __future__ import annotations
