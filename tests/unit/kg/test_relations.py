@@ -64,6 +64,8 @@ def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[
         "Ines could have moved to Porto with Rui.",
         "Nobody said that Ines works for Oakline Group.",
         "Paris Hilton visited Paris.",
+        "I bought it on June 1st.",
+        "My manager is away from February 15th on.",
     ],
 )
 def test_negations_questions_and_assumptions_state_nothing(text: str) -> None:
