@@ -41,16 +41,3 @@ def test_reader_that_cannot_start_is_not_the_fault_of_the_file(
     monkeypatch.setattr(reader, "READER", replace(reader.READER, module="helix_ingest.no_such_module"))
     with pytest.raises(TemporaryError, match="no_such_module"):
         reader.pdf_pages(base64.b64encode(pdf("x")).decode())
-
-
-def test_a_table_of_a_pdf_file_is_read_in_the_order_in_which_it_is_written(pdf: Callable[..., bytes]) -> None:
-    """Row by row each row is a line; column by column the rows are lost, which 0045 states as a limit."""
-    right, back = "100 0 Td", "-100 -14 Td"
-    rows = f"(City) Tj {right} (Opens) Tj {back} (Ghent) Tj {right} (Mon) Tj"
-    columns = "(City) Tj 0 -14 Td (Ghent) Tj 100 14 Td (Opens) Tj 0 -14 Td (Mon) Tj"
-    found = []
-    for order in (rows, columns):
-        file = pdf("", stream=f"BT /F1 12 Tf 72 720 Td {order} ET".encode())
-        found += reader.pdf_pages(base64.b64encode(file).decode())
-    assert found[0] == "City Opens\nGhent Mon"
-    assert "Ghent Mon" not in found[1]

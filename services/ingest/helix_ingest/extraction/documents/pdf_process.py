@@ -9,6 +9,7 @@ from typing import Final
 from pypdf import PdfReader
 
 from helix_ingest.extraction.documents.limited_process import answer_with
+from helix_ingest.extraction.documents.pdf_tables.page import PageReader
 from helix_memory import limits
 
 _SPACES: Final = re.compile(r"[ \t\u00a0]+")
@@ -23,9 +24,9 @@ def read(source: bytes) -> dict[str, list[str] | str]:
         if len(reader.pages) > limits.PDF_PAGES:
             return {"refused": f"has {len(reader.pages)} pages, more than {limits.PDF_PAGES}"}
         pages: list[str] = []
-        characters = 0
+        characters, texts = 0, PageReader()
         for page in reader.pages:
-            pages.append(_clean(page.extract_text()))
+            pages.append(_clean(texts.text(page)))
             characters += len(pages[-1])
             if characters > limits.EXTRACTED_CHARACTERS:
                 return {"refused": f"gives more than {limits.EXTRACTED_CHARACTERS} characters of text"}
