@@ -164,7 +164,7 @@ def links_schema() -> pa.Schema:
             _required("memory_id", pa.string()),
             # one of `artifacts.graph.snapshot.EDGE_KINDS`
             _required("edge", pa.string()),
-            # name, path, symbol, version, error, date, title, document
+            # name, path, symbol, version, error, date, title, document, place, category, user
             _required("kind", pa.string()),
             # canonical name of the entity, and the name as written
             _required("name", pa.string()),

@@ -107,6 +107,7 @@ def recall_body(dice: random.Random) -> bytes:
         lambda: setattr(request.filter.event_after, "nanos", dice.choice((-1, 10**9, 2**31 - 1))),
         lambda: request.filter.types.append(_wire(dice)),
         lambda: request.filter.session_ids.append(_wire(dice)),
+        lambda: request.filter.flags.append(_wire(dice)),
         lambda: request.filter.exclude_flags.append(_wire(dice)),
     )
     for change in dice.sample(fuzzed, dice.randrange(4)):

@@ -27,7 +27,13 @@ from helix_memory.vocabulary.speech_acts import FLAGS
 MODES: Final = ("hybrid", "dense", "auto")
 EXPANSIONS: Final = ("none", "neighbours", "session")
 _EVENT_NAMES: Final = {"session": "session_id", "user": "user_id", "project": "project_id"}
-_FILTER_NAMES: Final = {"types": "types", "projects": "project_ids", "sessions": "session_ids"}
+_FILTER_NAMES: Final = {
+    "types": "types",
+    "projects": "project_ids",
+    "sessions": "session_ids",
+    "flags": "flags",
+    "exclude_flags": "exclude_flags",
+}
 
 
 def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
@@ -171,16 +177,16 @@ def filter_of(options: FilterOptions) -> recall_pb2.Filter:
         field: checks.names(f"filter.{field}", several(f"filter.{field}", options.get(name, ())))
         for name, field in _FILTER_NAMES.items()
     }
-    flags = several("filter.exclude_flags", options.get("exclude_flags", ()))
     checks.known("filter.types", named["types"], "type", MEMORY_TYPES)
-    checks.known("filter.exclude_flags", flags, "flag", FLAGS)
+    for field in ("flags", "exclude_flags"):
+        checks.known(f"filter.{field}", named[field], "flag", FLAGS)
     after, before = (
         moment(f"filter.{name}", options.get(name))  # type: ignore[arg-type]
         for name in ("event_after", "event_before")
     )
     if after is not None and before is not None and after >= before:
         raise InvalidInputError("filter.event_after", "must be earlier than filter.event_before")
-    return recall_pb2.Filter(**named, exclude_flags=flags, event_after=after, event_before=before)
+    return recall_pb2.Filter(**named, event_after=after, event_before=before)
 
 
 def moment(field: str, value: datetime | None) -> datetime | None:

@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 
 from helix_memory.client.results import Memory, Written
 from helix_memory.vocabulary.memory_types import MemoryType
+from helix_memory.vocabulary.speech_acts import Flag
 
 MemoryRef = str | Memory | Written
 """A memory: its id, the memory itself, or what the write that made it returned."""
@@ -118,7 +119,10 @@ class FilterOptions(TypedDict, total=False):
     """Event time at or after this moment; when it happened, where the text names no time."""
     event_before: datetime
     """Event time before this moment."""
-    exclude_flags: Sequence[Literal["instruction", "secret", "invisible"]]
+    flags: Sequence[Flag]
+    """Only memories with one of these flags."""
+    exclude_flags: Sequence[Flag]
+    """Only memories with none of these flags."""
 
 
 class PageOptions(TypedDict, total=False):

@@ -22,8 +22,7 @@ SpeechAct = Literal[
 SPEECH_ACTS: Final[tuple[SpeechAct, ...]] = get_args(SpeechAct)
 """All speech acts. A generation stores the index of an act in this tuple, so add at the end only."""
 
-FLAGS: Final = ("instruction", "secret", "invisible")
-"""What ingest found suspicious in a text: an instruction to the reader, a credential, invisible characters.
-
-A generation stores them as bits, the first as bit 0, so add at the end only.
-"""
+Flag = Literal["instruction", "secret", "invisible"]
+"""What ingest found suspicious: an instruction to the reader, a credential, invisible characters."""
+FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
+"""All flags. A generation stores them as bits, the first as bit 0, so add at the end only."""

@@ -25,6 +25,8 @@ COLUMNS: Final = (
     "title",
     "context",
     "speaker",
+    "role",
+    "user_id",
     "speech_act",
     "document_id",
     "categories",
@@ -39,6 +41,11 @@ TITLE_WEIGHT: Final = 3.0
 PART_WEIGHT: Final = 0.5
 """Documents, speakers, the file name of a path, a possessor: mentioned, but not the subject."""
 CATEGORY_WEIGHT: Final = 0.3
+
+USER: Final = "user"
+"""Kind of the entity of a user, who says "I" without the name of a speaker."""
+_USER_NAME: Final = "User {}"
+"""Canonical names have no capitals, so nothing that a text names is this entity."""
 
 PLACE: Final = "place"
 """Kind of a name that stands where a place does."""
@@ -91,13 +98,21 @@ def extract(row: Mapping[str, Any]) -> list[Link]:
     if speaker is not None:
         links.append(Link("MENTIONS", speaker.kind, speaker.name, speaker.surface, PART_WEIGHT))
     if row["speech_act"] not in STATING_NOTHING:
-        links += _sides(find_relations(text, names, speaker))
+        links += _sides(find_relations(text, names, speaker or _user(row)))
     if document := str(row["document_id"]):
         links.append(Link("PART_OF", "document", document, document, PART_WEIGHT))
     for category in row["categories"]:
         if name := canonical(category):
             links.append(Link("IN_CATEGORY", "category", name, category, CATEGORY_WEIGHT))
     return links
+
+
+def _user(row: Mapping[str, Any]) -> Name | None:
+    """The user whose own turn a memory is; None where nobody or somebody else says "I"."""
+    if not row["user_id"] or row["role"] != "user":
+        return None
+    name = _USER_NAME.format(row["user_id"])
+    return Name(USER, name, name, (0, 0))
 
 
 def _with_places(text: str, names: list[Name]) -> list[Name]:

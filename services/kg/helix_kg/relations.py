@@ -3,7 +3,7 @@
 A relation holds between the name before a verb and the name behind it, or the other way round in the passive
 voice. Only few words may stand between name and verb, so that a negation ("does not work for"), a modal verb
 or another clause prevents it. A question, an assumption or what somebody thinks states no relation.
-"I" and "me" are the speaker.
+"I" and "me" are the speaker, or the user whose turn it is.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ _NAMES_BACK: Final = 4
 """Names before a verb that are tried as its subject."""
 _NO_SIDE: Final = frozenset({"date", "version", "error", "issue"})
 """Kinds of names that are no side of a relation."""
+
+_DAY: Final = re.compile(
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december) \d"
+)
+"""A day is no side either; only some of its forms have the kind date."""
 
 _UNSURE = re.compile(
     r"\b(?:if|whether|unless|maybe|perhaps|probably|possibly|allegedly|suppos\w+|imagine\w*|wish\w*|might"
@@ -70,7 +75,7 @@ def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> li
     and not pairs; a later pair that would make them ambiguous is left out.
     """
     found: list[Relation] = []
-    usable = [name for name in names if name.kind not in _NO_SIDE]
+    usable = [name for name in names if name.kind not in _NO_SIDE and _DAY.match(name.name) is None]
     starts = [name.span[0] for name in usable]
     for start, end in islice(sentence_spans(text), SENTENCES):
         if text[start:end].rstrip("\"')").endswith("?"):

@@ -33,8 +33,6 @@ REASON_BYTES: Final = 4_096
 PAUSE_STATUSES: Final = frozenset({429, 503})
 OK: Final = 200
 _CODE: Final = re.compile(r"[\w.-]{1,64}\Z", re.ASCII)
-FORMS_TRIED: Final = 6
-"""Three forms, and each without a temperature."""
 
 
 class UnavailableError(TemporaryError):
@@ -152,21 +150,19 @@ class Endpoint:
 
     async def _ask(self, question: Question) -> Reply:
         call, schema = question.call, question.schema
-        for _ in range(FORMS_TRIED):
-            sent = self.form.parameters(schema)
+        sent: dict[str, Any] | None = self.form.parameters(schema)
+        while sent is not None:
             response = await self._post(question, sent)
             if response.status == OK:
-                return self._read(response, question)
+                return self._read(response, question, sent)
             if response.status not in REFUSALS:
                 raise self._unavailable(call, response)
             reason = response.body[:REASON_BYTES].decode("utf-8", "replace")
-            if not self.form.refused(sent, schema, reason):
-                break
+            sent = self.form.after_refusal(sent, schema, reason)
         CALLS.labels(call, "refused").inc()
         if self.form.is_known:
             self.breaker.succeeded()
             raise RefusedError(f"the language model refuses the question: {_reason(response)}")
-        self.form.reset()
         self.breaker.failed()
         raise UnavailableError(
             f"the server accepts no form of the question: {_reason(response)}",
@@ -203,7 +199,7 @@ class Endpoint:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._failure(call, "unreachable", f"unreachable: {type(error).__name__}") from error
 
-    def _read(self, response: _Response, question: Question) -> Reply:
+    def _read(self, response: _Response, question: Question, sent: dict[str, Any]) -> Reply:
         call = question.call
         try:
             answer = json.loads(response.body)
@@ -216,7 +212,7 @@ class Endpoint:
         if not isinstance(text, str) or not isinstance(usage, dict):
             raise self._failure(call, "malformed", "malformed: the body is not a chat completion")
         self.breaker.succeeded()
-        self.form.accepted()
+        self.form.accepted(sent)
         prompt = _count(usage.get("prompt_tokens"), estimate_tokens(question.system + question.text))
         completion = _count(usage.get("completion_tokens"), estimate_tokens(text))
         CALLS.labels(call, "answered").inc()

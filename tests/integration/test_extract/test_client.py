@@ -35,9 +35,58 @@ async def test_the_strictest_form_that_works_is_found_once(server: EndpointServe
         for _ in range(2):
             reply = await client.ask(QUESTION)
             assert object_in(reply.text, LISTS)[0] is not None
-    forms = [request.get("response_format", {}).get("type", "text") for request in server.requests]
-    assert forms == ["json_schema", "json_object", "text", "text"]
+    assert forms_of(server) == ["json_schema", "json_object", "text", "text"]
     assert (reply.prompt_tokens, reply.completion_tokens) == (400, 100)
+
+
+@pytest.mark.parametrize(
+    ("refused", "tried"),
+    [
+        (("json_schema",), ["json_schema", "json_object"]),
+        (("json_schema", "json_object"), ["json_schema", "json_object", "text"]),
+    ],
+)
+async def test_a_form_that_is_refused_later_is_left_for_the_next(
+    server: EndpointServer, refused: tuple[str, ...], tried: list[str]
+) -> None:
+    """Another model behind the same address: the question is answered, and the form is remembered."""
+    async with client_of(server) as client:
+        await client.ask(QUESTION)
+        server.refuses = refused
+        for _ in range(3):
+            reply = await client.ask(QUESTION)
+            assert object_in(reply.text, LISTS)[0] is not None
+        assert client.form.name == tried[-1]
+    assert forms_of(server) == ["json_schema", *tried, tried[-1], tried[-1]]
+
+
+async def test_a_question_that_no_form_makes_acceptable_leaves_the_form_as_it_was(
+    server: EndpointServer,
+) -> None:
+    """The next question is asked in the strictest form, with its temperature."""
+    async with client_of(server) as client:
+        await client.ask(QUESTION)
+        server.statuses = [(400, {}, "too long")] * 4
+        with pytest.raises(RefusedError):
+            await client.ask(QUESTION)
+        await client.ask(QUESTION)
+    assert forms_of(server) == ["json_schema", "json_schema", "json_object", "text", "text", "json_schema"]
+    assert server.requests[-1]["temperature"] == 0.0
+
+
+async def test_a_form_that_the_settings_name_is_kept(server: EndpointServer) -> None:
+    """Who asks for a schema gets no answer without one."""
+    async with client_of(server, structured="json_schema") as client:
+        await client.ask(QUESTION)
+        server.refuses = ("json_schema",)
+        with pytest.raises(RefusedError):
+            await client.ask(QUESTION)
+    assert set(forms_of(server)) == {"json_schema"}
+
+
+def forms_of(server: EndpointServer) -> list[str]:
+    """The form that each request asked for."""
+    return [request.get("response_format", {}).get("type", "text") for request in server.requests]
 
 
 async def test_a_schema_is_sent_where_it_is_accepted(server: EndpointServer) -> None:

@@ -28,6 +28,8 @@ NOWHERE = {"nats_port": 1, "query_port": 1, "deadline_seconds": 0.1}
         ({"types": ["opinion"]}, "filter.types"),
         ({"projects": ["a\n"]}, "filter.project_ids"),
         ({"sessions": ["s"] * 65}, "filter.session_ids"),
+        ({"flags": ["rude"]}, "filter.flags"),
+        ({"flags": "secret"}, "filter.flags"),
         ({"exclude_flags": ["rude"]}, "filter.exclude_flags"),
         ({"mode": "fast"}, "mode"),
         ({"expand_context": "all"}, "expand_context"),
@@ -146,8 +148,8 @@ def test_the_service_takes_a_request_with_every_option() -> None:
         "which database?",
         {
             "top_k": 3, "token_budget": 200, "types": ["decision"], "projects": ("p",), "sessions": ["s"],
-            "exclude_flags": ["secret"], "mode": "dense", "expand_context": "session", "never_skip": True,
-            "already_served": [NOTE], "after": [NOTE, NOTE], "include_profile": True,
+            "flags": ["invisible"], "exclude_flags": ["secret"], "mode": "dense", "expand_context": "session",
+            "never_skip": True, "already_served": [NOTE], "after": [NOTE, NOTE], "include_profile": True,
             "as_of": datetime(2026, 11, 1, tzinfo=UTC), "prefer_project": "p",
         },
         project="other", time_zone="Europe/Berlin",
@@ -156,7 +158,7 @@ def test_the_service_takes_a_request_with_every_option() -> None:
     assert (query.top_k, query.token_budget, query.mode, query.min_sequence) == (3, 200, "dense", 7)
     assert (query.project_id, query.already_served, query.expand_context) == ("p", ("0" * 32,), "session")
     assert query.selection.as_of == datetime(2026, 11, 1, tzinfo=UTC)
-    assert len(query.selection.filters) == 4
+    assert len(query.selection.filters) == 5
 
 
 def test_an_event_gets_the_fields_under_their_names() -> None:

@@ -133,8 +133,11 @@ async def test_filters_and_pages_reach_the_client() -> None:
     async with client_of(helix) as client:
         answer = await client.get(
             "/explorer/memories?type=decision&since=2026-01-02&order=oldest&size=7&project="
+            "&flag=secret&flag=invisible&without=instruction"
         )
         assert "page=n%2B1" in answer.text
+        ticked = re.findall(r'name="(flag|without)" value="(\w+)" checked', answer.text)
+        assert ticked == [("flag", "secret"), ("flag", "invisible"), ("without", "instruction")]
         for bad in ("size=0", "size=x", "since=soon", "changed=zz", "since=0001-01-01T00:00%2B23:00"):
             refused = await client.get(f"/explorer/memories?{bad}")
             assert refused.status_code == 400
@@ -142,7 +145,7 @@ async def test_filters_and_pages_reach_the_client() -> None:
     [(_, options)] = [one for one in helix.done if one[0] == "list"][:1]
     assert options == {
         "types": ["decision"], "event_after": datetime(2026, 1, 2, tzinfo=UTC), "order": "oldest",
-        "page_size": 7,
+        "page_size": 7, "flags": ["secret", "invisible"], "exclude_flags": ["instruction"],
     }  # fmt: skip
 
 

@@ -13,6 +13,8 @@ def row(text: str, **fields: Any) -> dict[str, Any]:
         "title": "",
         "context": "",
         "speaker": "",
+        "role": "",
+        "user_id": "",
         "speech_act": "statement",
         "document_id": "",
         "categories": [],

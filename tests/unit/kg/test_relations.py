@@ -8,8 +8,9 @@ from helix_kg.extract import extract
 from helix_kg.predicates import RULES
 from helix_kg.relations import find_relations
 from helix_kg.resolve import resolve
-from helix_memory.vocabulary.predicates import PREDICATES
+from helix_memory.vocabulary.predicates import PREDICATES, SIDES
 from helix_shared.naming import Name, canonical, find_names
+from tests.unit.kg.rows import row
 from tests.unit.linear_time import Linear, repeated
 
 
@@ -63,6 +64,8 @@ def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[
         "Ines could have moved to Porto with Rui.",
         "Nobody said that Ines works for Oakline Group.",
         "Paris Hilton visited Paris.",
+        "I bought it on June 1st.",
+        "My manager is away from February 15th on.",
     ],
 )
 def test_negations_questions_and_assumptions_state_nothing(text: str) -> None:
@@ -96,22 +99,57 @@ def test_pairs_of_a_predicate_are_never_ambiguous() -> None:
 
 def test_both_sides_take_the_place_of_mentions_with_their_weight() -> None:
     """The sum of the weights of a memory and an entity is the same as without relations."""
-    row = {
-        "text": "Priya works for Acme and lives in Porto.",
-        "title": "",
-        "context": "",
-        "speaker": "",
-        "document_id": "",
-    }
-    links = resolve(extract({**row, "categories": [], "speech_act": "statement"}))
+    text = "Priya works for Acme and lives in Porto."
+    links = resolve(extract(row(text)))
     assert {(link.edge, link.name): link.weight for link in links} == {
         ("WORKS_FOR_SUBJECT", "priya"): 0.5,
         ("WORKS_FOR_OBJECT", "acme"): 1.0,
         ("LIVES_IN_SUBJECT", "priya"): 0.5,
         ("LIVES_IN_OBJECT", "porto"): 1.0,
     }
-    asked = resolve(extract({**row, "categories": [], "speech_act": "hypothetical"}))
+    asked = resolve(extract(row(text, speech_act="hypothetical")))
     assert {link.edge for link in asked} == {"MENTIONS"}
+
+
+def sides(text: str, **fields: str) -> dict[str, str]:
+    """Entities by the side of a predicate that they are."""
+    links = resolve(extract(row(text, **fields)))
+    return {link.edge: link.name for link in links if link.edge in SIDES}
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "other"),
+    [
+        ("I work at Volkov Labs.", "WORKS_FOR", "volkov labs"),
+        ("I moved to Ghent", "MOVED_TO", "ghent"),
+        ("I married Jo", "MARRIED", "jo"),
+        ("My manager is Helga.", "REPORTS_TO", "helga"),
+    ],
+)
+def test_the_user_is_who_says_i_where_no_speaker_is_named(text: str, predicate: str, other: str) -> None:
+    """Only in their own turn; a speaker comes first."""
+    found = {f"{predicate}_SUBJECT": "User ana", f"{predicate}_OBJECT": other}
+    assert sides(text, role="user", user_id="ana") == found
+    assert sides(text, role="user", user_id="ana", speaker="Tom")[f"{predicate}_SUBJECT"] == "tom"
+    assert sides(text, role="assistant", user_id="ana") == {}
+    assert sides(text, role="user") == {}
+
+
+def test_no_name_of_a_text_is_the_entity_of_a_user() -> None:
+    """Neither in a text, a title or a tag nor as a speaker; other users have others."""
+    user = sides("I moved to Ghent", role="user", user_id="ana")["MOVED_TO_SUBJECT"]
+    forged = row(f"{user} moved to Porto. @ana `{user}`", title=user, speaker=user, categories=[user, "ana"])
+    assert user not in {link.name for link in extract(forged)}
+    users = ("ana", "Ana", "User ana", "\u00e4na")
+    found = [sides("I moved to Ghent", role="user", user_id=one)["MOVED_TO_SUBJECT"] for one in users]
+    assert len(set(found)) == len(users)
+
+
+def test_a_user_is_linked_by_relations_alone() -> None:
+    """A turn without a relation does not tie all turns of a user together, and a denial is no relation."""
+    for text in ("I bought bread.", "I never moved to Ghent.", "Did I move to Ghent?"):
+        links = extract(row(text, role="user", user_id="ana"))
+        assert "User ana" not in {link.name for link in links}
 
 
 def test_every_rule_has_a_predicate_that_the_graph_stores() -> None:

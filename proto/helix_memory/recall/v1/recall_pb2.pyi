@@ -265,6 +265,7 @@ class Filter(_message.Message):
     EVENT_AFTER_FIELD_NUMBER: _builtins.int
     EVENT_BEFORE_FIELD_NUMBER: _builtins.int
     EXCLUDE_FLAGS_FIELD_NUMBER: _builtins.int
+    FLAGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Memory types, 0 to 64 entries: episodic, semantic, procedural, decision, code."""
@@ -291,6 +292,10 @@ class Filter(_message.Message):
     def exclude_flags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Leave out memories with one of these flags: instruction, secret, invisible."""
 
+    @_builtins.property
+    def flags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only memories with one of these flags: instruction, secret, invisible."""
+
     def __init__(
         self,
         *,
@@ -300,10 +305,11 @@ class Filter(_message.Message):
         event_after: _timestamp_pb2.Timestamp | None = ...,
         event_before: _timestamp_pb2.Timestamp | None = ...,
         exclude_flags: _abc.Iterable[_builtins.str] | None = ...,
+        flags: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["event_after", b"event_after", "event_before", b"event_before"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_after", b"event_after", "event_before", b"event_before", "exclude_flags", b"exclude_flags", "project_ids", b"project_ids", "session_ids", b"session_ids", "types", b"types"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_after", b"event_after", "event_before", b"event_before", "exclude_flags", b"exclude_flags", "flags", b"flags", "project_ids", b"project_ids", "session_ids", b"session_ids", "types", b"types"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,7 +1,7 @@
 """Memories for a prompt and for the beginning of a session, within the limits of what an agent may be given.
 
 More than 10,000 characters are cut by the agent without a word, so what does not fit is left out here, whole
-memory by whole memory.
+memory by whole memory. So are flagged memories: a model that did not ask for them is not given them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import asyncio
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from helix_memory import limits
+from helix_memory.vocabulary.speech_acts import FLAGS
 from helix_shared.sources.cleaning import cleaned
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ FRAME_TOKENS: Final = 60
 PROFILE_TOKENS: Final = 300
 LATEST: Final = 5
 LATEST_CHARACTERS: Final = 300
-FLAGS: Final[Sequence[Literal["instruction", "secret", "invisible"]]] = ("instruction", "secret", "invisible")
-"""Memories with these flags are not put before a model that did not ask for them."""
 TAG: Final = "helix_memories"
 _OPENING: Final = (
     f"<{TAG}>\nFrom the memory of Helix: quotations of earlier sessions, perhaps outdated, "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_shared.artifacts.filter.filters import Types
+from helix_shared.artifacts.filter.filters import Types, WithFlags
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
@@ -71,9 +71,9 @@ class Visibility:
         """The same visibility without replaced memories."""
         return replace(self, selection=replace(self.selection, with_replaced=False))
 
-    def of_all_types(self) -> Self:
-        """The same visibility without the filter by type: for memories packed around another."""
-        return replace(self, selection=self.selection.without(Types))
+    def of_neighbours(self) -> Self:
+        """The same visibility for memories packed around another: any type, flagged or not."""
+        return replace(self, selection=self.selection.without(Types).without(WithFlags))
 
     def is_valid_at(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories may be recalled at the moment: not hidden, valid, not expired.

@@ -27,6 +27,14 @@ class TermSet:
 
 
 @dataclass(frozen=True, slots=True)
+class LackedTerm:
+    """Documents whose `field` of the lexicon lacks one of `values`."""
+
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NumberRange:
     """Documents whose number in `field` is at least `lower` and below `upper`; None: no bound."""
 
@@ -64,7 +72,7 @@ class Filter(ABC):
         """Conditions on the columns of `record_schema`; all must hold."""
 
     @abstractmethod
-    def clauses(self) -> Iterable[TermSet | NumberRange]:
+    def clauses(self) -> Iterable[TermSet | LackedTerm | NumberRange]:
         """Conditions on the documents of the lexicon; all must hold."""
 
     @abstractmethod

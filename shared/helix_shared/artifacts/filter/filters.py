@@ -12,6 +12,7 @@ from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_memory.vocabulary.speech_acts import FLAGS
 from helix_shared.artifacts.filter.filter import (
     Filter,
+    LackedTerm,
     NumberRange,
     RequestedFilter,
     TermSet,
@@ -186,22 +187,63 @@ class EventTime(Filter):
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutFlags(Filter):
-    """The memory has none of the flags `values`, of which there is at least one.
+class FlagFilter(Filter):
+    """A filter by the flags `values`, of which there is at least one.
 
-    The lexicon has no negation of terms, so its field `clear_of` lists the flags that a memory does not have.
+    The field `clear_of` of the lexicon lists the flags that a memory does not have.
     """
 
     values: tuple[str, ...]
+    field: ClassVar[str]
+    """Field of the request."""
 
     def __post_init__(self) -> None:
-        checks.known("filter.exclude_flags", self.values, "flag", FLAGS)
+        checks.known(f"filter.{self.field}", self.values, "flag", FLAGS)
 
     @classmethod
     def requested(cls, request: RequestedFilter) -> Self | None:
         """The filter by the flags of the request."""
-        values = request.names("exclude_flags")
+        values = request.names(cls.field)
         return cls(values) if values else None
+
+    def flagged(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of `ordinals` [n] have one of the flags, by their bits."""
+        found: NDArray[np.bool_] = (signals.flags[ordinals] & flag_bits(self.values)) != 0
+        return found
+
+    def shown(self, row: Mapping[str, Any], zone: tzinfo) -> str:  # noqa: ARG002 - a flag has no time
+        """The flags of the row."""
+        return f"flags {', '.join(row['flags']) or 'none'}"
+
+
+class WithFlags(FlagFilter):
+    """The memory has one of the flags."""
+
+    __slots__ = ()
+    field = "flags"
+
+    def sql(self) -> Iterable[str]:
+        """One condition."""
+        return (f"array_has_any(flags, [{literals(self.values)}])",)
+
+    def clauses(self) -> Iterable[LackedTerm]:
+        """The memory is not clear of all the flags."""
+        return (LackedTerm(CLEAR_OF, self.values),)
+
+    def mask(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By the bits of the flags."""
+        return self.flagged(signals, ordinals)
+
+    def excluding(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """The field where the row has none of the flags."""
+        return ("filter.flags",) if set(self.values).isdisjoint(row["flags"]) else ()
+
+
+class WithoutFlags(FlagFilter):
+    """The memory has none of the flags."""
+
+    __slots__ = ()
+    field = "exclude_flags"
 
     def sql(self) -> Iterable[str]:
         """One condition."""
@@ -213,19 +255,14 @@ class WithoutFlags(Filter):
 
     def mask(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """By the bits of the flags."""
-        passing: NDArray[np.bool_] = (signals.flags[ordinals] & flag_bits(self.values)) == 0
-        return passing
+        return ~self.flagged(signals, ordinals)
 
     def excluding(self, row: Mapping[str, Any]) -> tuple[str, ...]:
         """The field where the row has one of the flags."""
         return () if set(self.values).isdisjoint(row["flags"]) else ("filter.exclude_flags",)
 
-    def shown(self, row: Mapping[str, Any], zone: tzinfo) -> str:  # noqa: ARG002 - a flag has no time
-        """The flags of the row."""
-        return f"flags {', '.join(row['flags']) or 'none'}"
 
-
-FILTERS: Final[tuple[type[Filter], ...]] = (Types, Projects, Sessions, EventTime, WithoutFlags)
+FILTERS: Final[tuple[type[Filter], ...]] = (Types, Projects, Sessions, EventTime, WithFlags, WithoutFlags)
 """All filters, in the order in which a request is read and a query is built."""
 
 TERM_FIELDS: Final[Mapping[str, str]] = {

@@ -48,7 +48,7 @@ NO_TENANT: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A memory's edge to an entity; `name` is in lower case, `surface` as written."""
+    """A memory's edge to an entity; `name` is canonical, `surface` as written."""
 
     edge: str
     kind: str

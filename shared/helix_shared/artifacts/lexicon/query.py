@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
-from helix_shared.artifacts.filter.filter import NumberRange, TermSet
+from helix_shared.artifacts.filter.filter import LackedTerm, NumberRange, TermSet
 from helix_shared.artifacts.filter.filters import CLEAR_OF, TERM_FIELDS
 from helix_shared.artifacts.lexicon.analysis import ANALYSER
 from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
@@ -162,9 +162,11 @@ def _filtered(
     return Query.boolean_query([(Occur.Must, any_of), *unscored])
 
 
-def _clause(schema: Schema, clause: TermSet | NumberRange) -> Query:
+def _clause(schema: Schema, clause: TermSet | LackedTerm | NumberRange) -> Query:
     if isinstance(clause, TermSet):
         return Query.term_set_query(schema, clause.field, [filter_value(value) for value in clause.values])
+    if isinstance(clause, LackedTerm):
+        return _without_all(schema, clause)
     return Query.range_query(
         schema,
         clause.field,
@@ -174,6 +176,13 @@ def _clause(schema: Schema, clause: TermSet | NumberRange) -> Query:
         include_lower=True,
         include_upper=False,
     )
+
+
+def _without_all(schema: Schema, clause: LackedTerm) -> Query:
+    """All documents but those that hold every term; the engine cannot search for what is lacked alone."""
+    terms = [Query.term_query(schema, clause.field, filter_value(value), "basic") for value in clause.values]
+    every = Query.boolean_query([(Occur.Must, term) for term in terms])
+    return Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, every)])
 
 
 def _among(schema: Schema, within: OrdinalSet) -> Query:

@@ -12,7 +12,15 @@ import pyarrow as pa
 import pytest
 
 from helix_shared.artifacts.filter.filter import Filter
-from helix_shared.artifacts.filter.filters import FILTERS, EventTime, Projects, Sessions, Types, WithoutFlags
+from helix_shared.artifacts.filter.filters import (
+    FILTERS,
+    EventTime,
+    Projects,
+    Sessions,
+    Types,
+    WithFlags,
+    WithoutFlags,
+)
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.signals.reader import Signals
@@ -26,6 +34,7 @@ EXAMPLES: list[Filter] = [
     EventTime(START + timedelta(days=1), START + timedelta(days=4)),
     EventTime(after=START + timedelta(days=1)),
     EventTime(before=START + timedelta(days=4)),
+    WithFlags(("secret", "instruction")),
     WithoutFlags(("instruction", "secret")),
 ]
 

@@ -14,7 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_shared.artifacts.filter.filter import Filter
-from helix_shared.artifacts.filter.filters import FILTERS, EventTime, Projects, Sessions, Types, WithoutFlags
+from helix_shared.artifacts.filter.filters import (
+    FILTERS,
+    EventTime,
+    Projects,
+    Sessions,
+    Types,
+    WithFlags,
+    WithoutFlags,
+)
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
@@ -80,6 +88,8 @@ def passes(row: dict[str, Any], wanted: Filter) -> bool:
         case EventTime(after, before):
             late_enough = after is None or row["event_at"] >= after
             return late_enough and (before is None or row["event_at"] < before)
+        case WithFlags(names):
+            return any(name in row["flags"] for name in names)
         case WithoutFlags(names):
             return not any(name in row["flags"] for name in names)
     raise AssertionError(wanted)
@@ -106,6 +116,7 @@ selections = st.builds(
         st.none() | st.builds(Projects, subset(PROJECTS, least=1)),
         st.none() | st.builds(Sessions, subset(SESSIONS, least=1)),
         st.none() | st.builds(EventTime, moments, moments),
+        st.none() | st.sampled_from([WithFlags(("secret",)), WithFlags(FLAGS), WithFlags(("invisible",))]),
         st.none() | st.sampled_from([WithoutFlags(("secret",)), WithoutFlags(FLAGS)]),
     ).map(lambda filters: tuple(one for one in filters if one is not None)),
 )
@@ -191,6 +202,8 @@ def test_an_invalid_selection_is_refused(field: str, value: object) -> None:
         (lambda: Types(("poem",)), "filter.types"),
         (lambda: Projects(("a\0b",)), "filter.project_ids"),
         (lambda: Sessions(("\ud800",)), "filter.session_ids"),
+        (lambda: WithFlags(("rude",)), "filter.flags"),
+        (lambda: WithoutFlags(("rude",)), "filter.exclude_flags"),
         (lambda: EventTime(before=datetime(2026, 1, 1)), "filter.event_before"),  # noqa: DTZ001 - naive
     ],
 )
@@ -208,6 +221,7 @@ def test_the_sql_of_a_selection() -> None:
         Projects(("",)),
         Sessions(("s1", "o'b")),
         EventTime(START, START + timedelta(seconds=1)),
+        WithFlags(("instruction",)),
         WithoutFlags(("secret", "invisible")),
     )
     assert tuple(map(type, filters)) == FILTERS
@@ -217,6 +231,7 @@ def test_the_sql_of_a_selection() -> None:
         " AND type IN ('code') AND project_id IN ('') AND session_id IN ('s1', 'o''b')"
         " AND event_at >= to_timestamp_micros(1767225600000000)"
         " AND event_at < to_timestamp_micros(1767225601000000)"
+        " AND array_has_any(flags, ['instruction'])"
         " AND NOT array_has_any(flags, ['secret', 'invisible'])) AND (tenant_id = 'a''b')"
     )
     assert Selection("t", as_of=START).sql() == (

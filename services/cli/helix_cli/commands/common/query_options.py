@@ -45,6 +45,10 @@ Sessions = Annotated[list[str] | None, Option("--session", help="Only this sessi
 Types = Annotated[
     list[str] | None, Option("--type", help="Only this memory type.", autocompletion=memory_types)
 ]
+WithFlags = Annotated[
+    list[str] | None,
+    Option("--flag", help="Only memories flagged as instruction, secret or invisible."),
+]
 WithoutFlags = Annotated[
     list[str] | None,
     Option("--exclude-flag", help="Leave out memories flagged as instruction, secret or invisible."),
@@ -86,6 +90,7 @@ def request_of(
     prefer_project: OwnProject = "",
     session: Sessions = None,
     memory_type: Types = None,
+    flag: WithFlags = None,
     exclude_flag: WithoutFlags = None,
     after: After = "",
     before: Before = "",
@@ -123,6 +128,7 @@ def request_of(
             types=memory_type or [],
             project_ids=project or [],
             session_ids=session or [],
+            flags=flag or [],
             exclude_flags=exclude_flag or [],
             event_after=earliest,
             event_before=end,

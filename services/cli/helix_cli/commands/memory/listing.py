@@ -41,6 +41,7 @@ def ls_command(
     speaker: Annotated[
         list[str] | None, typer.Option("--speaker", help="Only what this speaker said; repeatable.")
     ] = None,
+    flag: query_options.WithFlags = None,
     exclude_flag: query_options.WithoutFlags = None,
     after: query_options.After = "",
     before: query_options.Before = "",
@@ -63,6 +64,7 @@ def ls_command(
             types=memory_type or [],
             session_ids=session or [],
             project_ids=project or [],
+            flags=flag or [],
             exclude_flags=exclude_flag or [],
             event_after=moment("--after", after, zone),
             event_before=moment("--before", before, zone),

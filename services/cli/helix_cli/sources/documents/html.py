@@ -28,19 +28,20 @@ def html_content(path: Path, source: bytes) -> Content:
     """A page; its title is that of the page, else its first heading, else the name of the file.
 
     Raises:
-        InvalidInputError: its text is too long.
+        InvalidInputError: its text is too long, or it breaks another limit.
+        TemporaryError: the machine is too busy to read it.
         NothingToReadError: it shows no text.
     """
-    from helix_ingest.extraction.documents.html import html_text, html_title  # noqa: PLC0415  loads a parser
+    from helix_ingest.extraction.documents.html_page import html_page  # noqa: PLC0415  rarely needed
 
-    page = decoded_page(source)
-    text = html_text(page)
-    if not text.strip():
+    source_page = decoded_page(source)
+    page = html_page(source_page)
+    if not page.text.strip():
         raise NothingToReadError("HTML pages without text")
-    title = html_title(page) or title_of(text, path.stem)
-    if fits(page):
-        return Content(title, "text/html", [{"body": page}])
-    return Content(title, "text/markdown", contents(text))
+    title = page.title or title_of(page.text, path.stem)
+    if fits(source_page):
+        return Content(title, "text/html", [{"body": source_page}])
+    return Content(title, "text/markdown", contents(page.text))
 
 
 def decoded_page(source: bytes) -> str:

@@ -8,6 +8,7 @@ from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.pages.memory import SAID
 from helix_memory.client.results import Memory, Recalled
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
+from helix_memory.vocabulary.speech_acts import FLAGS
 
 if TYPE_CHECKING:
     from helix_gateway.explorer.asked import Asked
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 SIZES: Final = (1, 200)
 SIZE: Final = 50
 FOUND: Final = 50
-FLAGS: Final = ("instruction", "secret", "invisible")
 
 
 async def build(asked: Asked) -> dict[str, Any]:
@@ -41,7 +41,7 @@ async def build(asked: Asked) -> dict[str, Any]:
             name: asked.text(name) for name in ("project", "session", "since", "until", "as_of", "order")
         },
         "chosen_types": asked.texts("type"),
-        "chosen_flags": asked.texts("without"),
+        "chosen_flags": {name: asked.texts(name) for name in ("flag", "without")},
         "said": SAID.get(asked.text("done"), ""),
         "changed": memory_id("changed", asked.text("changed")) if asked.text("changed") else "",
         "size": asked.number("size", SIZE, SIZES),
@@ -53,6 +53,7 @@ def _filters(asked: Asked) -> dict[str, Any]:
         "types": asked.texts("type"),
         "projects": [asked.text("project")] if asked.text("project") else [],
         "sessions": [asked.text("session")] if asked.text("session") else [],
+        "flags": asked.texts("flag"),
         "exclude_flags": asked.texts("without"),
         "event_after": asked.moment("since"),
         "event_before": asked.moment("until"),

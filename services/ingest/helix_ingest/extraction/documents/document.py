@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from helix_ingest.extraction.documents.front_matter import front_matter
+from helix_ingest.extraction.documents.html_page import html_page
 from helix_ingest.extraction.documents.languages import language_of
 from helix_ingest.extraction.documents.pdf import pdf_pages
 from helix_ingest.extraction.draft import Piece
@@ -47,9 +48,7 @@ def document_pieces(
     for field, heading, source in _sources(event):
         text = source
         if event.media_type in _HTML:
-            from helix_ingest.extraction.documents.html import html_text  # noqa: PLC0415  loads a parser
-
-            text = html_text(source, field)
+            text = html_page(source, field).text
         _check_length(field, at + len(text))
         begin = at + (_text_start(event) if at == 0 else 0)
         at += len(text)

@@ -1,20 +1,15 @@
-"""The child process of `pdf`: PDF file on standard input, JSON on standard output.
-
-The answer is `{"pages": [...]}` or `{"refused": "reason"}`. Arguments: CPU time in seconds, memory in bytes.
-"""
+"""The child process of `pdf`: a PDF file on standard input, the texts of its pages as JSON."""
 
 from __future__ import annotations
 
 import io
-import json
-import logging
 import re
-import resource
-import sys
 from typing import Final
 
 from pypdf import PdfReader
 
+from helix_ingest.extraction.documents.limited_process import answer_with
+from helix_ingest.extraction.documents.pdf_tables.page import PageReader
 from helix_memory import limits
 
 _SPACES: Final = re.compile(r"[ \t\u00a0]+")
@@ -29,9 +24,9 @@ def read(source: bytes) -> dict[str, list[str] | str]:
         if len(reader.pages) > limits.PDF_PAGES:
             return {"refused": f"has {len(reader.pages)} pages, more than {limits.PDF_PAGES}"}
         pages: list[str] = []
-        characters = 0
+        characters, texts = 0, PageReader()
         for page in reader.pages:
-            pages.append(_clean(page.extract_text()))
+            pages.append(_clean(texts.text(page)))
             characters += len(pages[-1])
             if characters > limits.EXTRACTED_CHARACTERS:
                 return {"refused": f"gives more than {limits.EXTRACTED_CHARACTERS} characters of text"}
@@ -48,19 +43,5 @@ def _clean(text: str) -> str:
     return "\n".join(_SPACES.sub(" ", line).strip() for line in valid.splitlines()).strip()
 
 
-def main() -> None:
-    """Set the limits and answer."""
-    cpu_seconds, memory_bytes = map(int, sys.argv[1:3])
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    logging.disable(logging.CRITICAL)
-    try:
-        answer = read(sys.stdin.buffer.read())
-    except MemoryError:
-        answer = {"refused": f"needs more than {memory_bytes >> 20} MiB of memory to read"}
-    json.dump(answer, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    answer_with(read)

@@ -99,7 +99,7 @@ def _stretches(
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
     everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NO_ORDINALS]))
     own = np.array([row["ordinal"] for row in rows], np.int64)
-    may_stand = visibility.of_all_types().is_visible(everyone)
+    may_stand = visibility.of_neighbours().is_visible(everyone)
     may_stand &= ~signals.is_derived[everyone]
     same_turn = np.isin(signals.source_code[everyone], signals.source_code[own])
     may_stand &= np.isin(everyone, own) | ~same_turn
@@ -147,7 +147,7 @@ def _read(
     ordinals: Sequence[int], visibility: Visibility, snapshot: Snapshot, zone: tzinfo | None
 ) -> dict[int, Entry]:
     """Entries of the visible ones, by ordinal."""
-    visibility = visibility.of_all_types()
+    visibility = visibility.of_neighbours()
     rows = stored_rows(snapshot, np.array(ordinals, np.int64), visibility)
     return {row["ordinal"]: entry_of(row, zone) for row in rows if visibility.selection.admits(row)}
 

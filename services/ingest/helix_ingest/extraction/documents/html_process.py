@@ -1,0 +1,25 @@
+"""The child process of `html_page`: a page on standard input, its title and text as JSON."""
+
+from __future__ import annotations
+
+from selectolax.lexbor import SelectolaxError
+
+from helix_ingest.extraction.documents.html import html_text, html_title
+from helix_ingest.extraction.documents.limited_process import answer_with
+from helix_shared.errors import InvalidInputError
+
+
+def read(source: bytes) -> dict[str, str]:
+    """Title and text of a page, or why it is refused."""
+    page = source.decode("utf-8", "surrogatepass")
+    try:
+        return {"title": html_title(page), "text": html_text(page)}
+    except InvalidInputError as error:
+        return {"refused": error.reason}
+    except SelectolaxError as error:
+        # the parser reads every page, unless it gets no memory
+        raise MemoryError from error
+
+
+if __name__ == "__main__":
+    answer_with(read)
