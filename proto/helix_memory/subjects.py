@@ -10,6 +10,7 @@
 | HELIX_PAIRS | `helix.v1.pairs.<tenant>.<sequence>` | `Nats-Msg-Id: pairs:<sequence>:<epoch>` |
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Sequence`, `Helix-Event-Sequence` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
+| none, a request | `helix.v1.ask.letters` | |
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
 an event would be dropped when another tenant had used its id. An imported event also has the headers
@@ -60,6 +61,8 @@ SEAL_HEADER: Final = "Helix-Seal"
 EVENTS_HEADER: Final = "Helix-Events"
 """Sequences of the events whose text is behind a message, with commas."""
 
+LETTER_REQUESTS: Final = f"{ROOT}.ask.letters"
+"""Subject of requests to redrive or drop dead letters (`transport.letter_requests`)."""
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 
 _TOKEN = re.compile(TOKEN_PATTERN)

@@ -75,3 +75,12 @@ def test_version_is_that_of_every_member() -> None:
         [sys.executable, "-m", "helix_cli", "--version"], capture_output=True, text=True, check=True
     )
     assert [f"helix {version}\n" for version in versions] == [done.stdout]
+
+
+def test_doctor_imports_no_engine_where_nothing_was_published(tmp_path: Path) -> None:
+    """It opens the stores of a generation, and there is none."""
+    run = f"m.app(['doctor', '--home', {str(tmp_path)!r}])"
+    code = "import helix_cli.__main__ as m\nfrom contextlib import redirect_stdout, suppress\nimport io"
+    code += f"\nwith suppress(SystemExit), redirect_stdout(io.StringIO()):\n    {run}"
+    modules = imported(f"{code}\nassert 'helix_cli.doctor.generation_checks' in __import__('sys').modules")
+    assert modules & ENGINES == set()

@@ -10,6 +10,7 @@ from rich.console import Console
 from helix_lab.bench.command import Bench, measure
 from helix_lab.bench.generate.build_cache import ensure_built
 from helix_lab.bench.generate.load import BuildInfo, read_build_info
+from helix_lab.bench.list_calls import PAGE, lists_section, scanned
 from helix_lab.bench.live_ingest import freshness_section
 from helix_lab.bench.machine import machine
 from helix_lab.bench.recall_load import asked_texts
@@ -125,3 +126,22 @@ def test_the_gateway_is_compared_with_grpc_in_one_run(
         report = gateway_section(stack, info, asked_texts(info, 20))
     assert report["gateway_ms"].keys() == {"grpc", "rest", "mcp"}
     assert report["gateway_ratio"].keys() == {"rest", "mcp"}
+
+
+@pytest.mark.long
+def test_lists_and_pages_are_compared_with_a_scan_that_finds_the_same_memories(
+    built: tuple[Path, BuildInfo], models_dir: Path
+) -> None:
+    """A caller without a user sees fewer than the scan, which knows no owners; all are of its tenant."""
+    folder, info = built
+    generation = Generation.open(folder, 1)
+    try:
+        found = scanned(generation, info.tenant)
+    finally:
+        generation.close()
+    assert len(found) == min(PAGE, info.tenant_memories)
+    with stack_over(folder, info, models_dir) as stack:
+        report = lists_section(stack, info)
+    assert report["lists_ratio"].keys() == report["lists_ms"].keys() - {"scan"}
+    assert {"overview", "memories", "memory", "timeline", "dead letters"} <= report["pages_ms"].keys()
+    print_report({"n": N, **report}, Console(quiet=True))

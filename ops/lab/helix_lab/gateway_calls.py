@@ -29,7 +29,7 @@ GRPC: Final = "grpc"
 
 def gateway_section(stack: Stack, info: BuildInfo, queries: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """`gateway_ms`: percentiles of each door; `gateway_ratio`: its p95 as a multiple of that over gRPC."""
-    with _gateway(stack) as port, RecallClient(stack.query_address) as client:
+    with gateway_over(stack) as port, RecallClient(stack.query_address) as client:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         doors: dict[str, Callable[[str], object]] = {
             GRPC: lambda text: client.recall(request_of(info, text)),
@@ -52,7 +52,7 @@ def gateway_section(stack: Stack, info: BuildInfo, queries: Sequence[tuple[str, 
 
 
 @contextlib.contextmanager
-def _gateway(stack: Stack) -> Iterator[int]:
+def gateway_over(stack: Stack) -> Iterator[int]:
     """The port of a gateway over a stack."""
     port = free_port()
     settings = service_settings(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 POLL_SECONDS: Final = 0.1
@@ -18,4 +19,13 @@ def poll(seconds: float, *, every_seconds: float = POLL_SECONDS) -> Iterator[Non
     yield
     while time.monotonic() < deadline:
         time.sleep(every_seconds)
+        yield
+
+
+async def async_poll(seconds: float, *, every_seconds: float = POLL_SECONDS) -> AsyncIterator[None]:
+    """As `poll`, for coroutines."""
+    deadline = time.monotonic() + seconds
+    yield
+    while time.monotonic() < deadline:
+        await asyncio.sleep(every_seconds)
         yield

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from helix_consolidation.delivery.consumer import consolidate, durables_of
 from helix_consolidation.delivery.settle import SERVICE
+from helix_consolidation.redriving.responder import letter_responder
 from helix_consolidation.settings import ConsolidationSettings
 from helix_shared.broker.worker.watchdog import end_at_once
 from helix_shared.broker.worker.worker import DRAIN_SECONDS, Durable, Worker, create_broker, create_worker
@@ -35,8 +37,9 @@ def create_app() -> Worker:
 
 
 def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) -> None:
-    """Start and stop the writer's loop with the application."""
+    """Start and stop the writer's loop, and the responder to letter requests, with the application."""
     stop = asyncio.Event()
+    responder = contextlib.AsyncExitStack()
     running: list[asyncio.Task[None]] = []
 
     async def write() -> None:
@@ -48,10 +51,12 @@ def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) ->
             worker.fail(str(error) or type(error).__name__)
 
     async def start() -> None:
+        await responder.enter_async_context(letter_responder(broker.connection))
         running.append(asyncio.create_task(write()))
 
     async def drain() -> None:
         stop.set()
+        await responder.aclose()
         _, unfinished = await asyncio.wait(running, timeout=DRAIN_SECONDS)
         if unfinished:
             # what is not published is not acknowledged: the next writer gets it again

@@ -28,7 +28,8 @@ class AuditRecord:
     at: str
     """When it ended, ISO 8601 in UTC."""
     call: str
-    """The name of the RPC; else `cli.erase`, `cli.export` or, of the writer, `event.erase`."""
+    """The name of the RPC; else that of a command, as `cli.erase`, `cli.export` or `cli.dlq.redrive`, or, of
+    the writer, `event.erase`, `letters.redrive` or `letters.drop`."""
     outcome: str
     """OK, or the name of the gRPC status."""
     tenant_id: str = ""

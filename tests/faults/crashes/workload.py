@@ -12,10 +12,11 @@ from nats.errors import NoRespondersError
 from nats.js import JetStreamContext
 from nats.js.errors import ServiceUnavailableError
 
-from helix_cli.clients.broker import async_poll, connected
+from helix_cli.clients.broker import connected
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_memory.transport.connection import connect
+from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import TemporaryError

@@ -9,6 +9,24 @@ from helix_cli.__main__ import app
 from helix_memory.transport.connection import connect
 from helix_shared.broker.streams import provision
 
+INGEST_FAULT = """
+import os, pathlib, sys
+
+if "helix_ingest" in getattr(sys, "orig_argv", []):
+    from helix_ingest import memories_builder
+    from helix_shared.errors import PermanentError
+
+    sound = memories_builder.MemoriesBuilder.build
+
+    def build(self, logged, earlier):
+        if "mercury" in getattr(logged.event, "text", "") and pathlib.Path(os.environ["FAULT"]).exists():
+            raise PermanentError("text: this release cannot read mercury")
+        return sound(self, logged, earlier)
+
+    memories_builder.MemoriesBuilder.build = build
+"""
+"""A release of ingest with a defect, while a file exists: what Python imports before everything else."""
+
 
 def run(home: Path, *arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command on this home."""

@@ -15,27 +15,9 @@ from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_memory.identity import memory_id
 
-from .running import run
+from .running import INGEST_FAULT, run
 
 pytestmark = pytest.mark.integration
-
-FAULT = """
-import os, pathlib, sys
-
-if "helix_ingest" in getattr(sys, "orig_argv", []):
-    from helix_ingest import memories_builder
-    from helix_shared.errors import PermanentError
-
-    sound = memories_builder.MemoriesBuilder.build
-
-    def build(self, logged, earlier):
-        if "mercury" in getattr(logged.event, "text", "") and pathlib.Path(os.environ["FAULT"]).exists():
-            raise PermanentError("text: this release cannot read mercury")
-        return sound(self, logged, earlier)
-
-    memories_builder.MemoriesBuilder.build = build
-"""
-"""A release of ingest with a defect, while a file exists: what Python imports before everything else."""
 
 
 def until(condition: Callable[[], object], seconds: float = 30) -> None:
@@ -50,7 +32,7 @@ def until(condition: Callable[[], object], seconds: float = 30) -> None:
 def fault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that switches the defect of ingest on."""
     folder = tmp_path_factory.mktemp("fault")
-    (folder / "sitecustomize.py").write_text(FAULT)
+    (folder / "sitecustomize.py").write_text(INGEST_FAULT)
     return folder / "on"
 
 

@@ -237,7 +237,10 @@ async def test_a_publisher_hears_nobody(clients: Any, subject: str) -> None:
     "user", ["ingest", "doc2query", "kg", "extract", "consolidation", "forwarder", "gateway"]
 )
 async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, user: str) -> None:
-    """No service but the gateway may publish an event, and none what another service makes."""
+    """Only the gateway may publish events, the writer those of the lifecycle; none what another makes.
+
+    The writer also stores what it redrives, on every edge, and refuses it again in the name of its service.
+    """
     service = await clients(user)
     own = {
         "ingest": {"derived.memories.acme", "dlq.ingest.acme"},
@@ -249,14 +252,13 @@ async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, 
             "dlq.extract.acme",
             "answers.acme.key",
         },
-        # of an erasure: what ingest and others derive again
+        # of an erasure or a redrive: what ingest and others derive again
         "consolidation": {
-            "dlq.consolidation.acme",
+            *(f"dlq.{service}.acme" for service in ("consolidation", "ingest", "doc2query", "kg", "extract")),
+            *(f"derived.{edge}.acme" for edge in subjects.EDGES),
+            "events.acme.s1.erase",
             "pairs.acme.1",
             "audit.acme",
-            "derived.memories.acme",
-            "derived.expansions.acme",
-            "derived.links.acme",
         },
         "forwarder": {"access.acme", "audit.acme"},
         "gateway": {"events.acme.s1.message", "events.acme.s1.erase"},
@@ -264,6 +266,24 @@ async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, 
     everything = set().union(*own.values())
     stored = await stored_of(service, [f"helix.v1.{one}" for one in everything])
     assert stored == {f"helix.v1.{one}" for one in own[user]}
+
+
+async def test_only_the_gateway_and_the_operator_ask_for_letters(clients: Any) -> None:
+    """A publisher of a tenant or another service would redrive and drop letters of all tenants."""
+    writer = await clients("consolidation")
+    heard: list[bytes] = []
+
+    async def note(message: Any) -> None:
+        heard.append(message.data)
+
+    await writer.subscribe(subjects.LETTER_REQUESTS, cb=note)
+    await writer.flush()
+    for user in ("tenant-acme", "ingest", "extract", "forwarder", "gateway", "operator"):
+        client = await clients(user)
+        await client.publish(subjects.LETTER_REQUESTS, user.encode())
+        await client.flush()
+    await writer.flush()
+    assert heard == [b"gateway", b"operator"]
 
 
 async def test_a_server_with_users_refuses_everybody_else(

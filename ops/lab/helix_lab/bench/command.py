@@ -25,6 +25,7 @@ from helix_lab.bench.floor import dense_section, floor_section
 from helix_lab.bench.generate.build_cache import ensure_built
 from helix_lab.bench.generate.load import BuildInfo, read_build_info
 from helix_lab.bench.ingest_rate import ingest_section
+from helix_lab.bench.list_calls import lists_section
 from helix_lab.bench.live_ingest import freshness_section, live_section
 from helix_lab.bench.machine import machine, reference_ms
 from helix_lab.bench.memory import Faults, page_reads
@@ -49,12 +50,12 @@ from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
 
 SECTIONS: Final = (
-    *("recall", "throughput", "memory", "floor", "dense", "gateway", "freshness", "live", "ingest"),
+    *("recall", "throughput", "memory", "floor", "dense", "gateway", "lists", "freshness", "live", "ingest"),
     "profile",
     *("start", "index", "cross_encoder", "peers"),
 )
 """In the order in which they run: sections that change the data come last."""
-OVER_STACK: Final = SECTIONS[:10]
+OVER_STACK: Final = SECTIONS[:11]
 INDEX_ALONE: Final = ["index"]
 """Needs generated vectors only, so with `--only index` no memories are built."""
 DATA: Final = Path("../shared/data")
@@ -210,6 +211,7 @@ _WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
     "floor": _floor,
     "dense": _dense,
     "gateway": lambda run, stack: gateway_section(stack, run.info, run.queries),
+    "lists": lambda run, stack: lists_section(stack, run.info),
     "freshness": lambda run, stack: freshness_section(stack, run.info),
     "live": lambda run, stack: live_section(stack, run.info, run.queries),
     "ingest": lambda run, stack: ingest_section(stack, run.info, run.models),

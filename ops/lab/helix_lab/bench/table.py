@@ -37,10 +37,7 @@ def time_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, flo
         yield f"  stage {name}", times
     for name, times in report.get("floor_ms", {}).items():
         yield f"engines: {name}", times
-    for name, times in report.get("gateway_ms", {}).items():
-        yield f"a recall over {name}, asked in turns", times
-    for name, times in report.get("profile_ms", {}).items():
-        yield f"profile, {name} stated, asked in turns", times
+    yield from _door_rows(report)
     for name, figures in report.get("peers", {}).items():
         if isinstance(figures, Mapping) and "recall_ms" in figures:
             yield f"peer {name}, vector given", figures["recall_ms"]
@@ -48,6 +45,17 @@ def time_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, flo
     for name in ("quiet_ms", "busy_ms", "after_swap_ms"):
         if times := report.get("live", {}).get(name):
             yield f"live {name.removesuffix('_ms').replace('_', ' ')}", times
+
+
+def _door_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    for name, times in report.get("gateway_ms", {}).items():
+        yield f"a recall over {name}, asked in turns", times
+    for name, times in report.get("lists_ms", {}).items():
+        yield f"list {name}, asked in turns", times
+    for name, times in report.get("pages_ms", {}).items():
+        yield f"page of the explorer: {name}", times
+    for name, times in report.get("profile_ms", {}).items():
+        yield f"profile, {name} stated, asked in turns", times
 
 
 def _cross_encoder_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
@@ -94,6 +102,9 @@ def ratios(report: Mapping[str, Any]) -> Iterator[str]:
         )
     for name, ratio in report.get("gateway_ratio", {}).items():
         yield f"a recall over {name}: {ratio} times one over gRPC at p95"
+    for name, ratio in report.get("lists_ratio", {}).items():
+        first = report["lists_first_ms"][name]
+        yield f"{name}: {ratio} times a scan of the columns at p50; the first call {first} ms"
     for name, ratio in report.get("profile_ratio", {}).items():
         first = report["profile_first_ms"][name]
         yield f"profile, {name} stated: {ratio} times one with none at p50; the first call {first} ms"

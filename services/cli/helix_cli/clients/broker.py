@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,12 +14,11 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from helix_cli.clients.sharding import grow
 from helix_cli.output.logs import configure_logs
 from helix_memory import subjects
 from helix_memory.transport import connection
 from helix_memory.transport.credentials import NatsCredentials
-from helix_memory.transport.polling import POLL_SECONDS
+from helix_memory.transport.polling import async_poll
 from helix_shared.broker import streams
 from helix_shared.broker.server import server_name_at
 from helix_shared.errors import OtherInstanceError, PermanentError, TemporaryError
@@ -36,15 +34,6 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
-
-
-async def async_poll(seconds: float, *, every_seconds: float = POLL_SECONDS) -> AsyncIterator[None]:
-    """As `polling.poll`, for coroutines."""
-    deadline = time.monotonic() + seconds
-    yield
-    while time.monotonic() < deadline:
-        await asyncio.sleep(every_seconds)
-        yield
 
 
 @contextlib.asynccontextmanager
@@ -131,6 +120,7 @@ def provision(
         InvalidInputError: fewer shards than there are, or too many.
         TemporaryError: it does not answer, or a writer runs while the number of shards changes.
     """
+    from helix_cli.clients.sharding import grow  # noqa: PLC0415  it imports consolidation, and only this needs it
 
     async def work() -> list[str]:
         async with connected_client(nats_url, instance=instance, credentials=credentials) as client:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nats.js import JetStreamContext
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError
 
-from helix_cli.clients.broker import async_poll
+from helix_memory.transport.polling import async_poll
 from helix_shared.broker import streams
 from helix_shared.broker.shard_bucket import read_map
 

@@ -1,19 +1,24 @@
-"""Checks of the generations on the disk: every file, the stores against each other, and what is left over."""
+"""Checks of the generations on the disk: every file, the stores against each other, and what is left over.
+
+The engines are imported once there is a generation: a home without one is examined in a moment.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from helix_cli.doctor.finding import Finding, ok
-from helix_consolidation.reconciliation.compare import Comparison, compare
-from helix_consolidation.reconciliation.log import LogComparison
 from helix_shared.artifacts.generation.folders import STAGING, current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.errors import HelixError
 from helix_shared.processes import use_one_blas_thread
+
+if TYPE_CHECKING:
+    from helix_consolidation.reconciliation.compare import Comparison
+    from helix_consolidation.reconciliation.log import LogComparison
 
 REBUILD: Final = "`helix rebuild` makes all stores again from the log"
 DISAGREE: Final = "a recall may miss these memories, or show them without some of their parts"
@@ -87,6 +92,8 @@ def _pointer(data: Path, reason: str) -> Finding:
 
 def _compared(data: Path, known: Generations) -> Iterator[Finding]:
     use_one_blas_thread()
+    from helix_consolidation.reconciliation.compare import compare  # noqa: PLC0415  see above
+
     number = known.good[0]
     try:
         stores = known.stores = compare(data, number)

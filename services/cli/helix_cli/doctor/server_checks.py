@@ -10,7 +10,6 @@ from helix_cli.clients.broker_status import BrokerStatus, broker_status
 from helix_cli.doctor.finding import Finding, ok
 from helix_cli.doctor.generation_checks import REBUILD, Generations
 from helix_cli.stack.addresses import Server
-from helix_consolidation.reconciliation.log import compare_log, read_state
 from helix_memory import subjects
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
@@ -73,6 +72,8 @@ async def log_checks(client: Client, data: Path, known: Generations) -> AsyncIte
     """Every applied event has its memories; fills `known.log`."""
     if known.stores is None:
         return
+    from helix_consolidation.reconciliation.log import compare_log, read_state  # noqa: PLC0415  as compare
+
     compared = known.log = await compare_log(
         client, known.stores, read_state(data, known.stores.manifest.generation)
     )

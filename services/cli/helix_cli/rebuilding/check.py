@@ -7,12 +7,13 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.clients.broker import async_poll, last_event_sequence
+from helix_cli.clients.broker import last_event_sequence
 from helix_cli.rebuilding.parity.compare import compare
 from helix_cli.rebuilding.parity.result import Parity
 from helix_cli.rebuilding.parity.unfinished import unfinished_events
 from helix_cli.rebuilding.served import Served
 from helix_consolidation.stores.erased_before import erased_spans
+from helix_memory.transport.polling import async_poll
 from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import CorruptArtifactError

@@ -21,6 +21,7 @@ from helix_memory.subjects import (
     DERIVED_STREAM,
     DLQ_STREAM,
     EVENTS_STREAM,
+    LIFECYCLE_KINDS,
     PAIRS_STREAM,
     ROOT,
 )
@@ -145,6 +146,12 @@ def _refuses(service: str) -> str:
     return f"{ROOT}.dlq.{service}.*"
 
 
+def _redrives() -> tuple[str, ...]:
+    """Store what was derived again for a dead letter, repeat a lifecycle event, and refuse it again."""
+    extracted = map(subjects.derived_edge, ("statements", "verdicts"))
+    return (*extracted, *map(subjects.events_of_kind, LIFECYCLE_KINDS), _refuses("*"))
+
+
 def _asked(*edges: str) -> tuple[str, ...]:
     return tuple(map(subjects.derivation_request_subject, edges))
 
@@ -198,10 +205,12 @@ _CONSOLIDATION: Final = Rights(
         *(right for n in range(MOST_SHARDS) for right in _keeps(streams.LEASES, streams.writer_key(n))),
         *_asked(*subjects.EDGES),
         *_derives_again(),
-        _refuses("consolidation"),
+        *_redrives(),
         subjects.audit_subject("*"),
         f"{ROOT}.pairs.>",
-    )
+    ),
+    (subjects.LETTER_REQUESTS,),
+    responds=True,
 )
 _FORWARDER: Final = Rights(
     (
@@ -212,7 +221,13 @@ _FORWARDER: Final = Rights(
 )
 _GATEWAY: Final = Rights(
     # it checks the credential of its caller; dead letters tell a caller that waits why an event was refused
-    (f"{ROOT}.events.>", f"{API}.STREAM.INFO.{DLQ_STREAM}", f"{API}.STREAM.MSG.GET.{DLQ_STREAM}")
+    # and are redriven by a writer, which the gateway asks for callers with the role admin
+    (
+        f"{ROOT}.events.>",
+        f"{API}.STREAM.INFO.{DLQ_STREAM}",
+        f"{API}.STREAM.MSG.GET.{DLQ_STREAM}",
+        subjects.LETTER_REQUESTS,
+    )
 )
 _SERVICES: Final = {
     "operator": OPERATOR,

@@ -1,4 +1,4 @@
-"""What the explorer reads from NATS itself: the ends of the streams, and dead letters. It changes nothing."""
+"""What the explorer asks of NATS: the ends of the streams, dead letters, and a writer to settle them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from nats.js.errors import NotFoundError as NoSuchMessageError
 from helix_memory import subjects
 from helix_memory.transport import connection, dead_letters
 from helix_memory.transport.credentials import NatsCredentials
+from helix_memory.transport.letter_requests import request_letters
 from helix_shared.errors import NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from helix_gateway.settings import GatewaySettings
     from helix_memory.transport.dead_letters import DeadLetter, Filter
+    from helix_memory.transport.letter_requests import LetterRequest, Redriven
 
 NAME: Final = "helix-explorer"
 STREAMS: Final = (
@@ -84,6 +86,16 @@ class Broker:
                 raise NotFoundError(f"there is no dead letter {sequence}") from error
             return dead_letters.described(message), message.data or b""
 
+    async def settle(self, request: LetterRequest) -> list[Redriven]:
+        """What became of letters that a writer is asked to redrive or drop.
+
+        Raises:
+            TemporaryError: no writer runs, or it does not finish within `wait_seconds` of the settings.
+        """
+        async with self._answered():
+            client = await self._connected()
+        return await request_letters(client, request, seconds=self._settings.wait_seconds)
+
     async def close(self) -> None:
         """End the connection."""
         if self._client is not None:
@@ -92,10 +104,15 @@ class Broker:
 
     @contextlib.asynccontextmanager
     async def _jetstream(self) -> AsyncIterator[JetStreamContext]:
+        async with self._answered():
+            yield (await self._connected()).jetstream(timeout=connection.CONNECT_SECONDS)
+
+    @contextlib.asynccontextmanager
+    async def _answered(self) -> AsyncIterator[None]:
         url = self._settings.nats_url
         try:
             async with asyncio.timeout(connection.CONNECT_SECONDS):
-                yield (await self._connected()).jetstream(timeout=connection.CONNECT_SECONDS)
+                yield
         except (NatsError, TimeoutError, OSError) as error:
             raise TemporaryError(f"NATS at {url} failed: {str(error) or type(error).__name__}") from error
 

@@ -102,7 +102,7 @@ def here(request: Request) -> str:
     path = request.url.path
     if request.method == "POST":
         parent = path.rpartition("/")[0]
-        return parent if parent.startswith(f"{ROOT}/memories/") else ROOT
+        return parent if parent.startswith((f"{ROOT}/memories/", f"{ROOT}/letters")) else ROOT
     return path + (f"?{request.url.query}" if request.url.query else "")
 
 

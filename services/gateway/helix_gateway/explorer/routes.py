@@ -65,7 +65,7 @@ class Explorer:
     """The pages of one gateway."""
 
     def __init__(self, settings: GatewaySettings, callers: Callers) -> None:
-        self._broker = Broker(settings)
+        self._broker, self._wait_seconds = Broker(settings), settings.wait_seconds
         self._door = DoorPages(callers, needs_token=bool(settings.modes))
 
     @contextlib.asynccontextmanager
@@ -82,7 +82,10 @@ class Explorer:
 
     def routes(self) -> list[BaseRoute]:
         """Every path."""
-        watched, dead = overview.Overview(self._broker), letters.Letters(self._broker)
+        watched, dead = (
+            overview.Overview(self._broker),
+            letters.Letters(self._broker, wait_seconds=self._wait_seconds),
+        )
         shown = (
             _Page("", "overview.html", watched.build, None),
             _Page("/memories", "memories.html", memories.build),
@@ -101,6 +104,8 @@ class Explorer:
             _Action("/memories/{id}/forget", memory.forget),
             _Action("/memories/{id}/restore", memory.restore),
             _Action("/memories/{id}/undo", memory.undo),
+            _Action("/letters/redrive", dead.redrive, ADMIN),
+            _Action("/letters/drop", dead.drop, ADMIN),
         )
         return [
             *(Route(ROOT + one.path, _shows(one), methods=["GET"]) for one in shown),

@@ -1,27 +1,30 @@
 """`helix dlq`: lists, shows, redrives and drops dead letters.
 
-`helix_memory.transport.dead_letters` reads them, `helix_cli.clients.redriving` processes them again.
+`helix_memory.transport.dead_letters` reads them, `helix_consolidation.redriving` processes them again.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
 
-from helix_cli.clients import redriving
+from helix_cli.clients.auditing import CommandRecord, recorded
 from helix_cli.clients.broker import connected, connected_client, run_async
-from helix_cli.clients.redriving import Redriven, letter_at
 from helix_cli.commands.common import options
 from helix_cli.commands.common.letters import advice, letter_filter, print_letters, readable
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, printable
 from helix_cli.stack.addresses import Server, nats_server
+from helix_consolidation.redriving.redrive import letter_at, redrive, remove
+from helix_memory.subjects import UNKNOWN_TENANT
 from helix_memory.transport.dead_letters import DeadLetter, Filter, newest
+from helix_memory.transport.letter_requests import Redriven
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 MOST_LETTERS: Final = 100_000
@@ -159,9 +162,11 @@ def redrive_command(
         async with connected_client(
             server.address, instance=server.instance, credentials=server.nats
         ) as client:
-            return [one async for one in redriving.redrive(client, letters, wait_seconds=wait_seconds)]
+            return [one async for one in redrive(client, letters, wait_seconds=wait_seconds)]
 
-    _conclude(run_async(work()), as_json=as_json)
+    with recorded(server, "cli.dlq.redrive", _record(letters)):
+        outcomes = run_async(work())
+    _conclude(outcomes, as_json=as_json)
 
 
 @app.command("drop", help=DROP_HELP)
@@ -186,9 +191,10 @@ def drop_command(
 
     async def work() -> list[int]:
         async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
-            return [one.sequence for one in letters if await redriving.remove(jetstream, one.sequence)]
+            return [one.sequence for one in letters if await remove(jetstream, one.sequence)]
 
-    dropped = run_async(work())
+    with recorded(server, "cli.dlq.drop", _record(letters)):
+        dropped = run_async(work())
     typer.echo(json.dumps({"dropped": dropped}) if as_json else f"dropped {len(dropped)}")
 
 
@@ -214,6 +220,12 @@ def _chosen(server: Server, sequences: Sequence[int], only: Filter, *, all_lette
             return [(await letter_at(jetstream, one))[0] for one in dict.fromkeys(sequences)]
 
     return run_async(work())
+
+
+def _record(letters: Sequence[DeadLetter]) -> CommandRecord:
+    """Letters of no tenant count as those of all."""
+    counts = Counter("" if one.tenant_id == UNKNOWN_TENANT else one.tenant_id for one in letters)
+    return CommandRecord(sorted(counts), count=counts)
 
 
 def _confirm(count: int, verb: str, *, yes: bool) -> None:

@@ -1,12 +1,18 @@
-"""Dead letters: what was refused and why, of every tenant, so for the role admin alone."""
+"""Dead letters: what was refused and why, of every tenant, so for the role admin alone.
+
+A writer redrives and drops them: the gateway asks it (`helix_memory.transport.letter_requests`, 0100).
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_gateway.explorer.rendering import url
 from helix_memory import subjects
 from helix_memory.transport.dead_letters import Filter
+from helix_memory.transport.letter_requests import MOST_WAIT_SECONDS, LetterRequest
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -14,6 +20,7 @@ if TYPE_CHECKING:
 
     from helix_gateway.explorer.asked import Asked
     from helix_gateway.explorer.broker import Broker
+    from helix_memory.transport.letter_requests import Action, Redriven
 
 SIZE: Final = 50
 READ_BYTES: Final = 200_000
@@ -21,13 +28,25 @@ SHOWN_CHARACTERS: Final = 20_000
 SHOWN_DEPTH: Final = 40
 """Of nested JSON that is indented."""
 NUMBER_DIGITS: Final = 15
+WAIT_SHARE: Final = 0.6
+"""Of the time of a request: for the generation; the rest is for deriving the message again."""
+SAID: Final = {
+    "processed": "processed: a generation holds the event, and the letter is gone",
+    "dropped": "dropped: the event stays in the log, without effect",
+    "refused": "refused again, with a new letter",
+    "waiting": "not in a generation yet: the letter stays, redrive it again in a while",
+    "not possible": "gone, or of a kind that nothing can process again",
+}
+"""What became of letters, by the state that a writer replies."""
 
 
 class Letters:
-    """Builds the list and the page of one letter."""
+    """Builds the list and the page of one letter, and has letters redriven or dropped."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, *, wait_seconds: float) -> None:
+        """`wait_seconds`: the longest time in which a request of the page is done."""
         self._broker = broker
+        self._wait_seconds = min(MOST_WAIT_SECONDS, WAIT_SHARE * wait_seconds)
 
     async def build(self, asked: Asked) -> dict[str, Any]:
         """The newest letters that the filters leave."""
@@ -40,6 +59,7 @@ class Letters:
             "letters": letters,
             "chosen": {"service": service, "tenant": tenant, "reason": only.reason},
             "next": letters[-1].sequence if len(letters) == SIZE else 0,
+            "said": _said(asked),
         }
 
     async def one(self, asked: Asked) -> dict[str, Any]:
@@ -51,7 +71,47 @@ class Letters:
             "body": readable(body),
             "limit": SHOWN_CHARACTERS,
             "rule": letter.broken_rule,
+            "said": _said(asked),
         }
+
+    async def redrive(self, asked: Asked, fields: dict[str, str]) -> str:
+        """Have letters processed again; the page then says what became of them."""
+        return await self._settle("redrive", asked, fields)
+
+    async def drop(self, asked: Asked, fields: dict[str, str]) -> str:
+        """Have letters removed; their events stay in the log, without effect."""
+        return await self._settle("drop", asked, fields)
+
+    async def _settle(self, action: Action, asked: Asked, fields: dict[str, str]) -> str:
+        named = fields.get("letters", "").split(",")
+        credential = asked.caller.credential
+        client = asked.request.client
+        outcomes = await self._broker.settle(
+            LetterRequest(
+                action,
+                tuple(_sequence("letters", one) for one in named),
+                wait_seconds=self._wait_seconds,
+                credential=credential.id if credential else "",
+                user_id=asked.caller.user,
+                roles=tuple(sorted(credential.roles)) if credential else (),
+                address=client.host if client else "",
+            )
+        )
+        return _page_after(outcomes)
+
+
+def _page_after(outcomes: list[Redriven]) -> str:
+    """The list with what was done; of a single letter that is still there its own page."""
+    done = [f"{state}:{count}" for state, count in Counter(one.state for one in outcomes).items()]
+    left = {one.new_letter or one.letter for one in outcomes if one.state in {"refused", "waiting"}}
+    path = f"/letters/{left.pop()}" if len(outcomes) == len(left) == 1 else "/letters"
+    return url(path, done=done)
+
+
+def _said(asked: Asked) -> list[str]:
+    """What was done, by the words and numbers in the address."""
+    parts = [one.partition(":") for one in asked.texts("done")]
+    return [f"{_sequence('done', number)} {SAID[state]}" for state, _, number in parts if state in SAID]
 
 
 def readable(body: bytes) -> str:

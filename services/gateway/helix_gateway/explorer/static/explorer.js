@@ -1,5 +1,5 @@
 "use strict";
-// Keys, and the chart of the overview. Every page can be read without this file.
+// Keys, the chart of the overview, and the middle of a wide graph on a phone. Every page can be read without this file.
 (() => {
   const rows = () => [...document.querySelectorAll("[data-row]")];
   const isTyping = (target) => target.matches("input, textarea, select, [contenteditable]");
@@ -100,6 +100,8 @@
 
   function start() {
     document.documentElement.classList.add("js");
+    const picture = document.querySelector(".picture");
+    if (picture) picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
     pulse();
   }
   document.addEventListener("htmx:afterSettle", start);

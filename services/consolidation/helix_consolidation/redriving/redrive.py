@@ -15,16 +15,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError as NoSuchMessageError
 
-from helix_cli.clients.broker import async_poll
 from helix_consolidation.delivery.erasing.reading import remove_message
 from helix_consolidation.delivery.prune import acknowledged
 from helix_memory import events, subjects
 from helix_memory.identity import digest
 from helix_memory.transport.dead_letters import DeadLetter, described, last_sequence, letters_from
+from helix_memory.transport.letter_requests import Redriven
+from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher, Receipt, event_message
 from helix_shared.broker.settlement import LetterOrigin, publish_dead_letter
 from helix_shared.broker.shard_bucket import read_map
@@ -47,22 +48,6 @@ _READERS: Final = {
     subjects.DERIVED_STREAM: CONSOLIDATION_DERIVED,
     subjects.EVENTS_STREAM: CONSOLIDATION_LIFECYCLE,
 }
-
-State = Literal["processed", "refused", "waiting", "not possible"]
-
-
-@dataclass(frozen=True, slots=True)
-class Redriven:
-    """What became of one letter.
-
-    `processed`: a generation holds it, and the letter is gone. `refused`: again, `new_letter` says why.
-    `waiting`: the letter stays, and redriving it again goes on. `not possible`: nothing can process it.
-    """
-
-    letter: int
-    state: State
-    reason: str = ""
-    new_letter: int = 0
 
 
 @dataclass(frozen=True, slots=True)
