@@ -1,6 +1,7 @@
 # Needs Python 3.11, make, git and a package registry.
 #
-#   make setup   create the environment and the model
+#   make install create the environment with what running Helix needs, and the model
+#   make setup   the same with what the tests, the linters and the lab need
 #   make demo    run an example
 #   make test    run the tests (ARGS=...)
 #   make faults  run the long tests with faults (FAULTS_SCALE=0.05, FAULTS_SEED=..., ARGS=...)
@@ -26,6 +27,8 @@ PYTHON ?= $(shell for p in python3.11 python3 python; do \
   "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1 \
   && echo "$$p" && break; done)
 
+# What `make install` installs: the command with all that it can run.
+PRODUCT := cli[endpoint,gateway,object-storage]
 MEMBERS := proto shared services/ingest services/doc2query services/kg services/consolidation \
   services/extract services/query services/deep services/gateway services/cli ops/lab
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
@@ -34,6 +37,7 @@ SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/heal
   ops/metrics_table.py ops/demo/sample.py ops/demo/run.py ops/adapters/run_suites.py \
   ops/chart/unpack_helm.py
 
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 PEERS := .venv-peers
 DOCS := .venv-docs
@@ -55,7 +59,7 @@ endif
 HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
-.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock adapters adapters-setup \
+.PHONY: help install setup demo test faults lint eval bench peers peers-setup peers-lock adapters adapters-setup \
   adapters-lock objects-setup objects-lock chart chart-setup chart-lock docs docs-setup docs-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -63,16 +67,38 @@ export HELIX_HOME
 help:
 	@sed -n 's/^#   //p' Makefile
 
-setup: $(READY)
-	@ls "$(HELIX_HOME)"/models/*/model.json >/dev/null 2>&1 || $(BIN)/helix models build
+install: $(INSTALLED)
+	$(BUILD_MODEL)
 
-# --no-deps everywhere: the lock lists every package, and no resolver may add one.
-$(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
-	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(MEMBERS:%=-e ./%)
+setup: $(READY)
+	$(BUILD_MODEL)
+
+BUILD_MODEL = @ls "$(HELIX_HOME)"/models/*/model.json >/dev/null 2>&1 || $(BIN)/helix models build
+
+# --no-deps everywhere: the lock lists every package, and no resolver may add one. Modules are compiled by all
+# cores after the installation, because pip compiles with one.
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --no-compile --no-deps
+COMPILE = $(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
+define CREATE_ENVIRONMENT
+@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make $(1) PYTHON=/path/to/python3.11" >&2; exit 1; }
+test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+endef
+
+# The part of the lock that `helix` needs.
+$(INSTALLED): requirements.lock ops/closure.py $(MEMBERS:%=%/pyproject.toml)
+	$(call CREATE_ENVIRONMENT,install)
+	"$(PYTHON)" ops/closure.py hatchling editables '$(PRODUCT)' > $(VENV)/product.lock
+	$(PIP_INSTALL) --require-hashes -r $(VENV)/product.lock
+	$(PIP_INSTALL) --no-build-isolation $$("$(PYTHON)" ops/closure.py --members '$(PRODUCT)' | sed 's|^|-e ./|')
+	$(COMPILE)
 	@touch $@
+
+$(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
+	$(call CREATE_ENVIRONMENT,setup)
+	$(PIP_INSTALL) --require-hashes -r requirements.lock
+	$(PIP_INSTALL) --no-build-isolation $(MEMBERS:%=-e ./%)
+	$(COMPILE)
+	@touch $(INSTALLED) $@
 
 demo: setup
 	$(BIN)/python ops/demo/run.py
