@@ -6,6 +6,7 @@ for requests.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from helix_memory.vocabulary.speech_acts import FLAGS
 
 MODES: Final = ("hybrid", "dense", "auto")
 EXPANSIONS: Final = ("none", "neighbours", "session")
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _EVENT_NAMES: Final = {"session": "session_id", "user": "user_id", "project": "project_id"}
 _FILTER_NAMES: Final = {"types": "types", "projects": "project_ids", "sessions": "session_ids"}
 
@@ -75,6 +77,18 @@ def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Sc
             "scope.principals", several("scope.principals", principals), most=limits.PRINCIPALS
         ),
     )
+
+
+def host_of(host: str) -> str:
+    """The name or address of a machine, in the form that an URL takes.
+
+    Raises:
+        InvalidInputError: it has a scheme, a port or a path.
+    """
+    if isinstance(host, str) and _HOST.fullmatch(host):
+        return host
+    reason = "must be a name or an address alone, like 127.0.0.1 or [::1]; ports are nats_port and query_port"
+    raise InvalidInputError("host", f"{reason}, whole addresses nats_url and query_address")
 
 
 def credentials_of(access: AccessOptions) -> tuple[CallCredentials, NatsCredentials]:
