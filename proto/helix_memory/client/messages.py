@@ -36,7 +36,7 @@ def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
     """An event of these fields, under the names of the client or of the event; `wait` is none of them.
 
     Raises:
-        InvalidInputError: a field breaks a rule of the event.
+        InvalidInputError: a field breaks a rule of the event; it has the name under which it was given.
     """
     named = {_EVENT_NAMES.get(name, name): value for name, value in fields.items() if name != "wait"}
     for name, value in named.items():
@@ -45,8 +45,9 @@ def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
     try:
         return events.EVENT_ADAPTER.validate_python({"event_id": uuid4().hex, **named, "kind": kind})
     except ValidationError as error:
-        field, _, reason = events.explain(error).partition(": ")
-        raise InvalidInputError(field, reason) from error
+        broken, _, reason = events.explain(error).partition(": ")
+        given = {_EVENT_NAMES.get(name, name): name for name in fields}
+        raise InvalidInputError(given.get(broken, broken), reason) from error
 
 
 def id_of(memory: MemoryRef) -> str:
