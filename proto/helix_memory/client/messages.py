@@ -6,6 +6,7 @@ for requests.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from helix_memory.vocabulary.speech_acts import FLAGS
 
 MODES: Final = ("hybrid", "dense", "auto")
 EXPANSIONS: Final = ("none", "neighbours", "session")
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _EVENT_NAMES: Final = {"session": "session_id", "user": "user_id", "project": "project_id"}
 _FILTER_NAMES: Final = {
     "types": "types",
@@ -40,7 +42,7 @@ def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
     """An event of these fields, under the names of the client or of the event; `wait` is none of them.
 
     Raises:
-        InvalidInputError: a field breaks a rule of the event.
+        InvalidInputError: a field breaks a rule of the event; it has the name under which it was given.
     """
     named = {_EVENT_NAMES.get(name, name): value for name, value in fields.items() if name != "wait"}
     for name, value in named.items():
@@ -49,8 +51,9 @@ def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
     try:
         return events.EVENT_ADAPTER.validate_python({"event_id": uuid4().hex, **named, "kind": kind})
     except ValidationError as error:
-        field, _, reason = events.explain(error).partition(": ")
-        raise InvalidInputError(field, reason) from error
+        broken, _, reason = events.explain(error).partition(": ")
+        given = {_EVENT_NAMES.get(name, name): name for name in fields}
+        raise InvalidInputError(given.get(broken, broken), reason) from error
 
 
 def id_of(memory: MemoryRef) -> str:
@@ -81,6 +84,18 @@ def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Sc
             "scope.principals", several("scope.principals", principals), most=limits.PRINCIPALS
         ),
     )
+
+
+def host_of(host: str) -> str:
+    """The name or address of a machine, in the form that an URL takes.
+
+    Raises:
+        InvalidInputError: it has a scheme, a port or a path.
+    """
+    if isinstance(host, str) and _HOST.fullmatch(host):
+        return host
+    reason = "must be a name or an address alone, like 127.0.0.1 or [::1]; ports are nats_port and query_port"
+    raise InvalidInputError("host", f"{reason}, whole addresses nats_url and query_address")
 
 
 def credentials_of(access: AccessOptions) -> tuple[CallCredentials, NatsCredentials]:

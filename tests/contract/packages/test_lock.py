@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
+MAKEFILE = (ROOT / "Makefile").read_text()
 LOCK = (ROOT / "requirements.lock").read_text()
 PINS = re.findall(r"^([a-z0-9-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)", LOCK, re.MULTILINE)
 NAMES = {name for name, _, _ in PINS}
@@ -40,6 +41,30 @@ def test_an_image_has_the_client_of_object_stores_on_request_alone() -> None:
         plain, extended = (_names(_closure(f"{service}{extra}")) for extra in ("", "[object-storage]"))
         assert extended - plain == {"obstore"}
         assert _closure("--members", f"{service}[object-storage]") == _closure("--members", service)
+
+
+def test_make_install_takes_every_extra_of_the_command_and_nothing_of_lab_and_tests() -> None:
+    """What it leaves out is what `make setup` adds."""
+    [(product, extras)] = re.findall(r"^PRODUCT := ((?:cli)\[([a-z,-]+)])$", MAKEFILE, re.MULTILINE)
+    project = tomllib.loads((ROOT / "services/cli/pyproject.toml").read_text())["project"]
+    assert set(extras.split(",")) == set(project["optional-dependencies"])
+    installed = _names(_closure("uv", "hatchling", "editables", product))
+    assert {"nats-py", "lancedb", "mcp", "obstore", "uv", "hatchling"} <= installed < NAMES
+    assert not installed & {"mypy", "ruff", "pytest", "hypothesis", "matplotlib", "scipy", "optuna"}
+    members = _closure("--members", product).split()
+    assert members[:2] == ["proto", "shared"]
+    assert "ops/lab" not in members
+
+
+def test_a_closure_of_several_names_has_each_package_once() -> None:
+    """Two services of one host, say."""
+    query, kg, both = _closure("query"), _closure("kg"), _closure("query", "kg")
+    assert _names(both) == _names(query) | _names(kg)
+    assert len(both.splitlines()) == len(set(both.splitlines()))
+    assert set(_closure("--members", "query", "kg").split()) == {
+        *_closure("--members", "query").split(),
+        *_closure("--members", "kg").split(),
+    }
 
 
 def test_every_package_of_the_lock_has_a_version_and_hashes() -> None:

@@ -90,79 +90,27 @@ def test_a_folder_of_files_is_recalled_replaced_and_deleted(home: Path, tmp_path
     assert "640 euros" in best(home, "what does the oak table cost?")["text"]
 
 
-MOVED: dict[str, Any] = {
-    "mem0.json": {
-        "results": [
-            {
-                "id": "m-1",
-                "memory": "Ines plays the oboe in an orchestra",
-                "user_id": "ines",
-                "created_at": "2025-05-01T08:00:00Z",
-            }
-        ]
-    },
-    "openmemory.json": {
-        "user": {"id": "u", "user_id": "ines"},
-        "memories": [
-            {
-                "id": "m-2",
-                "content": "Ines keeps a tortoise called Emil",
-                "state": "archived",
-                "created_at": "2025-05-01T08:00:00Z",
-                "category_ids": [],
-            }
-        ],
-    },
-    "zep.json": [
-        {
-            "uuid": f"e-{town}",
-            "source_node_uuid": "n-1",
-            "target_node_uuid": "n-2",
-            "name": "RENTS_IN",
-            "fact": f"Bernadette rents a studio in {town}",
-            "created_at": "2025-03-02T09:00:00Z",
-            "valid_at": "2024-06-01T00:00:00Z",
-            "invalid_at": ended,
-        }
-        for town, ended in (("Zagreb", "2025-01-01T00:00:00Z"), ("Trieste", None))
-    ],
-    "hindsight.json": {
-        "items": [
-            {
-                "id": "h-1",
-                "text": "Oluwaseun measures glaciers near Bergen.",
-                "fact_type": "world",
-                "mentioned_at": "2025-04-10T12:00:00Z",
-                "state": "valid",
-            }
-        ],
-        "total": 1,
-    },
-    "memory.jsonl": {
-        "type": "entity",
-        "name": "Kazimir",
-        "entityType": "person",
-        "observations": ["repairs harpsichords"],
-    },
-    "note.md": "---\ntitle: Kiln\ntype: note\npermalink: kiln\n---\n- [fact] it is fired at 1240 degrees\n",
-}
+EXPORTS = Path(__file__).parents[3] / "docs/examples/exports"
 
 
-def test_a_fact_of_each_memory_system_is_recalled(home: Path, tmp_path: Path) -> None:
-    """What was archived or has ended is not recalled, and importing again adds nothing."""
-    for name, told in MOVED.items():
-        (tmp_path / name).write_text(told if isinstance(told, str) else json.dumps(told), encoding="utf-8")
-    paths = [str(tmp_path / name) for name in MOVED]
-    code, out, err = run(home, "import", *paths, "--tenant", "movers", "--wait", "--json")
+def test_a_fact_of_each_memory_system_is_recalled(home: Path) -> None:
+    """What was archived, invalidated or has ended is not recalled, and importing again adds nothing."""
+    moving = ("import", *map(str, sorted(EXPORTS.iterdir())), "--tenant", "movers", "--json")
+    code, out, err = run(home, *moving, "--wait")
     assert code == 0, out + err
     counts = json.loads(out)["counts"]
-    assert counts == {"memory events": 7, "correct events": 1, "forget events": 1} | {
-        "left out: notes without text beside their observations and relations": 1
+    assert counts == {
+        "memory events": 14,
+        "message events": 1,
+        "correct events": 2,
+        "forget events": 2,
+        "left out: notes without text beside their observations and relations": 1,
     }
     asked = {
         "what does Ines play?": "oboe",
+        "where does Ines work?": "boatyard in Aveiro",
         "where does Bernadette rent a studio?": "Trieste",
-        "what does Oluwaseun measure?": "glaciers",
+        "where does Oluwaseun measure glaciers?": "Bergen",
         "what does Kazimir repair?": "Kazimir: repairs harpsichords",
         "at how many degrees is the kiln fired?": "Kiln: it is fired at 1240 degrees",
     }
@@ -170,9 +118,10 @@ def test_a_fact_of_each_memory_system_is_recalled(home: Path, tmp_path: Path) ->
     for question, answer in asked.items():
         assert answer in best(home, question, *scope)["text"], question
     listed = run(home, "memory", "ls", *scope, "--json")[1]
-    assert ("tortoise" in listed, "Zagreb" in listed, "harpsichords" in listed) == (False, False, True)
-    again = json.loads(run(home, "import", *paths, "--tenant", "movers", "--json")[1])
-    assert (again["published"], again["duplicates"]) == (0, 9)
+    hidden = {word: word in listed for word in ("tortoise", "Tromso", "Zagreb", "bakery", "harpsichords")}
+    assert [word for word, shown in hidden.items() if shown] == ["harpsichords"]
+    again = json.loads(run(home, *moving)[1])
+    assert (again["published"], again["duplicates"]) == (0, 19)
 
 
 def test_waiting_tells_what_became_of_an_event(home: Path) -> None:
@@ -301,7 +250,8 @@ def test_a_coding_agent_is_given_what_it_said_in_another_session(
         "cwd": "/src/weather",
         "message": {"content": said},
     }
-    transcript.write_text(json.dumps(line) + "\n")
+    about = line | {"uuid": "w-2", "message": {"content": "I don't eat fish."}}
+    transcript.write_text(f"{json.dumps(line)}\n{json.dumps(about)}\n")
     for _ in range(2):
         assert call("Stop", session_id="s", transcript_path=str(transcript)) == ""
     question = "in which unit does the rain gauge report?"
@@ -320,7 +270,9 @@ def test_a_coding_agent_is_given_what_it_said_in_another_session(
     assert ("millimetres" in text, "4711" in text) == (True, False), text
     for has_it in (session, "s"):
         assert "millimetres" not in call("UserPromptSubmit", prompt=question, session_id=has_it)
-    assert "rain gauge" in given("SessionStart", source="startup", cwd="/src/weather")[0]
+    at_start = given("SessionStart", source="startup", cwd="/src/weather")[0]
+    assert "rain gauge" in at_start
+    assert (at_start.count("About the user:"), "fish" in at_start) == (1, True), at_start
     code, out, err = run(home, "agent", "check", "claude-code", "--times", "2")
     assert (code, "the recall alone" in out) == (0, True), out + err
     assert "4711" not in run(home, "memory", "ls", "--user", "ada", "--json")[1]

@@ -95,7 +95,8 @@ def test_a_query_that_breaks_a_limit_is_not_sent(query: str) -> None:
         (lambda h: h.remember("x", type="opinion"), "type"),
         (lambda h: h.remember("x", salience=1.5), "salience"),
         (lambda h: h.remember("x", event_id="a b"), "event_id"),
-        (lambda h: h.message("x", session="a.b"), "session_id"),
+        (lambda h: h.message("x", session="a.b"), "session"),
+        (lambda h: h.message("x", project="\n"), "project"),
         (lambda h: h.message("x", role="boss"), "role"),
         (lambda h: h.tool("bash"), "event"),
         (lambda h: h.document("d"), "event"),
@@ -196,3 +197,12 @@ def test_a_secret_that_others_may_read_is_refused(tmp_path: Path) -> None:
     path.chmod(0o644)
     with pytest.raises(InvalidInputError, match="others may read"):
         calls.metadata()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:7461", "http://127.0.0.1", "nats://log", "a/b", "", "::1"])
+def test_a_host_is_a_name_or_an_address_alone(host: str) -> None:
+    """A port or a scheme in it would lead nowhere, and the error would come with the first call."""
+    with pytest.raises(InvalidInputError, match=r"host: must be a name .* nats_url and query_address"):
+        Helix(host)
+    for good in ("127.0.0.1", "db-1.example", "[::1]"):
+        Helix(good).close()

@@ -1,5 +1,10 @@
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from helix_docs import running
 from helix_docs.programs import Program
 from helix_docs.running import run
 
@@ -40,3 +45,17 @@ def test_a_program_gets_the_addresses_of_the_running_helix() -> None:
     """By variables that the examples read."""
     program = Program("a.md", "python", "import os; print(os.environ['HELIX_GATEWAY_URL'])\n", prints="x\n")
     assert run(program, {}, {"HELIX_GATEWAY_URL": "x"}).problem == ""
+
+
+def test_a_program_of_a_framework_runs_in_its_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the package of the client; where it is missing, the report says what to run."""
+    program = Program("a.md", "python", "import helix_memory, sys; print(sys.argv)\n", ("frameworks",))
+    monkeypatch.setattr(running, "FRAMEWORKS_PYTHON", tmp_path / "python")
+    assert "make adapters-setup" in str(run(program, {}, {}))
+    (tmp_path / "python").write_text(f'#!/bin/sh\necho "$PYTHONPATH"\nexec {sys.executable} "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    asked = replace(program, prints=f"{running.ROOT / 'proto'}\n['-c']\n")
+    assert run(asked, {}, {}).problem == ""
+    assert "the page says" in run(replace(asked, needs=()), {}, {}).problem

@@ -194,7 +194,7 @@ def one_event(
     `where` names it in a refusal.
 
     Raises:
-        InvalidInputError: they break a rule of the event.
+        InvalidInputError: they break a rule of the event, or no tenant is named.
         HelixError: what `whole` raised.
     """
     given = {name: value for name, value in options.items() if value or value is False}
@@ -205,6 +205,8 @@ def one_event(
     if kind == "message":
         fields["role"] = role
     fields |= dict(_assigned(pair) for pair in options.get("set") or [])
+    if not fields["tenant_id"]:
+        raise InvalidInputError("--tenant", "is missing; name the tenant of the memory, e.g. --tenant acme")
     if kind not in SAID_KINDS:
         fields = whole(fields)
     # before `occurred_at` is filled in, so that the same event gets the same id at any time

@@ -80,7 +80,7 @@ async def for_start(helix: AsyncHelix, *, project: str, served: Collection[str])
     parts, ids = [], [one.id for one in latest]
     about = [one for line in profile.lines for one in line.memory_ids]
     if not set(about) <= set(served):
-        parts.append(f"About the user:\n{profile.text}")
+        parts.append(profile.text)
         ids += about
     if latest:
         parts.append("\n".join([f"Latest decisions in {project}:", *map(_line, latest)]))

@@ -15,6 +15,12 @@ def event(**given: object) -> events.Event:
     return one_event(given, tenant="acme", kind=kind, role=role, now=NOW).event
 
 
+def test_an_event_without_a_tenant_names_the_option() -> None:
+    """As every other command that needs one."""
+    with pytest.raises(InvalidInputError, match="--tenant: is missing"):
+        one_event({"text": "hello"}, tenant="", kind="message", role="user", now=NOW)
+
+
 def test_options_make_a_message_of_now_and_the_same_options_the_same_id() -> None:
     """A repeated command has the same id; in another session it has another."""
     first, second = event(text="hello", session_id="s1"), event(text="hello", session_id="s1")
