@@ -1,6 +1,8 @@
 """Helpers of the tests of the stack."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -26,6 +28,14 @@ if "helix_ingest" in getattr(sys, "orig_argv", []):
     memories_builder.MemoriesBuilder.build = build
 """
 """A release of ingest with a defect, while a file exists: what Python imports before everything else."""
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
 
 
 def run(home: Path, *arguments: str) -> tuple[int, str, str]:

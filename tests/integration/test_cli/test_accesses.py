@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 
-from .running import run
+from .running import run, until
 
 pytestmark = pytest.mark.integration
 
@@ -31,14 +31,6 @@ SCOPE = recall_pb2.Scope(tenant_id="acme")
 TEA = "The kettle in the workshop is descaled with vinegar."
 LATER = "The guild meets in the old mill on Thursdays."
 BUS = "we missed the bus"
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,7 @@
 import json
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,9 @@ from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_memory.identity import memory_id
 
-from .running import INGEST_FAULT, run
+from .running import INGEST_FAULT, run, until
 
 pytestmark = pytest.mark.integration
-
-
-def until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

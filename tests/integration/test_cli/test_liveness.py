@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,20 +15,12 @@ import pytest
 from helix_cli.stack.children import ServiceChild
 from helix_cli.stack.stack import Stack
 
-from .running import run, shorten_ack_wait
+from .running import run, shorten_ack_wait, until
 
 pytestmark = pytest.mark.integration
 
 SILENT_SECONDS = 10.0
 EVENTS = 400
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,17 +17,9 @@ from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_shared.errors import PermanentError
 
-from .running import run
+from .running import run, until
 
 pytestmark = pytest.mark.integration
-
-
-def until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

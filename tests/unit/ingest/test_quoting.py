@@ -119,6 +119,8 @@ def derived_text(draft: Draft) -> str:
         "title": draft.title,
         "context": draft.context,
         "speaker": getattr(event, "speaker", ""),
+        "role": getattr(event, "role", ""),
+        "user_id": event.user_id,
         "speech_act": "statement",
         "derived_from": "",
         "document_id": getattr(event, "document_id", ""),
