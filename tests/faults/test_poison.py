@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
 from helix_cli.stack.stack import Stack
+from tests.integration.test_cli.running import INGEST_FAULT
 
 from .conftest import Report
 
@@ -16,21 +17,7 @@ pytestmark = pytest.mark.faults
 
 EVENTS = 10_000
 EVERY = 100
-FAULT = """
-import os, pathlib, sys
-
-if "helix_ingest" in getattr(sys, "orig_argv", []):
-    from helix_ingest import memories_builder
-    from helix_shared.errors import PermanentError
-
-    sound = memories_builder.MemoriesBuilder.build
-
-    def build(self, logged, earlier):
-        if "mercury" in getattr(logged.event, "text", "") and pathlib.Path(os.environ["FAULT"]).exists():
-            raise PermanentError("text: this release cannot read mercury")
-        return sound(self, logged, earlier)
-
-    memories_builder.MemoriesBuilder.build = build
+FAULT = f"""{INGEST_FAULT}
     if "WITHOUT_LETTERS" in os.environ:
         from helix_shared.broker import settlement
 

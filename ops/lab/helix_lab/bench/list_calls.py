@@ -6,9 +6,7 @@ the newest 100 of the tenant, and their records. It runs in this process, so it 
 
 from __future__ import annotations
 
-import contextlib
 import http.client
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from helix_lab.bench.recall_load import percentiles
+from helix_lab.bench.turns import timed_in_turns
 from helix_lab.gateway_calls import gateway_over
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
@@ -35,7 +33,6 @@ WARM_UP: Final = 5
 SCAN: Final = "scan"
 OK: Final = 200
 OVERDUE: Final = 504
-MILLISECONDS: Final = 1_000
 
 
 def lists_section(stack: Stack, info: BuildInfo) -> dict[str, Any]:
@@ -48,7 +45,9 @@ def lists_section(stack: Stack, info: BuildInfo) -> dict[str, Any]:
     try:
         with RecallClient(stack.query_address) as client:
             calls = _calls(client, info)
-            found, first = _timed_in_turns({**calls, SCAN: partial(scanned, generation, info.tenant)})
+            found, first = timed_in_turns(
+                {**calls, SCAN: partial(scanned, generation, info.tenant)}, rounds=CALLS, warm_up=WARM_UP
+            )
     finally:
         generation.close()
     return {
@@ -110,9 +109,10 @@ def _pages(stack: Stack, info: BuildInfo) -> dict[str, dict[str, float]]:
     }
     with gateway_over(stack) as port:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        found, _ = _timed_in_turns(
-            {name: partial(_got, connection, f"/explorer{path}", info.tenant) for name, path in paths.items()}
-        )
+        calls = {
+            name: partial(_got, connection, f"/explorer{path}", info.tenant) for name, path in paths.items()
+        }
+        found, _ = timed_in_turns(calls, rounds=CALLS, warm_up=WARM_UP)
         connection.close()
     return found
 
@@ -125,18 +125,3 @@ def _got(connection: http.client.HTTPConnection, path: str, tenant: str) -> None
         raise OverdueError(f"{path} passed its deadline")
     if reply.status != OK:
         raise TemporaryError(f"{path} answered with {reply.status}: {body[:200]!r}")
-
-
-def _timed_in_turns(
-    calls: Mapping[str, Callable[[], object]],
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Percentiles of each call in milliseconds, and its first call; one past its deadline counts as long."""
-    taken: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(WARM_UP + CALLS):
-        for name, call in calls.items():
-            began = time.perf_counter()
-            with contextlib.suppress(OverdueError):
-                call()
-            taken[name].append((time.perf_counter() - began) * MILLISECONDS)
-    found = {name: percentiles(times[WARM_UP:]) for name, times in taken.items()}
-    return found, {name: round(times[0], 2) for name, times in taken.items()}

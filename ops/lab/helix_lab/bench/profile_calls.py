@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_lab.bench.recall_load import percentiles
+from helix_lab.bench.turns import timed_in_turns
 from helix_memory.events import MessageEvent
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.connection import connect
@@ -28,7 +28,6 @@ STATED: Final = {"none": 0, "one": 1, "many": 500}
 """Statements of each user."""
 CALLS: Final = 200
 WAIT_SECONDS: Final = 900.0
-MILLISECONDS: Final = 1_000
 _FORMS: Final = (
     "I love {0} with {1} and {2}",
     "I can't stand {0} near {1} or {2}",
@@ -47,19 +46,17 @@ def profile_section(stack: Stack, info: BuildInfo) -> dict[str, Any]:
     `profile_ratio` is the p50 of each as a multiple of that of the user who stated nothing.
     """
     sequence = asyncio.run(_publish(stack.nats_url, info.tenant))
-    taken: dict[str, list[float]] = {user: [] for user in STATED}
+    scopes = {user: recall_pb2.Scope(tenant_id=info.tenant, user_id=f"profile-{user}") for user in STATED}
     with RecallClient(stack.query_address) as client:
         client.wait_until_applied(sequence, wait_seconds=WAIT_SECONDS)
-        for _ in range(1 + CALLS):
-            for user, times in taken.items():
-                scope = recall_pb2.Scope(tenant_id=info.tenant, user_id=f"profile-{user}")
-                began = time.perf_counter()
-                client.profile(recall_pb2.GetProfileRequest(scope=scope))
-                times.append((time.perf_counter() - began) * MILLISECONDS)
-    found = {user: percentiles(times[1:]) for user, times in taken.items()}
+        calls = {
+            user: partial(client.profile, recall_pb2.GetProfileRequest(scope=scope))
+            for user, scope in scopes.items()
+        }
+        found, first = timed_in_turns(calls, rounds=CALLS, warm_up=1)
     return {
         "profile_ms": found,
-        "profile_first_ms": {user: round(times[0], 2) for user, times in taken.items()},
+        "profile_first_ms": first,
         "profile_ratio": {user: round(one["p50"] / found["none"]["p50"], 2) for user, one in found.items()},
     }
 
