@@ -4,9 +4,14 @@ import time
 
 import pytest
 
-from helix_ingest.extraction.documents.html import html_text
+from helix_ingest.extraction.documents.html import read_html
 from helix_memory import limits
 from helix_shared.errors import InvalidInputError
+
+
+def html_text(source: str) -> str:
+    """The text of a page."""
+    return read_html(source)[1]
 
 
 def test_layout_table_is_text_and_data_table_is_a_table() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from helix_ingest.extraction.documents import html_page as pages
-from helix_ingest.extraction.documents.html import html_text, html_title
+from helix_ingest.extraction.documents.html import read_html
 from helix_ingest.extraction.documents.html_page import MOST_TAGS, html_page
 from helix_memory import limits
 from helix_shared.errors import InvalidInputError, TemporaryError
@@ -22,9 +22,9 @@ def test_a_page_reads_the_same_in_both_processes() -> None:
     page = (
         "<title>Caf\u00e9 \ud800</title><h1>Tram \U0001f68b</h1><table><tr><th>a<th>b<tr><td>1<td>2</table>"
     )
-    assert html_page(page) == pages.HtmlPage(html_title(page), html_text(page))
+    assert html_page(page) == pages.HtmlPage(*read_html(page))
     long = page + "<p>x</p>" * MOST_TAGS
-    assert html_page(long) == pages.HtmlPage(html_title(long), html_text(long))
+    assert html_page(long) == pages.HtmlPage(*read_html(long))
 
 
 def test_only_a_page_of_many_tags_starts_a_process(monkeypatch: pytest.MonkeyPatch) -> None:

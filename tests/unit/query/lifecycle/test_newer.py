@@ -10,8 +10,8 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
-from helix_query.recall.candidates import CandidateSignals, LateInteraction, Route
-from helix_query.recall.evidence.comparisons import meets_question
+from helix_query.recall.candidates import Candidates, CandidateSignals, LateInteraction, Route
+from helix_query.recall.evidence.comparisons import late_gains, meets_question
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
@@ -32,17 +32,35 @@ def signals(
     )
 
 
-def compared(similarities: list[float], *, positions: list[int]) -> LateInteraction:
-    """One word of the query against the candidates at these positions."""
-    return LateInteraction(
-        np.array(positions, np.int64),
-        words=("husband",),
-        rarities=np.array([2.0]),
-        similarities=np.array([similarities]),
-        weight=0.5,
-        states=np.empty((0, 128), np.float32),
-        word_of_state=np.empty(0, np.int64),
-    )
+class Compared:
+    """As many candidates as `count`, of which late interaction has those at `positions`."""
+
+    def __init__(self, similarities: list[float] | None, positions: list[int], count: int) -> None:
+        self.count = count
+        self.late = None
+        if similarities is not None:
+            self.late = LateInteraction(
+                np.array(positions, np.int64),
+                words=("husband",),
+                rarities=np.array([2.0]),
+                similarities=np.array([similarities]),
+                weight=0.5,
+                states=np.empty((0, 128), np.float32),
+                word_of_state=np.empty(0, np.int64),
+            )
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def met_by(
+    similarities: list[float] | None, positions: list[int], *, count: int, share: float
+) -> list[float]:
+    """As `meets_question`, of one word of the query against the candidates at these positions."""
+    candidates = cast("Candidates", Compared(similarities, positions, count))
+    late = late_gains(np.ones(count), candidates.late) if candidates.late is not None and positions else None
+    found: list[float] = meets_question(candidates, late, share).tolist()
+    return found
 
 
 def factors(
@@ -74,16 +92,15 @@ def test_the_last_word_on_another_thing_gains_little() -> None:
 
 def test_a_candidate_meets_the_question_as_far_as_its_words_are_near() -> None:
     """In shares of half the best one's similarity; what was not compared does not meet it."""
-    late = compared([0.8, 0.2, -0.1], positions=[0, 2, 3])
-    assert meets_question(late, 4, 0.5).tolist() == pytest.approx([1.0, 0.0, 0.5, 0.0])
+    assert met_by([0.8, 0.2, -0.1], [0, 2, 3], count=4, share=0.5) == pytest.approx([1.0, 0.0, 0.5, 0.0])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.6])
 def test_where_nothing_is_near_or_compared_all_meet_it(share: float) -> None:
     """Nothing tells the candidates apart."""
-    assert meets_question(None, 2, share).tolist() == [1.0, 1.0]
-    assert meets_question(compared([-0.2, -0.1], positions=[0, 1]), 2, share).tolist() == [1.0, 1.0]
-    assert meets_question(compared([], positions=[]), 2, share).tolist() == [1.0, 1.0]
+    assert met_by(None, [], count=2, share=share) == [1.0, 1.0]
+    assert met_by([-0.2, -0.1], [0, 1], count=2, share=share) == [1.0, 1.0]
+    assert met_by([], [], count=2, share=share) == [1.0, 1.0]
 
 
 def test_the_latest_gains_most_and_the_first_nothing() -> None:

@@ -90,13 +90,18 @@ class _Writer:
             )
 
 
-def html_text(source: str, field: str = "body") -> str:
-    """Text of a page or a fragment, which stands in `field` of its event; "" if it shows none.
+def read_html(source: str, field: str = "body") -> tuple[str, str]:
+    """Title in one line and text of a page or a fragment, which stands in `field` of its event; "" for none.
 
     Raises:
         InvalidInputError: the text is longer than `EXTRACTED_CHARACTERS`.
     """
-    body = LexborHTMLParser(source).body
+    page = LexborHTMLParser(source)
+    title = page.css_first("head > title")
+    return "" if title is None else _SPACE.sub(" ", title.text()).strip(), _text(page.body, field)
+
+
+def _text(body: LexborNode | None, field: str) -> str:
     writer = _Writer(field)
     waiting: list[LexborNode | str] = [body] if body is not None else []
     while waiting:
@@ -106,12 +111,6 @@ def html_text(source: str, field: str = "body") -> str:
         else:
             waiting += _begin(node, writer)
     return writer.text()
-
-
-def html_title(source: str) -> str:
-    """The title of a page in one line; "" if it names none."""
-    found = LexborHTMLParser(source).css_first("head > title")
-    return "" if found is None else _SPACE.sub(" ", found.text()).strip()
 
 
 def _begin(node: LexborNode, writer: _Writer) -> list[LexborNode | str]:

@@ -36,6 +36,6 @@ def html_page(source: str, field: str = "body") -> HtmlPage:
     """
     if sum(1 for _ in _TAG.finditer(source)) > MOST_TAGS:
         return HtmlPage(**answer_of(READER, source.encode("utf-8", "surrogatepass"), field))
-    from helix_ingest.extraction.documents.html import html_text, html_title  # noqa: PLC0415  loads a parser
+    from helix_ingest.extraction.documents.html import read_html  # noqa: PLC0415  loads a parser
 
-    return HtmlPage(html_title(source), html_text(source, field))
+    return HtmlPage(*read_html(source, field))

@@ -31,29 +31,26 @@ def comparisons(before: NDArray[np.float64], candidates: Candidates) -> dict[str
 
 
 def late_gains(before: NDArray[np.float64], late: LateInteraction) -> StandardGains:
-    """What late interaction adds to the scores `before`; 0 for candidates that were not compared."""
-    return standard_gains(before, late.positions, mean_similarities(late), late.weight)
+    """What late interaction adds to the scores `before`; 0 for candidates that were not compared.
 
-
-def mean_similarities(late: LateInteraction) -> NDArray[np.float64]:
-    """[positions] The mean similarity of the words of the query, weighted by rarity, -1 to 1."""
+    It is by the mean similarity of the words, weighted by rarity.
+    """
     rarities = late.rarities.tolist()
     total = weighted((1.0, rarity) for rarity in rarities)
-    mean: NDArray[np.float64] = weighted(zip(rarities, late.similarities, strict=True)) / total
-    return mean
+    scores = weighted(zip(rarities, late.similarities, strict=True)) / total
+    return standard_gains(before, late.positions, scores, late.weight)
 
 
-def meets_question(late: LateInteraction | None, count: int, share: float) -> NDArray[np.float64]:
-    """[count] Mean similarity of each candidate as a share of `share` x the best one's, 0 to 1.
+def meets_question(candidates: Candidates, late: StandardGains | None, share: float) -> NDArray[np.float64]:
+    """What late interaction found for each candidate as a share of `share` x the best one's, 0 to 1.
 
     1 for all where nothing was compared or nothing is similar, and 0 for those that were not compared.
     """
-    found = np.empty(0) if late is None else mean_similarities(late)
-    enough = share * found.max(initial=0.0)
-    if late is None or enough <= 0.0:
-        return np.ones(count)
-    met = np.zeros(count)
-    met[late.positions] = np.clip(found / enough, 0.0, 1.0)
+    enough = 0.0 if late is None else share * late.found.max(initial=0.0)
+    if candidates.late is None or late is None or enough <= 0.0:
+        return np.ones(len(candidates))
+    met = np.zeros(len(candidates))
+    met[candidates.late.positions] = np.clip(late.found / enough, 0.0, 1.0)
     return met
 
 

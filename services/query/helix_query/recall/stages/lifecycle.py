@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated, Rank
-    from helix_query.recall.candidates import Candidates, CandidateSignals, Related, Route
+    from helix_query.recall.candidates import Candidates, CandidateSignals, Related, Route, StandardGains
     from helix_query.recall.stages.scoring import ScoreBuilder
 
 REPLACED: Final = 0.3
@@ -52,8 +52,12 @@ def lifecycle_steps(
     now: datetime,
     constants: Rank,
     wants_questions: bool,
+    late: StandardGains | None,
 ) -> None:
-    """Later memories, answers, replacements, newer first, latest statement, statements before questions."""
+    """Later memories, answers, replacements, newer first, latest statement, statements before questions.
+
+    `late` is what late interaction found.
+    """
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
         builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
@@ -71,7 +75,8 @@ def lifecycle_steps(
     if related is not None and len(related.newer):
         holding = replacing(related, raw, route, constants.outdated)
     if route.past not in OF_CHANGED:
-        _current_steps(builder, candidates, raw, route, constants, holding, others)
+        met = partial(meets_question, candidates, late, constants.newer.met)
+        _current_steps(builder, candidates, raw, route, constants, holding, others, met)
     elif holding is not None:
         _changed_steps(builder, likely(holding), route, constants.outdated)
     if constants.acts.statements_first:
@@ -88,6 +93,7 @@ def _current_steps(
     constants: Rank,
     holding: Related | None,
     others: NDArray[np.bool_],
+    met: Callable[[], NDArray[np.float64]],
 ) -> None:
     """Replacements, and the latest statement of a value that the question asks for."""
     latest = _latest_gains(candidates, raw, route, constants, holding, others)
@@ -98,8 +104,7 @@ def _current_steps(
             builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
     if not stated and (gain := newest_gain(route, constants.newer)):
-        met = meets_question(candidates.late, len(candidates), constants.newer.met)
-        factors = newer_factors(builder.scores, raw, constants.newer, others, met, gain=gain)
+        factors = newer_factors(builder.scores, raw, constants.newer, others, met(), gain=gain)
         builder.times("newer", factors)
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))

@@ -137,7 +137,14 @@ def scoring(
     ).items():
         builder.times(name, factor)
     lifecycle_steps(
-        builder, candidates, raw, route, now=now, constants=constants, wants_questions=wants_questions
+        builder,
+        candidates,
+        raw,
+        route,
+        now=now,
+        constants=constants,
+        wants_questions=wants_questions,
+        late=compared.get(LATE_INTERACTION),
     )
     for name, hits, gain in (
         ("preference", candidates.preferences, constants.preference_gain),
