@@ -40,7 +40,7 @@ _MARK: Final = re.compile(r"(?:[^\w\s]|\(?\w{1,3}[.)])")
 """A mark of a list: a bullet, "1.", "(a)"."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Span:
     """A cell with its extent."""
 
@@ -48,6 +48,12 @@ class _Span:
     left: float
     right: float
     words: list[str]
+
+    def add(self, text: Text) -> None:
+        """Continue the cell with the next text of its line."""
+        self.texts.append(text)
+        self.right = max(self.right, text.right)
+        self.words += text.words.split()
 
 
 _Row = list[_Span]
@@ -73,14 +79,10 @@ def aligned_tables(page: Placed, taken: set[int]) -> list[Table]:
 def _cells(line: Sequence[Text]) -> _Row:
     cells: _Row = []
     for text in line:
-        words = text.words.split()
         if cells and text.left - cells[-1].right < _GAP * text.size:
-            last = cells.pop()
-            last.texts.append(text)
-            last.words.extend(words)
-            cells.append(_Span(last.texts, last.left, max(last.right, text.right), last.words))
+            cells[-1].add(text)
         else:
-            cells.append(_Span([text], text.left, text.right, words))
+            cells.append(_Span([text], text.left, text.right, text.words.split()))
     return cells
 
 
