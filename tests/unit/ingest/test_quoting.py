@@ -7,12 +7,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations, product
 from typing import Any, Final
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_doc2query.consumer import expansion_rows
 from helix_ingest.extraction.draft import Draft, LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
+from helix_ingest.rows import rows_of
 from helix_kg.consumer import link_rows
 from helix_memory.events import (
     CorrectEvent,
@@ -112,20 +114,7 @@ def admitted(event: Event) -> set[int]:
 
 def derived_text(draft: Draft) -> str:
     """All texts of a memory that a recall returns or searches, and the texts of its vectors."""
-    event = draft.logged.event
-    row = {
-        "memory_id": "m",
-        "text": draft.text,
-        "title": draft.title,
-        "context": draft.context,
-        "speaker": getattr(event, "speaker", ""),
-        "role": getattr(event, "role", ""),
-        "user_id": event.user_id,
-        "speech_act": "statement",
-        "derived_from": "",
-        "document_id": getattr(event, "document_id", ""),
-        "categories": event.tags,
-    }
+    [row] = rows_of([draft], np.zeros((1, 1), np.float32), [1], model="model")
     enriched = [*expansion_rows(row), *link_rows(row)]
     return "\n".join([draft.text, draft.title, draft.context, draft.passage, draft.window, str(enriched)])
 
