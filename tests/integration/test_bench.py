@@ -10,13 +10,13 @@ from rich.console import Console
 from helix_lab.bench.command import Bench, measure
 from helix_lab.bench.generate.build_cache import ensure_built
 from helix_lab.bench.generate.load import BuildInfo, read_build_info
-from helix_lab.bench.list_calls import PAGE, lists_section, scanned
-from helix_lab.bench.live_ingest import freshness_section
 from helix_lab.bench.machine import machine
-from helix_lab.bench.recall_load import asked_texts
+from helix_lab.bench.reading.list_calls import PAGE, lists_section, scanned
+from helix_lab.bench.reading.recall_load import asked_texts
+from helix_lab.bench.reading.vector_indices import index_section
 from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
-from helix_lab.bench.vector_indices import index_section
+from helix_lab.bench.writing.live_ingest import freshness_section
 from helix_lab.gateway_calls import gateway_section
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient

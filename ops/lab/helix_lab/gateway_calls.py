@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.services import GATEWAY, GATEWAY_MODULE, service_settings
-from helix_lab.bench.recall_load import WARM_UP, percentiles, request_of
+from helix_lab.bench.reading.recall_load import WARM_UP, percentiles, request_of
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.server import free_port

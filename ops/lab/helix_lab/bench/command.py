@@ -20,18 +20,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.stack.services import QUERY
 from helix_cli.stack.stack import Stack
-from helix_lab.bench.cross_encoder import cross_encoder_section
-from helix_lab.bench.floor import dense_section, floor_section
 from helix_lab.bench.generate.build_cache import ensure_built
 from helix_lab.bench.generate.load import BuildInfo, read_build_info
-from helix_lab.bench.ingest_rate import ingest_section
-from helix_lab.bench.list_calls import lists_section
-from helix_lab.bench.live_ingest import freshness_section, live_section
 from helix_lab.bench.machine import machine, reference_ms
-from helix_lab.bench.memory import Faults, page_reads
-from helix_lab.bench.peer_engines import peers_section
-from helix_lab.bench.profile_calls import profile_section
-from helix_lab.bench.recall_load import (
+from helix_lab.bench.reading.cross_encoder import cross_encoder_section
+from helix_lab.bench.reading.floor import dense_section, floor_section
+from helix_lab.bench.reading.list_calls import lists_section
+from helix_lab.bench.reading.memory import Faults, page_reads
+from helix_lab.bench.reading.peer_engines import peers_section
+from helix_lab.bench.reading.profile_calls import profile_section
+from helix_lab.bench.reading.recall_load import (
     WARM_UP,
     Asked,
     ask,
@@ -41,10 +39,12 @@ from helix_lab.bench.recall_load import (
     saturate,
     start_seconds,
 )
+from helix_lab.bench.reading.vector_indices import index_section
 from helix_lab.bench.report_files import write_bench
 from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
-from helix_lab.bench.vector_indices import index_section
+from helix_lab.bench.writing.ingest_rate import ingest_section
+from helix_lab.bench.writing.live_ingest import freshness_section, live_section
 from helix_lab.gateway_calls import gateway_section
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
+from helix_lab.bench.reading.vector_indices import index_page
 from helix_lab.bench.table import over_floor, plain_lines, ratios, time_rows
-from helix_lab.bench.vector_indices import index_page
 from helix_lab.report.charts import REST_COLOUR, STAGE_COLOURS
 from helix_lab.report.drawing import WIDTH, png, style
 

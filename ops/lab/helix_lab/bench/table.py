@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from helix_lab.bench.vector_indices import index_table
+from helix_lab.bench.reading.vector_indices import index_table
 
 _MARKS: Final = ("p50", "p95", "p99")
 _MIB: Final = 1_048_576

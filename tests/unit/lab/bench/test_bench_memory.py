@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from helix_lab.bench.memory import Faults, page_reads
+from helix_lab.bench.reading.memory import Faults, page_reads
 from helix_lab.bench.table import print_report
 
 PAGES = 500

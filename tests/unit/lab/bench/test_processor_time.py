@@ -8,8 +8,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from helix_lab.bench.processor_time import milliseconds_per_event, process_seconds
 from helix_lab.bench.table import print_report
+from helix_lab.bench.writing.processor_time import milliseconds_per_event, process_seconds
 
 TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 

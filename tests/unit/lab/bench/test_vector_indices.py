@@ -9,7 +9,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from helix_lab.bench.generate.base_memories import KINDS, Base
-from helix_lab.bench.vector_indices import compare_kinds, index_page, index_table
+from helix_lab.bench.reading.vector_indices import compare_kinds, index_page, index_table
 from helix_shared.artifacts.vectors.form import INDEX_KINDS
 
 ROWS, DIMENSIONS = 3_000, 16

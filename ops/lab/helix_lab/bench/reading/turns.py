@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from helix_lab.bench.recall_load import percentiles
+from helix_lab.bench.reading.recall_load import percentiles
 from helix_shared.errors import OverdueError
 
 MILLISECONDS: Final = 1_000

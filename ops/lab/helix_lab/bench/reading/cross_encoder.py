@@ -26,7 +26,7 @@ from helix_cli.model_build.description import CONFIG
 from helix_cli.model_build.importing import Origin
 from helix_cli.model_build.minilm import weights_folder
 from helix_cli.model_build.rerankers.importing import import_reranker
-from helix_lab.bench.recall_load import percentiles
+from helix_lab.bench.reading.recall_load import percentiles
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles

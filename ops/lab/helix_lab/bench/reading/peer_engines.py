@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from helix_lab.bench.generate.load import BuildInfo
-from helix_lab.bench.recall_load import HIT_AT, percentiles
+from helix_lab.bench.reading.recall_load import HIT_AT, percentiles
 from helix_lab.peers.exchange import read_costs
 from helix_lab.peers.run import run_peers
 from helix_lab.sets.answers import Run

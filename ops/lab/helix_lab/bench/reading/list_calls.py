@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from helix_lab.bench.turns import timed_in_turns
+from helix_lab.bench.reading.turns import timed_in_turns
 from helix_lab.gateway_calls import gateway_over
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from helix_lab.bench.generate.load import BuildInfo
-from helix_lab.bench.recall_load import percentiles, request_of
+from helix_lab.bench.reading.recall_load import percentiles, request_of
 from helix_memory.transport.recall_client import RecallClient
 from helix_query.diagnostics.dense_check import channel_recall
 from helix_shared.artifacts.filter.selection import Selection

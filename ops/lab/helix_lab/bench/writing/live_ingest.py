@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from helix_cli.stack.stack import Stack
 from helix_lab.bench.generate.load import BuildInfo
-from helix_lab.bench.recall_load import percentiles, request_of
+from helix_lab.bench.reading.recall_load import percentiles, request_of
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.events import MessageEvent
 from helix_memory.transport.connection import connect

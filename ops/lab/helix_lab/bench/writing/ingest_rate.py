@@ -28,8 +28,8 @@ from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
 from helix_ingest.settings import IngestSettings
 from helix_lab.bench.generate.load import BuildInfo
-from helix_lab.bench.live_ingest import new_turns
-from helix_lab.bench.processor_time import milliseconds_per_event, stack_seconds
+from helix_lab.bench.writing.live_ingest import new_turns
+from helix_lab.bench.writing.processor_time import milliseconds_per_event, stack_seconds
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory import subjects
 from helix_memory.events import MessageEvent

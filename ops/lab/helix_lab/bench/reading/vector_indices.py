@@ -22,7 +22,7 @@ from helix_lab.bench.generate.base_memories import Base, read_base, texts
 from helix_lab.bench.generate.layout import lay_out
 from helix_lab.bench.generate.load import BATCH
 from helix_lab.bench.generate.variant_vectors import moved, noise_of
-from helix_lab.bench.recall_load import percentiles
+from helix_lab.bench.reading.recall_load import percentiles
 from helix_lab.sets.vector_store import VectorStore
 from helix_shared.artifacts.signals.vector_storage import dot_products, packed
 from helix_shared.artifacts.vectors.files import remove_superseded

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_lab.bench.turns import timed_in_turns
+from helix_lab.bench.reading.turns import timed_in_turns
 from helix_memory.events import MessageEvent
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.connection import connect
