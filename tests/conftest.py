@@ -114,6 +114,61 @@ def reranker_folder(models_dir: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
+def late_interaction_folder(models_dir: Path) -> Callable[..., Path]:
+    """Writes the folder of a late-interaction model, as PyLate exports it without its projection.
+
+    The state of a token has 80 random numbers, those of its word and a quarter of those of the marker of its
+    text; a word of `alike` has the numbers of the word that it is mapped to. The projection has 96 numbers.
+    `outlier` enlarges those of one word, so that int8 loses all others. The tokenizer is that of MiniLM.
+    """
+
+    def write(folder: Path, alike: Mapping[str, str] | None = None, *, outlier: float = 1.0) -> Path:
+        (folder / "1_Dense").mkdir(parents=True)
+        source = default_model(models_dir) / "tokenizer.json"
+        tokenizer, drawn = Tokenizer.from_file(str(source)), np.random.default_rng(3)
+        tokenizer.no_padding()
+        table = drawn.normal(0, 1, (tokenizer.get_vocab_size(), 80)).astype(np.float32)
+        for word, other in (alike or {}).items():
+            [mine], [its] = (tokenizer.encode(one, add_special_tokens=False).ids for one in (word, other))
+            table[mine] = table[its]
+        table[tokenizer.token_to_id("zebra")] *= outlier
+        inputs = [
+            helper.make_tensor_value_info(name, TensorProto.INT64, ["b", "n"])
+            for name in ("input_ids", "attention_mask")
+        ]
+        output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["b", "n", 80])
+        nodes = [
+            helper.make_node("Gather", ["table", "input_ids"], ["words"]),
+            helper.make_node("Gather", ["words", "second"], ["marker"], axis=1),
+            helper.make_node("Mul", ["marker", "quarter"], ["some"]),
+            helper.make_node("Add", ["words", "some"], ["last_hidden_state"]),
+        ]
+        constants = [
+            numpy_helper.from_array(table, "table"),
+            numpy_helper.from_array(np.array([1], np.int64), "second"),
+            numpy_helper.from_array(np.array(0.25, np.float32), "quarter"),
+        ]
+        graph = helper.make_graph(nodes, "late", inputs, [output], constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+        onnx.save(model, str(folder / "model.onnx"))
+        shutil.copyfile(source, folder / "tokenizer.json")
+        weights = drawn.normal(0, 80**-0.5, (96, 80)).astype(np.float32)
+        save_file({"linear.weight": weights}, folder / "1_Dense" / "model.safetensors")
+        identity = {"bias": False, "activation_function": "torch.nn.modules.linear.Identity"}
+        stated = {"query_prefix": "[unused0]", "document_prefix": "[unused1]", "document_length": 32}
+        modules = [{"path": "", "type": "x.Transformer"}, {"path": "1_Dense", "type": "pylate.models.Dense"}]
+        for name, values in {
+            "1_Dense/config.json": identity,
+            "config_sentence_transformers.json": stated,
+            "modules.json": modules,
+        }.items():
+            (folder / name).write_text(json.dumps(values), encoding="utf-8")
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
 def encoder_folder() -> Callable[..., Path]:
     """Writes a sentence-transformers folder: one layer of a BERT with random weights.
 

@@ -1,8 +1,8 @@
 """Turns text into unit vectors and codes of its tokens; all services embed with this class.
 
 The same text gives the same bits in every batch, because every text is a run of its own; the codes of its
-tokens come from the same run. A model is only loaded if its files match its card. Queries and passages differ
-by the prefixes of the card.
+tokens come from the same run, or from a run of the late-interaction model in the folder. A model is only
+loaded if its files match its card. Queries and passages differ by the prefixes of the card.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from helix_shared.encoders.model import GRAPH_FILE, PROJECTION_FILE, TOKENIZER_FILE, ModelCard, load_card
+from helix_shared.encoders.late_interaction import LateInteractionModel
+from helix_shared.encoders.model import (
+    GRAPH_FILE,
+    LATE_INTERACTION_FOLDER,
+    PROJECTION_FILE,
+    TOKENIZER_FILE,
+    ModelCard,
+    load_card,
+)
 from helix_shared.encoders.session import GraphSession
 from helix_shared.encoders.shared_runs import SharedRuns, Wanted
 from helix_shared.encoders.token_codes import Embedding, QueryTokens, TokenProjection
@@ -40,6 +48,7 @@ class Encoder:
         session: GraphSession,
         projection: TokenProjection | None,
         *,
+        late: LateInteractionModel | None = None,
         lanes: int,
         cache: Cache,
         remembers: bool = True,
@@ -48,6 +57,7 @@ class Encoder:
         self._tokens = tokens
         self._session = session
         self._projection = projection
+        self._late = late
         self._lanes = ThreadPoolExecutor(lanes, thread_name_prefix=f"encoder-{card.name}")
         self._runs = SharedRuns(self._run, self._lanes, cache if remembers else None)
 
@@ -82,8 +92,15 @@ class Encoder:
         projection = TokenProjection.load(folder / PROJECTION_FILE) if makes_codes else None
         tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens, remembers=remembers)
         session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
+        late = None
+        if makes_codes and card.has_late_interaction:
+            late = LateInteractionModel.load(
+                folder / LATE_INTERACTION_FOLDER, threads=threads_per_lane, remembers=remembers
+            )
         cache = cache or VectorCache(CACHE_BYTES)
-        return cls(card, tokens, session, projection, lanes=lanes, cache=cache, remembers=remembers)
+        return cls(
+            card, tokens, session, projection, late=late, lanes=lanes, cache=cache, remembers=remembers
+        )
 
     def embed(self, text: str) -> np.ndarray:
         """Embed a passage; float32 [dimensions], length one, read-only.
@@ -115,6 +132,8 @@ class Encoder:
     def embed_query_tokens(self, text: str) -> QueryTokens:
         """Embed a question with the projected states of its coded tokens, in one run; nothing is cached.
 
+        A late-interaction model takes a run of its own.
+
         Raises:
             InvalidInputError: the text is empty or white space.
         """
@@ -122,12 +141,14 @@ class Encoder:
         prefixed = self.card.query_prefix + _filled(text, field="text")
         ids = self._tokens.ids(prefixed)
         states = self._states(ids)
+        vector, projection = self._session.pooled(states), self.required_projection()
+        if self._late is not None:
+            asked = self._late.query(text)
+            chosen = projection.is_coded(asked.ids)
+            return QueryTokens(vector, projection.queries(asked.states[chosen]), asked.words[chosen])
         words = self._tokens.word_spans(prefixed)
-        projection = self.required_projection()
         chosen = projection.is_coded(ids[0]) & (words[:, 0] >= prefix)
-        return QueryTokens(
-            self._session.pooled(states), projection.queries(states[chosen]), words[chosen] - np.int32(prefix)
-        )
+        return QueryTokens(vector, projection.queries(states[chosen]), words[chosen] - np.int32(prefix))
 
     def coded_words(self, text: str, count: int, before: str = "") -> list[tuple[int, int] | None]:
         """First and last character in a memory's text of the word of each of its `count` codes.
@@ -136,16 +157,18 @@ class Encoder:
         before it, as of headings, words and codes are matched from the end. None: a code of what stands
         before the text; all, where that is not known and the text was cut at the model's limit.
         """
-        skipped = len(self.card.passage_prefix)
-        passage = self.card.passage_prefix + before + text
-        words, ids = self._tokens.word_spans(passage), self._tokens.ids(passage)[0]
+        tokens, prefix, limit = self._tokens, self.card.passage_prefix, self.card.max_tokens
+        if self._late is not None:
+            tokens, prefix, limit = self._late.tokens, "", self._late.card.max_text_tokens
+        skipped, passage = len(prefix), prefix + before + text
+        words, ids = tokens.word_spans(passage), tokens.ids(passage)[0]
         projection = self.required_projection()
         spans = words[projection.is_coded(ids) & (words[:, 0] >= skipped)] - np.int32(skipped + len(before))
         if len(spans) != count:
-            ids, words = self._tokens.all_word_spans(text)
+            ids, words = tokens.all_word_spans(text)
             spans = words[projection.is_coded(ids)]
             others = count - len(spans)
-            most = self.card.max_tokens - self._tokens.special - self._tokens.count(passage[:skipped])
+            most = limit - tokens.special - tokens.count(prefix)
             if others < 0 or others + len(ids) > most:
                 return [None] * count
         found = [(start, end) for start, end in spans.tolist() if start >= 0]
@@ -231,6 +254,9 @@ class Encoder:
 
     def _codes(self, text: str, ids: np.ndarray, states: np.ndarray) -> np.ndarray:
         projection, prefix = self.required_projection(), len(self.card.passage_prefix)
+        if self._late is not None:
+            run = self._late.passage(text[prefix:])
+            return projection.codes(run.states[projection.is_coded(run.ids)])
         chosen = projection.is_coded(ids)
         if prefix:
             chosen &= self._tokens.word_spans(text)[:, 0] >= prefix

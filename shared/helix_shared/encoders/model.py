@@ -3,7 +3,8 @@
 Files and card determine every vector. Each generation holds the card's `checksum`, and a query service
 refuses a generation with another one. `helix_cli.model_build` writes cards; `encoder` reads them with
 `load_card`, so a changed file is never run. The card of a reranker is `reranker.json`, so that its folder is
-never taken for an encoder; `cross_encoder` reads it.
+never taken for an encoder; `cross_encoder` reads it. A late-interaction model lies inside the folder of an
+encoder, with a card of its own, and the files of both are those of the encoder's card.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from helix_shared.errors import CorruptArtifactError, NotFoundError
 
 CARD_FILE = "model.json"
 RERANKER_FILE = "reranker.json"
+LATE_INTERACTION_FOLDER = "late_interaction"
+LATE_INTERACTION_FILE = "late_interaction.json"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 PROJECTION_FILE = "token_projection.npz"
@@ -96,11 +99,21 @@ class ModelCard(FolderCard):
 
     @property
     def encoder_checksum(self) -> str:
-        """The identity of what makes vectors and states, which is everything but the token projection.
+        """The identity of what makes vectors, which is everything but what makes codes of tokens.
 
         The last digits of a projection differ between kinds of processors.
         """
-        return _checksum({path: digest for path, digest in self.files.items() if path != PROJECTION_FILE})
+        return _checksum(self.encoder_files)
+
+    @property
+    def encoder_files(self) -> dict[str, str]:
+        """Digests of the files that make vectors, by path."""
+        return {path: digest for path, digest in self.files.items() if not _makes_codes(path)}
+
+    @property
+    def has_late_interaction(self) -> bool:
+        """Whether codes of tokens are of a late-interaction model in the folder, not of the encoder."""
+        return f"{LATE_INTERACTION_FOLDER}/{LATE_INTERACTION_FILE}" in self.files
 
 
 class RerankerCard(FolderCard):
@@ -109,7 +122,25 @@ class RerankerCard(FolderCard):
     FILE: ClassVar[str] = RERANKER_FILE
 
 
+class LateInteractionCard(FolderCard):
+    """Everything about a late-interaction model besides its files that determines the states of tokens."""
+
+    FILE: ClassVar[str] = LATE_INTERACTION_FILE
+
+    query_marker: int = Field(ge=0, description="id of the token after the start of every query")
+    passage_marker: int = Field(ge=0, description="the same of every passage")
+
+    @property
+    def max_text_tokens(self) -> int:
+        """Longest text in tokens, special tokens included, beside which the marker fits."""
+        return self.max_tokens - 1
+
+
 Card = TypeVar("Card", bound=FolderCard)
+
+
+def _makes_codes(path: str) -> bool:
+    return path == PROJECTION_FILE or path.startswith(f"{LATE_INTERACTION_FOLDER}/")
 
 
 def _checksum(files: Mapping[str, str]) -> str:
@@ -156,6 +187,11 @@ def read_reranker_card(folder: Path) -> RerankerCard:
 def load_reranker_card(folder: Path) -> RerankerCard:
     """`load_card` of a reranker."""
     return _checked(folder, read_reranker_card(folder))
+
+
+def load_late_interaction_card(folder: Path) -> LateInteractionCard:
+    """`load_card` of a late-interaction model."""
+    return _checked(folder, _read(folder, LateInteractionCard))
 
 
 def _read(folder: Path, kind: type[Card]) -> Card:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_shared.encoders.encoder import Encoder
     from helix_shared.encoders.token_codes import QueryTokens
 
 
@@ -73,6 +74,16 @@ class QueryAdapter:
             of_states=self.of_states.astype(np.float16),
             projection=self.projection.astype(np.float16),
         )
+
+    def for_encoder(self, encoder: Encoder) -> Self:
+        """The same adapter for an encoder with the same vectors, in the numbers of its projection.
+
+        Where a late-interaction model makes the codes, tokens are not adapted: it was fitted to other states.
+        """
+        matrix = encoder.required_projection().matrix
+        if encoder.card.has_late_interaction:
+            return replace(self, of_states=np.zeros_like(self.of_states), projection=matrix)
+        return self.for_projection(matrix)
 
     def for_projection(self, matrix: NDArray[np.float32]) -> Self:
         """The same adapter in the numbers of another projection [d, CODE_BITS] of the same states.

@@ -1,4 +1,4 @@
-"""Turns token ids into states and one unit vector: ONNX graph, pooling, normalisation; or into one logit.
+"""Turns token ids into states and one unit vector (ONNX graph, pooling, normalisation), or into one logit.
 
 One text per run: with dynamic quantisation the activations of a batch share one scale, so a vector would
 depend on the other texts. A session of ONNX Runtime is thread-safe, so all lanes share one session and one
@@ -25,24 +25,32 @@ RANK = 3
 SLOW_FUSIONS = ["SkipLayerNormFusion"]
 
 
-class GraphSession:
-    """A loaded graph that turns the ids of one text into states and a vector."""
+class TokenSession:
+    """A loaded graph that turns the ids of one text into the states of its tokens."""
 
-    def __init__(self, graph: Path, *, pooling: Literal["mean", "cls"], threads: int) -> None:
+    def __init__(self, graph: Path, *, threads: int) -> None:
         self._session = _open(graph, threads=threads)
         self._inputs = _text_inputs(graph, self._session)
-        self._output = _token_output(graph, self._session.get_outputs())
+        self.output = _token_output(graph, self._session.get_outputs())
+        """Name of the output of states."""
+
+    def states(self, ids: np.ndarray) -> np.ndarray:
+        """Run the graph on `ids` (int64 [1, n]); the last hidden states, float32 [n, dimensions]."""
+        feed = _feed(self._inputs, ids, np.zeros_like(ids))
+        states: np.ndarray = self._session.run([self.output], feed)[0][0]
+        return states
+
+
+class GraphSession(TokenSession):
+    """The same, with the vector of the text."""
+
+    def __init__(self, graph: Path, *, pooling: Literal["mean", "cls"], threads: int) -> None:
+        super().__init__(graph, threads=threads)
         self._pooling = pooling
 
     def vector(self, ids: np.ndarray) -> np.ndarray:
         """Run the graph on `ids` (int64 [1, n]); float32 [dimensions] of length one."""
         return self.pooled(self.states(ids))
-
-    def states(self, ids: np.ndarray) -> np.ndarray:
-        """Run the graph on `ids` (int64 [1, n]); the last hidden states, float32 [n, dimensions]."""
-        feed = _feed(self._inputs, ids, np.zeros_like(ids))
-        states: np.ndarray = self._session.run([self._output], feed)[0][0]
-        return states
 
     def pooled(self, states: np.ndarray) -> np.ndarray:
         """The vector of a text from the states [n, dimensions] of its tokens."""

@@ -71,12 +71,7 @@ def assemble(source: Path, stage: Path, origin: Origin) -> None:
     else:
         onnx.save(model, stage / GRAPH_FILE)
         note = f"{precision} as published"
-    write_projection(
-        stage,
-        pooling=description.pooling,
-        max_tokens=description.max_tokens,
-        prefix=description.passage_prefix,
-    )
+    write_projection(stage, max_tokens=description.max_tokens, prefix=description.passage_prefix)
     _seal(stage, origin, description, precision=precision, note=note)
     with Encoder.load(stage) as first, Encoder.load(stage) as second:
         require_sound(first, second)

@@ -27,13 +27,13 @@ from helix_shared.encoders.model import (
     read_card,
     write_card,
 )
-from helix_shared.encoders.session import GraphSession
+from helix_shared.encoders.session import TokenSession
 from helix_shared.encoders.token_codes import CODE_BITS, TokenProjection
 from helix_shared.encoders.tokens import TextTokens
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-    from typing import Literal
 
     from numpy.typing import NDArray
 
@@ -47,20 +47,33 @@ WORD_MARKS: Final = "\u0120\u010a\u0109\u2581"
 CONTINUATION: Final = "##"
 
 
-def write_projection(folder: Path, *, pooling: Literal["mean", "cls"], max_tokens: int, prefix: str) -> None:
+def write_projection(folder: Path, *, max_tokens: int, prefix: str) -> None:
     """Fit the projection of the graph and tokenizer in `folder`, and write it beside them.
 
     `prefix` stands before every text, as it will before every stored one.
     """
     tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=max_tokens)
-    session = GraphSession(folder / GRAPH_FILE, pooling=pooling, threads=1)
-    coded_ids = coded_ids_of(folder / TOKENIZER_FILE)
+    session = TokenSession(folder / GRAPH_FILE, threads=1)
+
+    def run(text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        ids = tokens.ids(prefix + text)
+        return ids[0], session.states(ids)
+
+    save_projection(folder / PROJECTION_FILE, coded_ids_of(folder / TOKENIZER_FILE), run)
+
+
+def save_projection(
+    target: Path,
+    coded_ids: NDArray[np.bool_],
+    run: Callable[[str], tuple[NDArray[np.int64], NDArray[np.float32]]],
+) -> None:
+    """Fit a projection to the shipped texts and write it; `run` gives ids [n] and states [n, d] of a text."""
     found = []
     for text in (*SAMPLE_TEXTS, *PROJECTION_TEXTS):
-        ids = tokens.ids(prefix + text)
-        found.append(session.states(ids)[coded_ids[ids[0]]])
+        ids, states = run(text)
+        found.append(states[coded_ids[ids]])
     centre, matrix = fit(np.concatenate(found))
-    TokenProjection(centre, matrix, coded_ids).save(folder / PROJECTION_FILE)
+    TokenProjection(centre, matrix, coded_ids).save(target)
 
 
 def complete(folder: Path) -> Path:
@@ -87,7 +100,7 @@ def _completed(folder: Path, stage: Path) -> None:
     for path in (*card.files, CARD_FILE):
         (stage / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder / path, stage / path)
-    write_projection(stage, pooling=card.pooling, max_tokens=card.max_tokens, prefix=card.passage_prefix)
+    write_projection(stage, max_tokens=card.max_tokens, prefix=card.passage_prefix)
     files = card.files | {PROJECTION_FILE: file_sha256(stage / PROJECTION_FILE)}
     write_card(stage, ModelCard.model_validate(card.model_dump() | {"files": files}))
 

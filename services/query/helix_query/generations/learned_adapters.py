@@ -107,4 +107,4 @@ class LearnedAdapters:
             _log.warning("learned_adapter_refused", tenant=tenant_id, reason=str(error))
             return None
         _log.info("learned_adapter_served", tenant=tenant_id, number=card.number)
-        return LearnedAdapter(card.number, adapter.for_projection(encoder.required_projection().matrix))
+        return LearnedAdapter(card.number, adapter.for_encoder(encoder))

@@ -28,8 +28,7 @@ def adapter_for(encoder: Encoder) -> QueryAdapter | None:
     if checksum not in _OF_MODELS:
         found = _load()
         is_fitted = found.encoder == encoder.card.encoder_checksum
-        matrix = encoder.required_projection().matrix if is_fitted else None
-        _OF_MODELS[checksum] = None if matrix is None else found.for_projection(matrix)
+        _OF_MODELS[checksum] = found.for_encoder(encoder) if is_fitted else None
     return _OF_MODELS[checksum]
 
 

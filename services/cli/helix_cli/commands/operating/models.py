@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.table import Table
@@ -25,8 +25,17 @@ from helix_shared.encoders.model import (
     read_card,
     read_reranker_card,
 )
-from helix_shared.encoders.store import BGE_SMALL, default_model, model_folders, reranker_folders
-from helix_shared.errors import CorruptArtifactError, NotFoundError
+from helix_shared.encoders.store import (
+    BGE_SMALL,
+    default_model,
+    model_folder,
+    model_folders,
+    reranker_folders,
+)
+from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from helix_cli.model_build.publish import Existing
 
 MEBIBYTE: Final = 1 << 20
 
@@ -36,6 +45,7 @@ class Kind(StrEnum):
 
     ENCODER = "encoder"
     RERANKER = "reranker"
+    LATE_INTERACTION = "late-interaction"
 
 
 Replace = Annotated[bool, typer.Option("--replace", help="Replace a model of that name.")]
@@ -92,15 +102,26 @@ def import_command(
     passage_prefix: Annotated[
         str | None, typer.Option(help="Prefix of every stored text; by default what the folder says.")
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(
+            help="Late interaction: the encoder that makes the vectors; by default the default model."
+        ),
+    ] = None,
     fp32: Annotated[bool, typer.Option("--fp32", help="Keep a float32 graph as it is.")] = False,
     replace: Replace = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
-    """Import an encoder or a reranker from a folder; a float32 graph is quantised to int8 and checked.
+    """Import an encoder, a reranker or a late-interaction model from a folder.
 
-    A reranker is a cross-encoder: a model for sequence classification with one label.
+    A float32 graph is quantised to int8 and checked. A reranker is a cross-encoder: a model for sequence
+    classification with one label. A late-interaction model (ColBERT) becomes a model with the vectors of an
+    encoder and its own codes of tokens.
     """
     from helix_cli.model_build.importing import Origin, import_folder  # noqa: PLC0415  onnx is slow to import
+    from helix_cli.model_build.late_interaction.importing import (  # noqa: PLC0415  likewise
+        import_late_interaction,
+    )
     from helix_cli.model_build.rerankers.importing import import_reranker, kind_of  # noqa: PLC0415  likewise
 
     root, source = HomeFolder.at(home).models, folder.expanduser().resolve()
@@ -111,8 +132,18 @@ def import_command(
         passage_prefix=passage_prefix,
         keep_fp32=fp32,
     )
-    imports = {Kind.ENCODER: import_folder, Kind.RERANKER: import_reranker}[kind or Kind(kind_of(source))]
-    _report(imports(source, root, origin, existing="replace" if replace else "refuse"), root)
+    found = kind or Kind(kind_of(source))
+    existing: Existing = "replace" if replace else "refuse"
+    if beside is not None and found is not Kind.LATE_INTERACTION:
+        raise InvalidInputError(
+            "--beside", f"must be given with a late-interaction model only, is one of {found}"
+        )
+    if found is Kind.LATE_INTERACTION:
+        encoder = default_model(root) if beside is None else model_folder(root, beside)
+        _report(import_late_interaction(source, root, origin, beside=encoder, existing=existing), root)
+        return
+    imports = {Kind.ENCODER: import_folder, Kind.RERANKER: import_reranker}[found]
+    _report(imports(source, root, origin, existing=existing), root)
 
 
 @app.command("pull")
@@ -189,7 +220,8 @@ def _row(folder: Path, kind: Kind, *, is_default: bool = False) -> dict[str, Any
 def _of_encoder(card: ModelCard) -> dict[str, Any]:
     from helix_cli.commands.common.lines.fitted import fitted_elsewhere  # noqa: PLC0415  slow to import
 
-    found: dict[str, Any] = {"fitted_elsewhere": fitted_elsewhere(card).lines(card.name)}
+    kind = Kind.LATE_INTERACTION if card.has_late_interaction else Kind.ENCODER
+    found: dict[str, Any] = {"kind": kind.value, "fitted_elsewhere": fitted_elsewhere(card).lines(card.name)}
     if not card.makes_codes:
         found["state"] = "incomplete: run `helix models build`"
     return found
@@ -221,6 +253,8 @@ def _report(folder: Path, root: Path) -> None:
     if is_reranker:
         typer.echo(f'  used by ranking profiles with [rerank.cross_encoder] model = "{card.name}"')
         return
+    if isinstance(card, ModelCard) and card.has_late_interaction:
+        typer.echo(f"  used by the ranking profile `colbert` after `helix models use {card.name}`")
     _print_default(root)
 
 

@@ -18,6 +18,7 @@ import onnx
 from helix_cli.model_build.description import CONFIG, TOKENIZER_CONFIG, read_json, stated_max_tokens
 from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
 from helix_cli.model_build.importing import file_checksums
+from helix_cli.model_build.late_interaction.description import is_late_interaction
 from helix_cli.model_build.publish import Existing, publish
 from helix_cli.model_build.quantise import quantise_checked
 from helix_cli.model_build.rerankers.fidelity import Fidelity, compare, require_sound, sample_logits
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from helix_cli.model_build.importing import Origin
 
-Kind = Literal["encoder", "reranker"]
+Kind = Literal["encoder", "reranker", "late-interaction"]
 CLASSIFIER: Final = "ForSequenceClassification"
 """How the class of a cross-encoder ends in config.json."""
 TOKEN_RANK: Final = 3
@@ -46,13 +47,15 @@ TOKEN_RANK: Final = 3
 
 
 def kind_of(source: Path) -> Kind:
-    """What the folder `source` holds, by the class in its config.json, else by the outputs of its graph.
+    """What `source` holds, by its markers, the class in its config.json, or the outputs of its graph.
 
     Raises:
         InvalidInputError: it has no readable graph.
     """
     if not source.is_dir():
         raise InvalidInputError("folder", f"must be a folder, is {source}")
+    if is_late_interaction(source):
+        return "late-interaction"
     if names := read_json(source / CONFIG, default={}).get("architectures"):
         return "reranker" if any(str(name).endswith(CLASSIFIER) for name in names) else "encoder"
     outputs = read_graph(find_graph(source)).graph.output

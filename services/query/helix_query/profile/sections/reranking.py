@@ -77,4 +77,9 @@ class Rerank(Compare):
     candidates: int = Field(
         default=0, ge=0, le=MAX_RERANKED, description="first candidates by score that are compared; 0: off"
     )
+    late_interaction_model: bool = Field(
+        default=False,
+        description="only codes of a late-interaction model are compared (`helix models import`); a recall "
+        "is refused where the codes of the home are of a sentence encoder",
+    )
     cross_encoder: CrossEncode = CrossEncode()

@@ -1,0 +1,205 @@
+"""Imports a folder with an ONNX late-interaction model beside an encoder, as one checked model folder.
+
+The vectors of the new model are those of the encoder; the codes of tokens are of the late-interaction model.
+So one model makes everything that a home stores, and what applies to another model (`helix models use`, the
+checksum in every generation) applies to it as it is.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+import onnx
+
+from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
+from helix_cli.model_build.importing import file_checksums
+from helix_cli.model_build.late_interaction.description import Description, describe
+from helix_cli.model_build.late_interaction.fidelity import (
+    Fidelity,
+    compare,
+    require_sound,
+    sample_states,
+)
+from helix_cli.model_build.late_interaction.graph import dense_weights, with_projection
+from helix_cli.model_build.publish import Existing, publish
+from helix_cli.model_build.quantise import quantise_checked
+from helix_cli.model_build.token_projection import coded_ids_of, save_projection
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.late_interaction import LateInteractionModel
+from helix_shared.encoders.model import (
+    GRAPH_FILE,
+    LATE_INTERACTION_FILE,
+    LATE_INTERACTION_FOLDER,
+    PROJECTION_FILE,
+    TOKENIZER_FILE,
+    LateInteractionCard,
+    ModelCard,
+    load_card,
+    write_card,
+)
+from helix_shared.encoders.session import TokenSession
+from helix_shared.encoders.tokens import TextTokens
+from helix_shared.errors import CorruptArtifactError, InvalidInputError, PermanentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_cli.model_build.importing import Origin
+
+_SAMPLE: Final = "a word of a passage"
+
+
+def import_late_interaction(
+    source: Path, root: Path, origin: Origin, *, beside: Path, existing: Existing
+) -> Path:
+    """Import the folder `source` beside the encoder in the folder `beside`.
+
+    The result is the model `origin.name` under `root`; returns its folder.
+
+    Raises:
+        InvalidInputError: Helix cannot run the model; the message names the file.
+        PermanentError: the int8 model differs too much, or the model is not sound.
+        CorruptArtifactError: a file of the encoder is missing or changed.
+    """
+    if not source.is_dir():
+        raise InvalidInputError("folder", f"must be a folder, is {source}")
+    if origin.query_prefix is not None or origin.passage_prefix is not None:
+        raise InvalidInputError("prefix", "must not be given for a late-interaction model: it has markers")
+    return publish(
+        root, origin.name, lambda stage: _assemble(source, stage, origin, beside), existing=existing
+    )
+
+
+def _assemble(source: Path, stage: Path, origin: Origin, beside: Path) -> None:
+    """Write the checked model into the empty folder `stage`, its card last."""
+    encoder = load_card(beside)
+    description = describe(source)
+    inner = stage / LATE_INTERACTION_FOLDER
+    inner.mkdir()
+    _import_inner(source, inner, origin, description)
+    model = LateInteractionModel.load(inner)
+    states = sample_states(model)
+    require_sound(origin.name, states, sample_states(LateInteractionModel.load(inner)))
+    _copy_encoder(beside, stage, encoder)
+    coded = coded_ids_of(inner / TOKENIZER_FILE)
+    coded[[description.query_marker, description.passage_marker]] = False
+    save_projection(stage / PROJECTION_FILE, coded, lambda text: _ids_and_states(model, text))
+    kept = encoder.model_dump() | {
+        "name": origin.name,
+        "files": file_checksums(stage),
+        "source": f"{encoder.source}; tokens: {model.card.source}",
+    }
+    write_card(stage, ModelCard.model_validate(kept))
+    _require_codes(stage)
+
+
+def _ids_and_states(model: LateInteractionModel, text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    run = model.passage(text)
+    return run.ids, run.states
+
+
+def _copy_encoder(beside: Path, stage: Path, card: ModelCard) -> None:
+    """Copy what makes the vectors, so without a late-interaction model that the encoder has already."""
+    for path in card.encoder_files:
+        (stage / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(beside / path, stage / path)
+
+
+def _import_inner(source: Path, inner: Path, origin: Origin, description: Description) -> None:
+    """Write the late-interaction model itself into the empty folder `inner`, its card last."""
+    shutil.copyfile(source / TOKENIZER_FILE, inner / TOKENIZER_FILE)
+    model = _projected(source, description)
+    precision = precision_of(model)
+    note = f"{precision} as published"
+    if precision == "fp32" and not origin.keep_fp32:
+        note, precision = _quantise_checked(inner, model, origin, description), "int8"
+    else:
+        onnx.save(model, inner / GRAPH_FILE)
+    _seal(inner, origin, description, precision=precision, note=note)
+
+
+def _projected(source: Path, description: Description) -> onnx.ModelProto:
+    """The graph with its projection.
+
+    Raises:
+        InvalidInputError: it cannot be run, or gives states that the projection does not fit.
+    """
+    graph = find_graph(source)
+    model = read_graph(graph)
+    width, output = _width(graph, source / TOKENIZER_FILE, description)
+    if not description.dense:
+        return model
+    weights = dense_weights(source / description.dense)
+    if width == weights.shape[1]:
+        return with_projection(model, output, weights)
+    if width != weights.shape[0]:
+        expected = f"must give states of {weights.shape[1]} or, projected, {weights.shape[0]} numbers"
+        raise InvalidInputError(graph.name, f"{expected}, gives {width}")
+    return model
+
+
+def _width(graph: Path, tokenizer: Path, description: Description) -> tuple[int, str]:
+    """Numbers of a state, and the name of the output, of a graph as it was given."""
+    try:
+        tokens = TextTokens.load(tokenizer, max_tokens=description.max_tokens)
+        session = TokenSession(graph, threads=1)
+        states = session.states(tokens.ids(_SAMPLE))
+    except CorruptArtifactError as error:
+        raise InvalidInputError(
+            graph.name, f"must give a state for every token of a text: {error}"
+        ) from error
+    if not tokens.special:
+        raise InvalidInputError(TOKENIZER_FILE, "must put a token before a text: the marker follows it")
+    return states.shape[1], session.output
+
+
+def _quantise_checked(inner: Path, model: onnx.ModelProto, origin: Origin, description: Description) -> str:
+    """Write the int8 graph into `inner` and return the comparison as text.
+
+    Raises:
+        PermanentError: it differs too much from the original.
+    """
+    with TemporaryDirectory(prefix="helix-fp32-") as scratch:
+        original = Path(scratch)
+        shutil.copyfile(inner / TOKENIZER_FILE, original / TOKENIZER_FILE)
+        onnx.save(model, original / GRAPH_FILE)
+        _seal(original, origin, description, precision="fp32", note="reference")
+        reference = sample_states(LateInteractionModel.load(original))
+
+        def compared() -> Fidelity:
+            _seal(inner, origin, description, precision="int8", note="unchecked")
+            return compare(reference, sample_states(LateInteractionModel.load(inner)))
+
+        return quantise_checked(model, inner / GRAPH_FILE, name=origin.name, compared=compared)
+
+
+def _seal(
+    folder: Path, origin: Origin, description: Description, *, precision: Literal["int8", "fp32"], note: str
+) -> None:
+    """Write the card with the checksums of all files in `folder`."""
+    (folder / LATE_INTERACTION_FILE).unlink(missing_ok=True)
+    card = LateInteractionCard(
+        name=origin.name,
+        max_tokens=description.max_tokens,
+        query_marker=description.query_marker,
+        passage_marker=description.passage_marker,
+        precision=precision,
+        files=file_checksums(folder),
+        source=f"{origin.source}; {note}",
+    )
+    write_card(folder, card)
+
+
+def _require_codes(folder: Path) -> None:
+    """Check that the finished model gives codes.
+
+    Raises:
+        PermanentError: it has none for a plain text.
+    """
+    with Encoder.load(folder) as encoder:
+        if not len(encoder.embed_with_codes(_SAMPLE)[1]):
+            raise PermanentError(f"late-interaction model has no codes for {_SAMPLE!r}: {folder.name}")
