@@ -24,7 +24,7 @@ from helix_cli.stack.addresses import Server, nats_server
 from helix_cli.stack.home import HomeFolder
 from helix_lab.evaluate import Evaluation, opened, progress_bar
 from helix_lab.query_adapter.feedback import read_erased, read_feedback
-from helix_lab.query_adapter.fit import AT_ONCE, fit
+from helix_lab.query_adapter.fit import AT_ONCE, fit, require_own_codes
 from helix_lab.query_adapter.from_feedback import MOST, learn
 from helix_lab.query_adapter.observations import Observation, observations
 from helix_lab.query_adapter.tenant import open_tenant
@@ -91,9 +91,9 @@ def adapter_command(
     loaded = load_answerable(data, sets, corpus_from, limit)
     others = load_answerable(data, judged, corpus_from, limit) if judged else []
     folder = default_model(evaluation.models)
-    fitted = partial(
-        fit, read_card(folder).encoder_checksum, TokenProjection.load(folder / PROJECTION_FILE).matrix
-    )
+    card = read_card(folder)
+    require_own_codes(card)
+    fitted = partial(fit, card.encoder_checksum, TokenProjection.load(folder / PROJECTION_FILE).matrix)
     seen = list(_observed(loaded, start, evaluation, console))
     adapter = fitted(seen)
     adapter.save(out)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helix_lab.query_adapter.observations import Floats, Observation
+from helix_shared.encoders.model import ModelCard
 from helix_shared.encoders.query_adapter import QueryAdapter
 from helix_shared.encoders.token_codes import CODE_BITS
 from helix_shared.errors import InvalidInputError
@@ -144,3 +145,17 @@ class _Adam:
         mean = self._mean / (1.0 - _MOMENTUM**self._count)
         square = self._square / (1.0 - _SQUARES**self._count)
         self.values -= (size * mean / (np.sqrt(square) + _LEAST)).astype(np.float32)
+
+
+def require_own_codes(card: ModelCard) -> None:
+    """Refuse a model whose token codes are of another model than its vectors.
+
+    Raises:
+        InvalidInputError: names the model.
+    """
+    if card.has_late_interaction:
+        raise InvalidInputError(
+            "model",
+            f"{card.name} has token codes of a late-interaction model: an adapter is fitted to those of a "
+            "sentence encoder",
+        )

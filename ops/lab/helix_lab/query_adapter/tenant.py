@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helix_lab.query_adapter.feedback import AskedQuestion
+from helix_lab.query_adapter.fit import require_own_codes
 from helix_lab.query_adapter.observations import COMPARED, Observation, observation
 from helix_lab.sets.direct import CHANNEL_SECONDS
 from helix_query.generations.installed_model import installed_encoder
@@ -149,6 +150,7 @@ def open_tenant(root: Path, models: Path, tenant_id: str, profile: RankingProfil
 
     Raises:
         NotFoundError: there is no generation, or its model is not installed under `models`.
+        InvalidInputError: its token codes are of a late-interaction model.
     """
     number = current_number(root)
     if number is None:
@@ -156,6 +158,7 @@ def open_tenant(root: Path, models: Path, tenant_id: str, profile: RankingProfil
     with contextlib.ExitStack() as held:
         generation = held.enter_context(contextlib.closing(Generation.open(root, number)))
         encoder = held.enter_context(installed_encoder(generation.manifest, models))
+        require_own_codes(encoder.card)
         package = adapter_for(encoder) or _unmoved(encoder)
         lanes = {channel: WorkerThreads(1, name=f"fit-{channel}") for channel in LANES}
         for lane in lanes.values():

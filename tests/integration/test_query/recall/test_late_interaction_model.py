@@ -11,7 +11,7 @@ import pytest
 
 from helix_cli.model_build.importing import Origin
 from helix_cli.model_build.late_interaction.importing import import_late_interaction
-from helix_memory.explanation import LATE_INTERACTION, recompute
+from helix_memory.explanation import recompute
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.settings import QuerySettings
 from helix_shared.encoders.encoder import Encoder
@@ -21,12 +21,11 @@ pytestmark = pytest.mark.integration
 
 QUERY = "When does the zebra leave?"
 FERRY = "The ferry to the island leaves at seven."
-ZEBRAS = "Petr painted stripes on the kitchen door."
 ROWS: list[dict[str, Any]] = [
     {"text": FERRY, "speaker": "Petr"},
     {"text": "The train to Lindau leaves at nine.", "speaker": "Olga"},
     {"text": "The bus to the lake leaves at noon.", "speaker": "Olga"},
-    {"text": ZEBRAS, "speaker": "Olga"},
+    {"text": "Petr painted stripes on the kitchen door.", "speaker": "Olga"},
 ]
 
 
@@ -72,7 +71,8 @@ def test_what_the_model_takes_for_alike_goes_first(served: dict[str, Any], model
     best = max(reply.explanation.candidates, key=lambda one: one.score)
     by_word = {one.word: one for one in best.late_interaction.words}
     assert by_word["zebra"].nearest == "ferry"
-    assert by_word["zebra"].similarity > 0.9 > 0.5 > by_word["leave"].similarity
+    assert by_word["zebra"].similarity > 0.7
+    assert by_word["leave"].similarity < 0.5
     for one in reply.explanation.candidates:
         assert recompute(one) == one.score
     plain = served[default_model(models).name].recall(QUERY, explain=True, never_skip=True)
@@ -82,7 +82,7 @@ def test_what_the_model_takes_for_alike_goes_first(served: dict[str, Any], model
         for one in candidate.late_interaction.words
         if one.word == "zebra"
     }
-    assert zebra["ferry"] < 0.9
+    assert zebra.get("ferry", 0.0) < 0.7
 
 
 def test_the_codes_of_a_memory_are_those_of_its_model(served: dict[str, Any], models: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_codes_of_a_memory_are_those_of_its_model(served: dict[str, Any], mo
 
 
 def test_a_home_of_a_sentence_encoder_refuses_the_profile(served: dict[str, Any], models: Path) -> None:
-    """The error names profile and model, in recalls, packs and why-not; other profiles answer."""
+    """The error names profile and model, in recalls and why-not; other profiles answer."""
     service = served[default_model(models).name]
     words = (
         "'colbert' compares token codes of a late-interaction model, those of this home are of the sentence "
@@ -116,7 +116,7 @@ def test_a_home_of_a_sentence_encoder_refuses_the_profile(served: dict[str, Any]
     )
     for call in (
         lambda: service.stub.Recall(request, timeout=30),
-        lambda: service.stub.WhyNot(recall_pb2.WhyNotRequest(recall=request, memory_id="x"), timeout=30),
+        lambda: service.stub.WhyNot(recall_pb2.WhyNotRequest(recall=request, memory_id="0" * 32), timeout=30),
     ):
         with pytest.raises(grpc.RpcError) as caught:
             call()

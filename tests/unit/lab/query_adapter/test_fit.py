@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from helix_lab.query_adapter.fit import SHARPNESS, fit, states_slope, vectors_slope
+from helix_lab.query_adapter.fit import SHARPNESS, fit, require_own_codes, states_slope, vectors_slope
 from helix_lab.query_adapter.observations import Observation
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import default_model
 from helix_shared.encoders.token_codes import CODE_BITS
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
 DIMENSIONS = 6
@@ -138,3 +142,13 @@ def test_too_few_questions_are_refused() -> None:
     """Without a single step the adapter would be zeros."""
     with pytest.raises(InvalidInputError, match="have 3 answered questions, a fit needs 32"):
         fit("0" * 64, PROJECTION, [observation(seed) for seed in range(3)])
+
+
+def test_codes_of_a_late_interaction_model_are_not_fitted_to(models_dir: Path) -> None:
+    """An adapter holds the projection of the encoder's own states; the model is named."""
+    card = read_card(default_model(models_dir))
+    require_own_codes(card)
+    inner = {"late_interaction/late_interaction.json": "0" * 64}
+    late = card.model_copy(update={"name": "late", "files": card.files | inner})
+    with pytest.raises(InvalidInputError, match="late has token codes of a late-interaction model"):
+        require_own_codes(late)

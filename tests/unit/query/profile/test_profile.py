@@ -24,10 +24,10 @@ def mine(extra: str = "", *, name: str = "mine") -> str:
     return f'name = "{name}"\ndescription = "test"\n{extra}\n'
 
 
-def test_four_profiles_are_built_in() -> None:
-    """The default and three published recipes."""
+def test_five_profiles_are_built_in() -> None:
+    """The default, the default with a late-interaction model, and three published recipes."""
     profiles = load_profiles()
-    assert set(profiles) == {"helix", "helix-reference", "cems", "engram"}
+    assert set(profiles) == {"helix", "colbert", "helix-reference", "cems", "engram"}
     assert (profiles["helix"].top_k, profiles["helix"].token_budget) == (10, 2000)
 
 
@@ -118,3 +118,25 @@ def test_a_missing_folder_of_profiles_is_refused(tmp_path: Path) -> None:
     """The error names it."""
     with pytest.raises(InvalidInputError):
         load_profiles(tmp_path / "absent")
+
+
+def test_a_profile_may_extend_one_of_the_package(tmp_path: Path) -> None:
+    """What it does not state is that of the other, inside of tables, too."""
+    base = load_profiles()["helix"]
+    made = load_profiles(written(tmp_path, mine('extends = "helix"\n[rerank]\nweight = 2.0')))["mine"]
+    changes = {"name": "mine", "description": "test", "rerank": base.rerank.model_dump() | {"weight": 2.0}}
+    assert made.model_dump() == base.model_dump() | changes
+    colbert = load_profiles()["colbert"]
+    changes = {"late_interaction_model": True, "weight": 1.0}
+    assert colbert.rerank.model_dump() == base.rerank.model_dump() | changes
+    assert colbert.model_dump(exclude={"name", "description", "rerank"}) == base.model_dump(
+        exclude={"name", "description", "rerank"}
+    )
+
+
+@pytest.mark.parametrize("name", ['"nobody"', '"colbert"', '"mine"', "7"])
+def test_only_whole_profiles_of_the_package_are_extended(tmp_path: Path, name: str) -> None:
+    """The error names the file, the key and what may stand there."""
+    words = r"mine\.toml: extends: must be one of cems, engram, helix, helix-reference, is"
+    with pytest.raises(InvalidInputError, match=words):
+        load_profiles(written(tmp_path, mine(f"extends = {name}")))
