@@ -98,7 +98,11 @@ class ConsolidationSettings(BrokerSettings):
         description="vector index: scalar (IVF-SQ), binary (IVF-RQ), product (IVF-PQ); auto: by size",
     )
     scan_dimensions: int = Field(
-        0, ge=0, le=8_192, description="dimensions scanned of a Matryoshka model's vector; 0: all"
+        0,
+        ge=0,
+        le=8_192,
+        description="dimensions scanned of a vector, which the card of the model must declare "
+        "(`helix models import --matryoshka`); 0: all",
     )
     sweep_seconds: float = Field(60.0, gt=0, le=3_600, description="time between two sweeps for expired rows")
     access_interval_seconds: float = Field(

@@ -17,16 +17,17 @@ from helix_shared.encoders.model import (
     GRAPH_FILE,
     LATE_INTERACTION_FOLDER,
     PROJECTION_FILE,
+    QUERY_ENCODER_FOLDER,
     TOKENIZER_FILE,
     ModelCard,
     load_card,
 )
 from helix_shared.encoders.session import GraphSession
 from helix_shared.encoders.shared_runs import SharedRuns, Wanted
-from helix_shared.encoders.token_codes import Embedding, QueryTokens, TokenProjection
-from helix_shared.encoders.tokens import TextTokens
+from helix_shared.encoders.token_codes import Embedding, QueryTokens, TokenProjection, words_of_codes
+from helix_shared.encoders.tokens import TextTokens, filled
 from helix_shared.encoders.vector_cache import Cache, VectorCache
-from helix_shared.errors import CorruptArtifactError, InvalidInputError
+from helix_shared.errors import CorruptArtifactError
 from helix_shared.telemetry.metrics import EMBEDDINGS
 
 if TYPE_CHECKING:
@@ -45,21 +46,22 @@ class Encoder:
         self,
         card: ModelCard,
         tokens: TextTokens,
-        session: GraphSession,
+        session: GraphSession | None,
         projection: TokenProjection | None,
         *,
         late: LateInteractionModel | None = None,
+        of_queries: Encoder | None = None,
         lanes: int,
-        cache: Cache,
-        remembers: bool = True,
+        cache: Cache | None,
     ) -> None:
         self.card = card
         self._tokens = tokens
         self._session = session
         self._projection = projection
         self._late = late
+        self._of_queries = of_queries
         self._lanes = ThreadPoolExecutor(lanes, thread_name_prefix=f"encoder-{card.name}")
-        self._runs = SharedRuns(self._run, self._lanes, cache if remembers else None)
+        self._runs = SharedRuns(self._run, self._lanes, cache)
 
     @classmethod
     def load(
@@ -71,6 +73,7 @@ class Encoder:
         cache: Cache | None = None,
         remembers: bool = True,
         makes_codes: bool = True,
+        embeds_passages: bool = True,
     ) -> Self:
         """Check the files of `folder` against its card and open the model.
 
@@ -78,7 +81,8 @@ class Encoder:
         two for the latency of a single query. `cache` holds embeddings of this model by text; by default
         `CACHE_BYTES`. Without `remembers` nothing is cached and no run is shared, so the time of a call
         reveals nothing about the texts of other calls. Without `makes_codes` a model without a token
-        projection is opened, for its vectors alone.
+        projection is opened, for its vectors alone. Without `embeds_passages` the encoder of passages of an
+        asymmetric pair is not opened.
 
         Raises:
             NotFoundError: there is no such folder.
@@ -89,17 +93,27 @@ class Encoder:
             raise CorruptArtifactError(
                 f"model has no token projection, an older release made it: {folder}: run `helix models build`"
             )
-        projection = TokenProjection.load(folder / PROJECTION_FILE) if makes_codes else None
+        of_queries = projection = session = late = None
+        if card.has_query_encoder:
+            of_queries = cls.load(
+                folder / QUERY_ENCODER_FOLDER,
+                lanes=1,
+                threads_per_lane=threads_per_lane,
+                remembers=remembers,
+                makes_codes=makes_codes,
+            )
+        elif makes_codes:
+            projection = TokenProjection.load(folder / PROJECTION_FILE)
         tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens, remembers=remembers)
-        session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
-        late = None
+        if embeds_passages or of_queries is None:
+            session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
         if makes_codes and card.has_late_interaction:
             late = LateInteractionModel.load(
                 folder / LATE_INTERACTION_FOLDER, threads=threads_per_lane, remembers=remembers
             )
-        cache = cache or VectorCache(CACHE_BYTES)
+        kept = (cache or VectorCache(CACHE_BYTES)) if remembers else None
         return cls(
-            card, tokens, session, projection, late=late, lanes=lanes, cache=cache, remembers=remembers
+            card, tokens, session, projection, late=late, of_queries=of_queries, lanes=lanes, cache=kept
         )
 
     def embed(self, text: str) -> np.ndarray:
@@ -111,7 +125,7 @@ class Encoder:
         Raises:
             InvalidInputError: the text is empty or white space.
         """
-        return self._runs.one(Wanted(self.card.passage_prefix + _filled(text, field="text"))).vector
+        return self._runs.one(Wanted(self.card.passage_prefix + filled(text, field="text"))).vector
 
     def embed_with_codes(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Embed a passage with the codes of its tokens, in one run of the model.
@@ -122,12 +136,14 @@ class Encoder:
         Raises:
             InvalidInputError: the text is empty or white space.
         """
-        found = self._runs.one(self._coded(_filled(text, field="text")))
-        return found.vector, _codes(found)
+        found = self._runs.one(self._coded(filled(text, field="text")))
+        return found.vector, found.required_codes
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Embed a question; like `embed`, with the card's query prefix."""
-        return self._runs.one(Wanted(self.card.query_prefix + _filled(text, field="text"))).vector
+        """Embed a question; like `embed`, with the card's query prefix, or with the encoder of queries."""
+        if self._of_queries is not None:
+            return self._of_queries.embed_query(text)
+        return self._runs.one(Wanted(self.card.query_prefix + filled(text, field="text"))).vector
 
     def embed_query_tokens(self, text: str) -> QueryTokens:
         """Embed a question with the projected states of its coded tokens, in one run; nothing is cached.
@@ -137,11 +153,13 @@ class Encoder:
         Raises:
             InvalidInputError: the text is empty or white space.
         """
+        if self._of_queries is not None:
+            return self._of_queries.embed_query_tokens(text)
         prefix = len(self.card.query_prefix)
-        prefixed = self.card.query_prefix + _filled(text, field="text")
+        prefixed = self.card.query_prefix + filled(text, field="text")
         ids = self._tokens.ids(prefixed)
         states = self._states(ids)
-        vector, projection = self._session.pooled(states), self.required_projection()
+        vector, projection = self._required_session().pooled(states), self.required_projection()
         if self._late is not None:
             asked = self._late.query(text)
             chosen = projection.is_coded(asked.ids)
@@ -157,22 +175,12 @@ class Encoder:
         before it, as of headings, words and codes are matched from the end. None: a code of what stands
         before the text; all, where that is not known and the text was cut at the model's limit.
         """
+        if self._of_queries is not None:
+            return self._of_queries.coded_words(text, count, before)
         tokens, prefix, limit = self._tokens, self.card.passage_prefix, self.card.max_tokens
         if self._late is not None:
             tokens, prefix, limit = self._late.tokens, "", self._late.card.max_text_tokens
-        skipped, passage = len(prefix), prefix + before + text
-        words, ids = tokens.word_spans(passage), tokens.ids(passage)[0]
-        projection = self.required_projection()
-        spans = words[projection.is_coded(ids) & (words[:, 0] >= skipped)] - np.int32(skipped + len(before))
-        if len(spans) != count:
-            ids, words = tokens.all_word_spans(text)
-            spans = words[projection.is_coded(ids)]
-            others = count - len(spans)
-            most = limit - tokens.special - tokens.count(prefix)
-            if others < 0 or others + len(ids) > most:
-                return [None] * count
-        found = [(start, end) for start, end in spans.tolist() if start >= 0]
-        return [None] * (count - len(found)) + found
+        return words_of_codes(tokens, self.required_projection(), text, count, prefix, before, limit)
 
     def embed_many(self, texts: Sequence[str]) -> np.ndarray:
         """Embed passages, one run per distinct text; more than a few are distributed over the lanes.
@@ -199,7 +207,7 @@ class Encoder:
         passages = self._passages([*texts, *without])
         coded = [self._coded(text) for text in texts]
         found = self._runs.many([*coded, *map(Wanted, passages[len(texts) :])])
-        return self._rows(found), [_codes(one) for one in found[: len(texts)]]
+        return self._rows(found), [one.required_codes for one in found[: len(texts)]]
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of the whole text, without prefix and special tokens."""
@@ -212,6 +220,8 @@ class Encoder:
 
     def close(self) -> None:
         """End the lanes after their current text; `embed_many` cannot be used afterwards."""
+        if self._of_queries is not None:
+            self._of_queries.close()
         self._lanes.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:
@@ -223,7 +233,7 @@ class Encoder:
         self.close()
 
     def _passages(self, texts: Sequence[str]) -> list[str]:
-        filled = [_filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
+        filled = [filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
         return [self.card.passage_prefix + text for text in filled]
 
     def _coded(self, text: str) -> Wanted:
@@ -239,7 +249,7 @@ class Encoder:
         """One run of the model."""
         ids = self._tokens.ids(wanted.text)
         states = self._states(ids)
-        vector = self._session.pooled(states)
+        vector = self._required_session().pooled(states)
         codes = self._codes(wanted.text, ids[0], states) if wanted.is_coded else None
         # Callers share cached arrays, so they are read-only.
         for array in (vector, codes):
@@ -248,12 +258,15 @@ class Encoder:
         return Embedding(vector, codes)
 
     def _states(self, ids: np.ndarray) -> np.ndarray:
-        states = self._session.states(ids)
+        states = self._required_session().states(ids)
         EMBEDDINGS.labels("model").inc()
         return states
 
     def _codes(self, text: str, ids: np.ndarray, states: np.ndarray) -> np.ndarray:
-        projection, prefix = self.required_projection(), len(self.card.passage_prefix)
+        prefix = len(self.card.passage_prefix)
+        if self._of_queries is not None:
+            return self._of_queries.embed_with_codes(text[prefix:])[1]
+        projection = self.required_projection()
         if self._late is not None:
             run = self._late.passage(text[prefix:])
             return projection.codes(run.states[projection.is_coded(run.ids)])
@@ -268,17 +281,13 @@ class Encoder:
         Raises:
             CorruptArtifactError: the model was opened for its vectors alone.
         """
+        if self._of_queries is not None:
+            return self._of_queries.required_projection()
         if self._projection is None:
             raise CorruptArtifactError(f"model was opened without its token projection: {self.card.name}")
         return self._projection
 
-
-def _codes(embedding: Embedding) -> np.ndarray:
-    assert embedding.codes is not None  # noqa: S101  it was asked for
-    return embedding.codes
-
-
-def _filled(text: str, *, field: str) -> str:
-    if not text or text.isspace():
-        raise InvalidInputError(field, "must hold more than white space to be embedded")
-    return text
+    def _required_session(self) -> GraphSession:
+        if self._session is None:
+            raise CorruptArtifactError(f"model was opened for queries alone: {self.card.name}")
+        return self._session

@@ -3,8 +3,9 @@
 Files and card determine every vector. Each generation holds the card's `checksum`, and a query service
 refuses a generation with another one. `helix_cli.model_build` writes cards; `encoder` reads them with
 `load_card`, so a changed file is never run. The card of a reranker is `reranker.json`, so that its folder is
-never taken for an encoder; `cross_encoder` reads it. A late-interaction model lies inside the folder of an
-encoder, with a card of its own, and the files of both are those of the encoder's card.
+never taken for an encoder; `cross_encoder` reads it. A late-interaction model, and the encoder of queries of
+an asymmetric pair, lie inside the folder of an encoder, each with a card of its own; the encoder's card names
+all files.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from pydantic import (
     model_validator,
 )
 
-from helix_shared.errors import CorruptArtifactError, NotFoundError
+from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
 
 CARD_FILE = "model.json"
 RERANKER_FILE = "reranker.json"
 LATE_INTERACTION_FOLDER = "late_interaction"
 LATE_INTERACTION_FILE = "late_interaction.json"
+QUERY_ENCODER_FOLDER = "query_encoder"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 PROJECTION_FILE = "token_projection.npz"
@@ -91,11 +93,34 @@ class ModelCard(FolderCard):
     pooling: Literal["mean", "cls"]
     query_prefix: str = Field("", description="prefix of a query")
     passage_prefix: str = Field("", description="prefix of a passage")
+    matryoshka_dimensions: tuple[Annotated[int, Field(gt=0)], ...] = Field(
+        (), description="lengths of the prefixes of a vector that were trained to be vectors; empty: none"
+    )
+
+    def require_matryoshka(self, dimensions: int) -> None:
+        """Check that the first `dimensions` of a vector were trained to be a vector; 0: all of them.
+
+        Raises:
+            InvalidInputError: they were not; names those that were.
+        """
+        if dimensions and dimensions not in self.matryoshka_dimensions:
+            trained = ", ".join(map(str, self.matryoshka_dimensions))
+            expected = f"0 or one of {trained}" if trained else "0"
+            raise InvalidInputError(
+                "scan_dimensions",
+                f"must be {expected} with the model {self.name}, is {dimensions}: other prefixes of its "
+                "vectors were not trained (`helix models import --matryoshka` declares them)",
+            )
 
     @property
     def makes_codes(self) -> bool:
         """Whether the model has a token projection; one that an earlier build made has none."""
-        return PROJECTION_FILE in self.files
+        return PROJECTION_FILE in self.files or f"{QUERY_ENCODER_FOLDER}/{PROJECTION_FILE}" in self.files
+
+    @property
+    def has_query_encoder(self) -> bool:
+        """Whether another encoder in the folder embeds queries, into the same space, and makes the codes."""
+        return f"{QUERY_ENCODER_FOLDER}/{CARD_FILE}" in self.files
 
     @property
     def encoder_checksum(self) -> str:
@@ -140,7 +165,9 @@ Card = TypeVar("Card", bound=FolderCard)
 
 
 def _makes_codes(path: str) -> bool:
-    return path == PROJECTION_FILE or path.startswith(f"{LATE_INTERACTION_FOLDER}/")
+    if path.startswith(f"{LATE_INTERACTION_FOLDER}/"):
+        return True
+    return path in (PROJECTION_FILE, f"{QUERY_ENCODER_FOLDER}/{PROJECTION_FILE}")
 
 
 def _checksum(files: Mapping[str, str]) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_shared.encoders.tokens import TextTokens
+
 CODE_BITS: Final = 8 * TOKEN_CODE_BYTES
 _LEAST_LENGTH: Final = np.float32(1e-12)
 
@@ -98,6 +100,12 @@ class Embedding:
     """[n, TOKEN_CODE_BYTES], in the order of the text; None: not asked for."""
 
     @property
+    def required_codes(self) -> NDArray[np.uint8]:
+        """The codes of a run that was asked for them."""
+        assert self.codes is not None  # noqa: S101  it was asked for
+        return self.codes
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return self.vector.nbytes + (0 if self.codes is None else self.codes.nbytes)
@@ -113,3 +121,27 @@ class QueryTokens:
     """Projected numbers [n, CODE_BITS]."""
     words: NDArray[np.int32]
     """First and last character [n, 2) of the word in the question that the token is a piece of."""
+
+
+def words_of_codes(
+    tokens: TextTokens,
+    projection: TokenProjection,
+    text: str,
+    count: int,
+    prefix: str,
+    before: str,
+    limit: int,
+) -> list[tuple[int, int] | None]:
+    """`Encoder.coded_words` of a text after `prefix` and `before`, of which `limit` tokens were embedded."""
+    skipped, passage = len(prefix), prefix + before + text
+    words, ids = tokens.word_spans(passage), tokens.ids(passage)[0]
+    spans = words[projection.is_coded(ids) & (words[:, 0] >= skipped)] - np.int32(skipped + len(before))
+    if len(spans) != count:
+        ids, words = tokens.all_word_spans(text)
+        spans = words[projection.is_coded(ids)]
+        others = count - len(spans)
+        most = limit - tokens.special - tokens.count(prefix)
+        if others < 0 or others + len(ids) > most:
+            return [None] * count
+    found = [(start, end) for start, end in spans.tolist() if start >= 0]
+    return [None] * (count - len(found)) + found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers
 
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,17 @@ COUNTED: Final = 8_192
 KEPT_CHARACTERS: Final = 4_096
 KEPT: Final = 64
 """`KEPT` texts of at most `KEPT_CHARACTERS` stay tokenised: a counted text is usually embedded next."""
+
+
+def filled(text: str, *, field: str) -> str:
+    """`text` itself.
+
+    Raises:
+        InvalidInputError: it is empty or white space; names `field`.
+    """
+    if not text or text.isspace():
+        raise InvalidInputError(field, "must hold more than white space to be embedded")
+    return text
 
 
 def clean_text(text: str) -> str:

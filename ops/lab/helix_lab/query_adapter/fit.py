@@ -153,9 +153,8 @@ def require_own_codes(card: ModelCard) -> None:
     Raises:
         InvalidInputError: names the model.
     """
-    if card.has_late_interaction:
+    if card.has_late_interaction or card.has_query_encoder:
         raise InvalidInputError(
             "model",
-            f"{card.name} has token codes of a late-interaction model: an adapter is fitted to those of a "
-            "sentence encoder",
+            f"{card.name} has token codes of a second model: an adapter is fitted to those of one encoder",
         )

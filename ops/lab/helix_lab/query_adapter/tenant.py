@@ -150,7 +150,7 @@ def open_tenant(root: Path, models: Path, tenant_id: str, profile: RankingProfil
 
     Raises:
         NotFoundError: there is no generation, or its model is not installed under `models`.
-        InvalidInputError: its token codes are of a late-interaction model.
+        InvalidInputError: its token codes are of a second model.
     """
     number = current_number(root)
     if number is None:

@@ -25,6 +25,8 @@ TOKENIZER_CONFIG = "tokenizer_config.json"
 # Files that determine a vector besides the graph and the tokenizer; a model folder has a copy of each.
 DESCRIPTION_FILES = (CONFIG, MODULES, POOLING, LENGTH, PROMPTS)
 
+MATRYOSHKA = "matryoshka_dimensions"
+"""Key of config.json in some published models; Helix writes it into `PROMPTS`."""
 SUPPORTED_MODULES = {"Transformer", "Pooling", "Normalize"}
 PASSAGE_PROMPTS = ("passage", "document", "corpus")
 # Tokenizers without a limit state 1e30; no encoder reads texts of this length.
@@ -39,6 +41,7 @@ class Description:
     max_tokens: int
     query_prefix: str = ""
     passage_prefix: str = ""
+    matryoshka_dimensions: tuple[int, ...] = ()
 
 
 def describe(folder: Path, *, published: Description | None = None) -> Description:
@@ -58,7 +61,13 @@ def describe(folder: Path, *, published: Description | None = None) -> Descripti
         raise InvalidInputError(
             LENGTH if pooling else POOLING, f"must be in {folder}: it says how the model is used"
         )
-    return Description(pooling=pooling, max_tokens=limit, query_prefix=query, passage_prefix=passage)
+    return Description(
+        pooling=pooling,
+        max_tokens=limit,
+        query_prefix=query,
+        passage_prefix=passage,
+        matryoshka_dimensions=_matryoshka(folder),
+    )
 
 
 def write_description(folder: Path, description: Description) -> None:
@@ -71,11 +80,13 @@ def write_description(folder: Path, description: Description) -> None:
     pooling = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": False}
     pooling["pooling_mode_cls_token" if description.pooling == "cls" else "pooling_mode_mean_tokens"] = True
     prompts = {"query": description.query_prefix, "passage": description.passage_prefix}
+    # absent where there are none, so that the checksums of such models stay
+    prefixes = {MATRYOSHKA: description.matryoshka_dimensions} if description.matryoshka_dimensions else {}
     for path, values in (
         (MODULES, modules),
         (POOLING, pooling),
         (LENGTH, {"max_seq_length": description.max_tokens}),
-        (PROMPTS, {"prompts": prompts}),
+        (PROMPTS, {"prompts": prompts} | prefixes),
     ):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
@@ -120,6 +131,16 @@ def _prefixes(folder: Path) -> tuple[str, str]:
     prompts = read_json(folder / PROMPTS, default={}).get("prompts") or {}
     passage = next((prompts[key] for key in PASSAGE_PROMPTS if prompts.get(key)), "")
     return prompts.get("query") or "", passage
+
+
+def _matryoshka(folder: Path) -> tuple[int, ...]:
+    """The stated lengths of trained prefixes, ascending."""
+    for file in (PROMPTS, CONFIG):
+        if stated := read_json(folder / file, default={}).get(MATRYOSHKA):
+            if not isinstance(stated, list) or any(type(one) is not int or one < 1 for one in stated):
+                raise InvalidInputError(file, f"{MATRYOSHKA} must be whole numbers above 0, is {stated!r}")
+            return tuple(sorted(set(stated)))
+    return ()
 
 
 def stated_max_tokens(folder: Path) -> int | None:

@@ -38,12 +38,13 @@ from helix_shared.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Facts about a model that are not in its folder; a prefix of None is read from the folder."""
+    """Facts about a model that are not in its folder; what is None is read from the folder."""
 
     name: str
     source: str
     query_prefix: str | None = None
     passage_prefix: str | None = None
+    matryoshka_dimensions: tuple[int, ...] | None = None
     keep_fp32: bool = False
 
 
@@ -84,6 +85,8 @@ def _describe(source: Path, origin: Origin) -> Description:
         description = replace(description, query_prefix=origin.query_prefix)
     if origin.passage_prefix is not None:
         description = replace(description, passage_prefix=origin.passage_prefix)
+    if origin.matryoshka_dimensions is not None:
+        description = replace(description, matryoshka_dimensions=origin.matryoshka_dimensions)
     return description
 
 
@@ -126,13 +129,16 @@ def _seal(
 ) -> None:
     """Write the card with the checksums of all files in `folder`."""
     (folder / CARD_FILE).unlink(missing_ok=True)
+    dimensions = _dimensions(folder, description)
     card = ModelCard(
         name=origin.name,
-        dimensions=_dimensions(folder, description),
+        dimensions=dimensions,
         max_tokens=description.max_tokens,
         pooling=description.pooling,
         query_prefix=description.query_prefix,
         passage_prefix=description.passage_prefix,
+        # some models state the whole vector among its prefixes
+        matryoshka_dimensions=tuple(one for one in description.matryoshka_dimensions if one < dimensions),
         precision=precision,
         files=file_checksums(folder),
         source=f"{origin.source}; {note}",

@@ -106,6 +106,7 @@ async def rebuild(task: Task) -> Made:
     with contextlib.ExitStack() as stack:
         stack.enter_context(owned(workspace))
         encoder = stack.enter_context(Encoder.load(task.folder, lanes=lanes, cache=cache))
+        encoder.card.require_matryoshka(settings.scan_dimensions)
         workers = Workers.configured(encoder)
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats

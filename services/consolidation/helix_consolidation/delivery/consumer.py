@@ -30,7 +30,7 @@ from helix_consolidation.delivery.stream_state import (
 )
 from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.observing.observer import Observer
-from helix_consolidation.stores.begin import begin_empty
+from helix_consolidation.stores.begin import begin_empty, require_trained_prefix
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.uploading.opening import open_uploads
 from helix_consolidation.usage.decay import decay_rule
@@ -161,6 +161,7 @@ async def _write_with(
         place=place,
     )
     loop = asyncio.get_running_loop()
+    require_trained_prefix(settings.models_dir, settings.scan_dimensions)
     shard = await loop.run_in_executor(executor, open_shard)
     if shard.manifest is None and not (log.last_sequence and place.is_only):
         await loop.run_in_executor(executor, begin_empty, shard, settings.models_dir)

@@ -1,7 +1,8 @@
-"""A data folder in which nothing was ever stored begins with an empty generation.
+"""What the writer reads of the installed models: that of an empty generation, and the prefixes of a vector.
 
-Recalls and lists then answer that there is nothing, in place of an error. Its model is the default one of
-those that are installed; the first memories message may name another, which replaces it.
+A data folder in which nothing was ever stored begins with an empty generation. Recalls and lists then answer
+that there is nothing, in place of an error. Its model is the default one of those that are installed; the
+first memories message may name another, which replaces it.
 """
 
 from __future__ import annotations
@@ -33,3 +34,14 @@ def begin_empty(shard: Shard, models: Path) -> None:
         _log.warning("no_empty_generation", reason=str(error))
         return
     shard.begin(Model(card.name, card.checksum, card.dimensions))
+
+
+def require_trained_prefix(models: Path, dimensions: int) -> None:
+    """Refuse searches of the first `dimensions` of vectors whose model was not trained for it; 0: all.
+
+    Raises:
+        InvalidInputError: the default model under `models` does not declare such a prefix.
+        NotFoundError: there is no model under `models`, so nothing declares it.
+    """
+    if dimensions:
+        read_card(default_model(models)).require_matryoshka(dimensions)

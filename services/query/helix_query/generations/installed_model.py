@@ -19,7 +19,7 @@ _log = logger(__name__)
 
 
 def installed_encoder(manifest: Manifest, models: Path, *, threads: int = 1) -> Encoder:
-    """Load the encoder; tenants share it, so it remembers no query.
+    """Load the encoder of queries; tenants share it, so it remembers no query.
 
     Raises:
         NotFoundError: the model is not installed under `models`.
@@ -28,7 +28,9 @@ def installed_encoder(manifest: Manifest, models: Path, *, threads: int = 1) -> 
     for folder in model_folders(models):
         try:
             if read_card(folder).checksum == wanted.checksum:
-                return Encoder.load(folder, lanes=1, threads_per_lane=threads, remembers=False)
+                return Encoder.load(
+                    folder, lanes=1, threads_per_lane=threads, remembers=False, embeds_passages=False
+                )
         except PermanentError as error:
             _log.warning("model_unreadable", folder=str(folder), error=str(error))
     raise NotFoundError(

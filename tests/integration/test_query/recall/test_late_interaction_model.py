@@ -114,12 +114,13 @@ def test_a_home_of_a_sentence_encoder_refuses_the_profile(served: dict[str, Any]
     request = recall_pb2.RecallRequest(
         scope={"tenant_id": "acme"}, query=QUERY, never_skip=True, ranking_profile="colbert"
     )
+    found = service.recall(QUERY, never_skip=True).memories[0].memory.memory_id
+    lost = recall_pb2.WhyNotRequest(recall=request, memory_id=found)
     for call in (
         lambda: service.stub.Recall(request, timeout=30),
-        lambda: service.stub.WhyNot(recall_pb2.WhyNotRequest(recall=request, memory_id="0" * 32), timeout=30),
+        lambda: service.stub.WhyNot(lost, timeout=30),
     ):
         with pytest.raises(grpc.RpcError) as caught:
             call()
         assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert words in caught.value.details()
-    assert service.recall(QUERY, never_skip=True).memories

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import threading
@@ -223,3 +224,26 @@ def test_an_unreachable_hub_is_a_temporary_error_with_advice(root: Path) -> None
         pull("bge-small-en-v1.5", root, hub="file:///etc")
     with pytest.raises(NotFoundError, match="helix models build"):
         pull("all-MiniLM-L6-v2", root)
+
+
+def test_prefixes_that_were_trained_are_declared(given: Path, root: Path) -> None:
+    """By config.json or by who imports; the whole vector is no prefix, and no other one may be scanned."""
+    config = given / "config.json"
+    plain = import_folder(given, root, Origin("plain", ""), existing="refuse")
+    stated = json.loads(config.read_text(encoding="utf-8")) | {"matryoshka_dimensions": [32, 16, HIDDEN]}
+    config.write_text(json.dumps(stated), encoding="utf-8")
+    card = load_card(import_folder(given, root, Origin("stated", ""), existing="refuse"))
+    assert card.matryoshka_dimensions == (16, 32)
+    card.require_matryoshka(0)
+    card.require_matryoshka(16)
+    with pytest.raises(
+        InvalidInputError, match=r"scan_dimensions: must be 0 or one of 16, 32 .* stated, is 24"
+    ):
+        card.require_matryoshka(24)
+    by_hand = Origin("by-hand", "", matryoshka_dimensions=(8,))
+    assert load_card(import_folder(given, root, by_hand, existing="refuse")).matryoshka_dimensions == (8,)
+    with pytest.raises(InvalidInputError, match="scan_dimensions: must be 0 with the model plain, is 16"):
+        load_card(plain).require_matryoshka(16)
+    config.write_text(json.dumps(stated | {"matryoshka_dimensions": [0]}), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"config\.json: matryoshka_dimensions must be whole numbers"):
+        import_folder(given, root, Origin("other", ""), existing="refuse")

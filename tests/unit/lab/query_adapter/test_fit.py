@@ -150,5 +150,5 @@ def test_codes_of_a_late_interaction_model_are_not_fitted_to(models_dir: Path) -
     require_own_codes(card)
     inner = {"late_interaction/late_interaction.json": "0" * 64}
     late = card.model_copy(update={"name": "late", "files": card.files | inner})
-    with pytest.raises(InvalidInputError, match="late has token codes of a late-interaction model"):
+    with pytest.raises(InvalidInputError, match="late has token codes of a second model"):
         require_own_codes(late)

@@ -9,22 +9,16 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
+from helix_cli.commands.common.lines.models import MEBIBYTE, model_rows, model_table, size_bytes
 from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Nats, Query
 from helix_cli.commands.group import COMMANDS
-from helix_cli.output.terminal import plain, stdout
+from helix_cli.output.terminal import stdout
 from helix_cli.stack.home import HomeFolder
-from helix_shared.encoders.model import (
-    ModelCard,
-    load_card,
-    load_reranker_card,
-    read_card,
-    read_reranker_card,
-)
+from helix_shared.encoders.model import ModelCard, load_card, load_reranker_card
 from helix_shared.encoders.store import (
     BGE_SMALL,
     default_model,
@@ -32,12 +26,10 @@ from helix_shared.encoders.store import (
     model_folders,
     reranker_folders,
 )
-from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
+from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from helix_cli.model_build.publish import Existing
-
-MEBIBYTE: Final = 1 << 20
 
 
 class Kind(StrEnum):
@@ -57,11 +49,11 @@ app = typer.Typer(help=COMMANDS["models"].summary, no_args_is_help=True, add_com
 def list_command(home: Home = DEFAULT_HOME, as_json: AsJson = False) -> None:
     """List the models and check their files against their cards."""
     root = HomeFolder.at(home).models
-    rows = _rows(root)
+    rows = model_rows(root, default=_default(root))
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
     elif rows:
-        stdout().print(_table(rows))
+        stdout().print(model_table(rows))
         _print_default(root)
         for row in rows:
             for line in row.get("fitted_elsewhere", ()):
@@ -102,6 +94,13 @@ def import_command(
     passage_prefix: Annotated[
         str | None, typer.Option(help="Prefix of every stored text; by default what the folder says.")
     ] = None,
+    matryoshka: Annotated[
+        str | None,
+        typer.Option(
+            help="Lengths of prefixes of a vector that were trained to be vectors, comma between; "
+            "by default what the folder says."
+        ),
+    ] = None,
     beside: Annotated[
         str | None,
         typer.Option(
@@ -131,6 +130,7 @@ def import_command(
         query_prefix=query_prefix,
         passage_prefix=passage_prefix,
         keep_fp32=fp32,
+        matryoshka_dimensions=None if matryoshka is None else _lengths(matryoshka),
     )
     found = kind or Kind(kind_of(source))
     existing: Existing = "replace" if replace else "refuse"
@@ -144,6 +144,27 @@ def import_command(
         return
     imports = {Kind.ENCODER: import_folder, Kind.RERANKER: import_reranker}[found]
     _report(imports(source, root, origin, existing=existing), root)
+
+
+@app.command("pair")
+def pair_command(
+    name: Annotated[str, typer.Argument(help="Name of the model that is made.")],
+    *,
+    passages: Annotated[str, typer.Option(help="The installed encoder of stored texts.")],
+    queries: Annotated[str, typer.Option(help="The installed encoder of questions.")],
+    replace: Replace = False,
+    home: Home = DEFAULT_HOME,
+) -> None:
+    """Make one model of two installed encoders whose vectors are in one space: an asymmetric pair.
+
+    Usually a small encoder of questions that was trained to give the vectors of a larger one. It makes the
+    codes of tokens, too.
+    """
+    from helix_cli.model_build.pairs.pairing import pair  # noqa: PLC0415  onnx is slow to import
+
+    root = HomeFolder.at(home).models
+    of_passages, of_queries = model_folder(root, passages), model_folder(root, queries)
+    _report(pair(of_passages, of_queries, root, name, existing="replace" if replace else "refuse"), root)
 
 
 @app.command("pull")
@@ -190,58 +211,14 @@ def use_command(
     use_model(HomeFolder.at(home), name, nats=nats, query=query, again=again, every_seconds=every_seconds)
 
 
-def _rows(root: Path) -> list[dict[str, Any]]:
-    default = _default(root)
-    encoders = [_row(folder, Kind.ENCODER, is_default=folder == default) for folder in model_folders(root)]
-    return encoders + [_row(folder, Kind.RERANKER) for folder in reranker_folders(root)]
-
-
-def _row(folder: Path, kind: Kind, *, is_default: bool = False) -> dict[str, Any]:
-    """One model for the table and for JSON; `state` says whether it is damaged."""
-    row: dict[str, Any] = {
-        "name": folder.name,
-        "kind": kind.value,
-        "default": is_default,
-        "path": str(folder),
-        "state": "ok",
-    }
+def _lengths(text: str) -> tuple[int, ...]:
     try:
-        card = read_card(folder) if kind is Kind.ENCODER else read_reranker_card(folder)
-        row |= card.model_dump() | {"checksum": card.checksum, "size_bytes": _size_bytes(folder)}
-        if kind is Kind.RERANKER:
-            load_reranker_card(folder)
-        else:
-            row |= _of_encoder(load_card(folder))
-    except CorruptArtifactError as error:
-        row["state"] = f"corrupt: {error}"
-    return row
-
-
-def _of_encoder(card: ModelCard) -> dict[str, Any]:
-    from helix_cli.commands.common.lines.fitted import fitted_elsewhere  # noqa: PLC0415  slow to import
-
-    kind = Kind.LATE_INTERACTION if card.has_late_interaction else Kind.ENCODER
-    found: dict[str, Any] = {"kind": kind.value, "fitted_elsewhere": fitted_elsewhere(card).lines(card.name)}
-    if not card.makes_codes:
-        found["state"] = "incomplete: run `helix models build`"
-    return found
-
-
-def _table(rows: list[dict[str, Any]]) -> Table:
-    """What people compare; `--json` has the rest."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("model", "kind", "default", "type"):
-        table.add_column(name, no_wrap=True)
-    for name in ("dims", "tokens", "MiB"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("checksum", no_wrap=True)
-    table.add_column("state")
-    for row in rows:
-        size = f"{row['size_bytes'] / MEBIBYTE:.1f}" if "size_bytes" in row else ""
-        facts = [str(row.get(key, "")) for key in ("precision", "dimensions", "max_tokens")]
-        mark, state = "yes" if row["default"] else "", row["state"].split(":")[0]
-        table.add_row(plain(row["name"]), row["kind"], mark, *facts, size, row.get("checksum", "")[:8], state)
-    return table
+        lengths = {int(one) for one in text.split(",") if one.strip()}
+    except ValueError as error:
+        raise InvalidInputError("--matryoshka", f"must be whole numbers, is {text!r}") from error
+    if any(one < 1 for one in lengths):
+        raise InvalidInputError("--matryoshka", f"must be numbers above 0, is {text!r}")
+    return tuple(sorted(lengths))
 
 
 def _report(folder: Path, root: Path) -> None:
@@ -249,7 +226,7 @@ def _report(folder: Path, root: Path) -> None:
     card = load_reranker_card(folder) if is_reranker else load_card(folder)
     typer.echo(f"{card.name}: {folder}")
     typer.echo(f"  {card.source}")
-    typer.echo(f"  {_size_bytes(folder) / MEBIBYTE:.1f} MiB, checksum {card.checksum}")
+    typer.echo(f"  {size_bytes(folder) / MEBIBYTE:.1f} MiB, checksum {card.checksum}")
     if is_reranker:
         typer.echo(f'  used by ranking profiles with [rerank.cross_encoder] model = "{card.name}"')
         return
@@ -268,7 +245,3 @@ def _default(root: Path) -> Path | None:
         return default_model(root)
     except NotFoundError:
         return None
-
-
-def _size_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

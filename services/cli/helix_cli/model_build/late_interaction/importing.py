@@ -77,6 +77,8 @@ def import_late_interaction(
 def _assemble(source: Path, stage: Path, origin: Origin, beside: Path) -> None:
     """Write the checked model into the empty folder `stage`, its card last."""
     encoder = load_card(beside)
+    if encoder.has_query_encoder:
+        raise InvalidInputError("beside", f"must be one encoder, {encoder.name} is an asymmetric pair")
     description = describe(source)
     inner = stage / LATE_INTERACTION_FOLDER
     inner.mkdir()
