@@ -13,6 +13,7 @@ from helix_lab.bench.generate.load import BuildInfo, read_build_info
 from helix_lab.bench.machine import machine
 from helix_lab.bench.reading.list_calls import PAGE, lists_section, scanned
 from helix_lab.bench.reading.recall_load import asked_texts
+from helix_lab.bench.reading.token_codes import codes_section
 from helix_lab.bench.reading.vector_indices import index_section
 from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
@@ -95,10 +96,12 @@ def test_a_report_holds_its_sections_and_names_what_failed(
     queries = asked_texts(info, 20)
     # the home of the built data, as the command has it: its texts are embedded already
     index = partial(index_section, folder.parents[1], models_dir, None, seed=7, queries=20)
+    codes = partial(codes_section, tmp_path, seed=7, queries=5)
     report = {"n": N, "machine": machine()}
-    run = Bench(folder, info, models_dir, queries, tmp_path / "no-python", 10.0, index, report)
-    measure(run, ["recall", "memory", "floor", "dense", "start", "index", "peers"])
+    run = Bench(folder, info, models_dir, queries, tmp_path / "no-python", 10.0, index, codes, report)
+    measure(run, ["recall", "memory", "floor", "dense", "start", "index", "codes", "peers"])
     assert "failed" not in report
+    assert report["token_codes"]["warm"]["ms"]["p50"] > 0
     assert report["vector_index"]["kinds"]["product"]["recall_at_100"] > 0.9
     assert set(report["recall_ms"]) == {"p50", "p95", "p99"}
     assert {"embed", "retrieve", "pack"} <= set(report["stages_ms"])

@@ -233,8 +233,8 @@ class Encoder:
         self.close()
 
     def _passages(self, texts: Sequence[str]) -> list[str]:
-        filled = [filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
-        return [self.card.passage_prefix + text for text in filled]
+        texts = [filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
+        return [self.card.passage_prefix + text for text in texts]
 
     def _coded(self, text: str) -> Wanted:
         return Wanted(self.card.passage_prefix + text, is_coded=True)

@@ -39,6 +39,7 @@ from helix_lab.bench.reading.recall_load import (
     saturate,
     start_seconds,
 )
+from helix_lab.bench.reading.token_codes import codes_section
 from helix_lab.bench.reading.vector_indices import index_section
 from helix_lab.bench.report_files import write_bench
 from helix_lab.bench.run_folder import stack_over
@@ -52,12 +53,12 @@ from helix_shared.settings import helix_home
 SECTIONS: Final = (
     *("recall", "throughput", "memory", "floor", "dense", "gateway", "lists", "freshness", "live", "ingest"),
     "profile",
-    *("start", "index", "cross_encoder", "peers"),
+    *("start", "index", "codes", "cross_encoder", "peers"),
 )
 """In the order in which they run: sections that change the data come last."""
 OVER_STACK: Final = SECTIONS[:11]
-INDEX_ALONE: Final = ["index"]
-"""Needs generated vectors only, so with `--only index` no memories are built."""
+WITHOUT_MEMORIES: Final = {"index", "codes"}
+"""Need generated vectors or codes only, so with `--only index,codes` no memories are built."""
 DATA: Final = Path("../shared/data")
 PEERS_PYTHON: Final = Path(".venv-peers/bin/python")
 
@@ -76,6 +77,8 @@ class Bench:
     peer_seconds: float
     index: Callable[[int], dict[str, Any]]
     """The section of the vector index, for a number of vectors."""
+    codes: Callable[[int], dict[str, Any]]
+    """The section of token codes, for a number of memories."""
     report: dict[str, Any]
     asked: Asked = field(default_factory=Asked)
 
@@ -95,22 +98,30 @@ def bench(
 ) -> None:
     """Generate memories once, and measure recall, its floor, peers, live ingest and memory over them."""
     chosen = _sections(only)
+    report: dict[str, Any]
     models = helix_home() / "models"
     ensure_default_model(models)
     index = partial(index_section, helix_home() / "lab", models, data, seed=seed, queries=queries)
-    if chosen == INDEX_ALONE:
-        _finish({"n": n, "machine": machine()} | index(n), out)
+    codes = partial(codes_section, helix_home() / "lab", seed=seed, queries=queries)
+    if WITHOUT_MEMORIES.issuperset(chosen):
+        alone = {"index": index, "codes": codes}
+        report = {"n": n, "machine": machine()}
+        for name in chosen:
+            report |= alone[name](n)
+        _finish(report, out)
         return
     folder, info = (built, read_build_info(built)) if built else _build(n, data, models, seed)
     console.print(f"{info.n:,} memories, {info.tenant_memories:,} of them {info.tenant}'s: {folder}")
     if build_only:
         return
-    report: dict[str, Any] = {
+    report = {
         "n": info.n,
         "tenant_memories": info.tenant_memories,
         "machine": machine(),
     }
-    run = Bench(folder, info, models, asked_texts(info, queries), peers_python, peer_seconds, index, report)
+    run = Bench(
+        folder, info, models, asked_texts(info, queries), peers_python, peer_seconds, index, codes, report
+    )
     signal.signal(signal.SIGTERM, _end)
     measure(run, chosen, done=lambda: None if out is None else write_bench(report, out))
     _finish(report, out)
@@ -218,6 +229,7 @@ _WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
     "profile": lambda run, stack: profile_section(stack, run.info),
     "start": _start,
     "index": lambda run, _: run.index(run.info.n),
+    "codes": lambda run, _: run.codes(run.info.n),
     "cross_encoder": _cross_encoder,
     "peers": _peers,
 }

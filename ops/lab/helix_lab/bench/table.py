@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from helix_lab.bench.reading.token_codes import codes_lines
 from helix_lab.bench.reading.vector_indices import index_table
 
 _MARKS: Final = ("p50", "p95", "p99")
@@ -127,6 +128,7 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
         parts = (f"{found[name] / _MIB:,.0f} MiB {name}" for name in ("resident", "anonymous", "mapped"))
         yield f"query service: {', '.join(parts)}"
     yield from _memory_lines(report)
+    yield from codes_lines(report)
     if "start_s" in report:
         yield f"start to first answer: {report['start_s']} s"
     if report.get("unanswered"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_query.profile.adapter import is_adapter_for
-from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from helix_query.profile.profile import RankingProfile
@@ -31,17 +30,3 @@ def left_out(profile: RankingProfile, card: ModelCard) -> dict[str, str]:
     if not serves(profile.abstain.encoder, card):
         found["relevance and abstention"] = "helix-lab calibrate"
     return found
-
-
-def require_codes(profile: RankingProfile, card: ModelCard) -> None:
-    """Refuse a profile that compares codes of a late-interaction model where the home has none.
-
-    Raises:
-        InvalidInputError: names the profile and the model of the home.
-    """
-    if profile.rerank.late_interaction_model and not card.has_late_interaction:
-        raise InvalidInputError(
-            "ranking_profile",
-            f"{profile.name!r} compares token codes of a late-interaction model, those of this home are of "
-            f"the sentence encoder {card.name!r}: run `helix models import` and `helix models use`",
-        )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from helix_query.profile.fitted import require_codes
 from helix_query.profile.past import Past
 from helix_query.recall.query_adapter import AppliedAdapter, adapter_of
 from helix_query.recall.query_words import QueryWords
@@ -56,7 +55,7 @@ class RecallContext:
         Raises:
             InvalidInputError: the profile compares codes that are not those of the generation.
         """
-        require_codes(profile, snapshot.encoder.card)
+        profile.rerank.require_codes(profile.name, snapshot.encoder.card)
         moving = query.selection, snapshot.encoder, snapshot.learned_adapters, profile.embed
         # No field refers to the context: a reference cycle would keep the generation open after its swap.
         return cls(

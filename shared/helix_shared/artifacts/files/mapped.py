@@ -36,11 +36,16 @@ def mapped(path: Path) -> NDArray[Any]:
 
 def release_pages(array: NDArray[Any]) -> None:
     """Release the pages of the mapped file behind an array; they are read again when they are used."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, mmap.mmap):
-        base.madvise(mmap.MADV_DONTNEED)
+    _advise(array, mmap.MADV_DONTNEED)
+
+
+def read_single_pages(array: NDArray[Any]) -> None:
+    """From now on a page of the mapped file behind an array is read without those around it.
+
+    For arrays of which few rows are used at a time, in places all over the file. The kernel would read up to
+    128 KB around each. `warm` still reads all at once.
+    """
+    _advise(array, mmap.MADV_RANDOM)
 
 
 def warm(array: NDArray[Any]) -> None:
@@ -51,4 +56,14 @@ def warm(array: NDArray[Any]) -> None:
     """
     memory = os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
     if 0 < array.nbytes <= WARMED_SHARE * memory:
+        _advise(array, mmap.MADV_WILLNEED)
         array.reshape(-1).view(np.uint8)[:: mmap.PAGESIZE].max()
+
+
+def _advise(array: NDArray[Any], advice: int) -> None:
+    """Advise the kernel about the whole mapped file behind an array; nothing where there is none."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        base.madvise(advice)

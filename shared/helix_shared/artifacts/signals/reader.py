@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_shared.artifacts.files.mapped import release_pages, warm
+from helix_shared.artifacts.files.mapped import read_single_pages, release_pages, warm
 from helix_shared.artifacts.signals.append_only import AppendOnlyColumn
 from helix_shared.artifacts.signals.columns import COLUMNS, SCALARS, SKETCH, blank
 from helix_shared.artifacts.signals.segments import Segment, gather, last_rows, open_segments, ordinal_count
@@ -165,10 +165,14 @@ class Signals:
         return self._gather("vector", ordinals, unpacked)
 
     def warm(self) -> None:
-        """Read all pages of the stored vectors and token codes, of which a recall compares thousands."""
+        """Read all pages of the stored vectors and token codes, of which a recall compares thousands.
+
+        Codes that are too large for it are read page by page: a recall needs those of some fifty memories.
+        """
         for segment in self.segments:
             warm(segment.columns["vector"])
             warm(segment.codes.codes)
+            read_single_pages(segment.codes.codes)
 
     def minhash(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint32]:
         """MinHash signatures of `ordinals`, one row each."""

@@ -1,5 +1,7 @@
 """Mapped arrays: pages are released and warmed; records are read without mapping."""
 
+import mmap
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ import numpy as np
 import pytest
 
 from helix_shared.artifacts.files import mapped as pages
-from helix_shared.artifacts.files.mapped import mapped, release_pages, warm
+from helix_shared.artifacts.files.mapped import mapped, read_single_pages, release_pages, warm
 from helix_shared.artifacts.signals.record_file import open_records, write_records
 
 
@@ -44,6 +46,47 @@ def test_a_warmed_array_is_resident(tmp_path: Path, dtype: Any) -> None:
     warm(found)
     assert resident_kib("warmed.npy") >= array.nbytes // 1_024
     warm(found[:0])
+
+
+def read_of_one_row(folder: Path, *, single: bool) -> int:
+    """Bytes read from the disk for one row of an array whose file the kernel does not hold."""
+    path = folder / f"rows-{single}.npy"
+    with path.open("wb") as stream:
+        np.save(stream, np.zeros((1 << 20, 8), np.uint8))
+        os.fsync(stream.fileno())
+    array = mapped(path)
+    if single:
+        read_single_pages(array)
+    with path.open("rb") as stream:
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    before = bytes_from_disk()
+    assert array[700_000].sum() == 0
+    return bytes_from_disk() - before
+
+
+def bytes_from_disk() -> int:
+    """Of this process, so far."""
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("read_bytes")))
+
+
+def test_a_page_is_read_without_those_around_it(tmp_path: Path) -> None:
+    """Where the kernel is told so; without, it reads many."""
+    around = read_of_one_row(tmp_path, single=False)
+    if not around:
+        pytest.skip("files of this folder are in memory")
+    assert around > 4 * mmap.PAGESIZE
+    assert read_of_one_row(tmp_path, single=True) <= 2 * mmap.PAGESIZE
+
+
+def test_an_array_that_is_read_page_by_page_can_be_warmed(tmp_path: Path) -> None:
+    """As at the swap after the one that told the kernel so."""
+    np.save(tmp_path / "again.npy", np.zeros((2_600, 384), np.float32))
+    found = mapped(tmp_path / "again.npy")
+    read_single_pages(found)
+    warm(found)
+    assert resident_kib("again.npy") >= found.nbytes // 1_024
+    read_single_pages(np.arange(3))
 
 
 def test_an_array_larger_than_the_share_is_not_warmed(

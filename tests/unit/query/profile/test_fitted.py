@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from helix_query.profile.files import load_profiles
-from helix_query.profile.fitted import left_out, require_codes, serves
+from helix_query.profile.fitted import left_out, serves
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import InvalidInputError
@@ -57,8 +57,8 @@ def test_only_a_late_interaction_model_has_the_codes_of_its_profile(minilm: Mode
     inner = {"late_interaction/late_interaction.json": "0" * 64, "late_interaction/model.onnx": "1" * 64}
     late = minilm.model_copy(update={"files": minilm.files | inner})
     profiles = load_profiles()
-    require_codes(profiles["colbert"], late)
+    profiles["colbert"].rerank.require_codes("colbert", late)
     assert left_out(profiles["colbert"], late) == {}
-    require_codes(profiles["helix"], minilm)
+    profiles["helix"].rerank.require_codes("helix", minilm)
     with pytest.raises(InvalidInputError, match=r"'colbert' compares token codes.*'all-MiniLM-L6-v2'"):
-        require_codes(profiles["colbert"], minilm)
+        profiles["colbert"].rerank.require_codes("colbert", minilm)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, Field
 
@@ -11,6 +11,10 @@ from helix_query.profile.intent import Intent, of_intents
 from helix_query.profile.sections.section import Factor, Section
 from helix_shared.encoders.cross_encoder import MOST_PAIRS
 from helix_shared.encoders.model import NAME_PATTERN
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from helix_shared.encoders.model import ModelCard
 
 MAX_RERANKED: Final = 100
 
@@ -83,3 +87,16 @@ class Rerank(Compare):
         "is refused where the codes of the home are of a sentence encoder",
     )
     cross_encoder: CrossEncode = CrossEncode()
+
+    def require_codes(self, profile: str, card: ModelCard) -> None:
+        """Refuse to compare codes of a late-interaction model where the model of the home makes none.
+
+        Raises:
+            InvalidInputError: names the ranking profile and the model.
+        """
+        if self.late_interaction_model and not card.has_late_interaction:
+            raise InvalidInputError(
+                "ranking_profile",
+                f"{profile!r} compares token codes of a late-interaction model, those of this home are of "
+                f"the sentence encoder {card.name!r}: run `helix models import` and `helix models use`",
+            )
