@@ -76,3 +76,12 @@ async def test_without_a_model_the_first_memories_begin(stack: Stack) -> None:
     await stack.derive("e0", 1, [row("e0", 1, "one")])
     manifest = await stack.until(lambda m: m.applied_sequence == 1)
     assert (manifest.generation, manifest.model.dimensions) == (1, DIMENSIONS)
+
+
+async def test_a_prefix_that_the_model_does_not_declare_is_refused(stack: Stack, models_dir: Path) -> None:
+    """Before anything is stored; the process ends with the reason."""
+    process = stack.start(models_dir=str(models_dir), scan_dimensions="128")
+    await stack.until_logged(process, "must be 0 with the model all-MiniLM-L6-v2, is 128")
+    await asyncio.to_thread(process.wait, 30)
+    assert process.returncode
+    assert current_number(stack.data) is None

@@ -11,11 +11,13 @@ import pytest
 
 from helix_cli.model_build.importing import Origin
 from helix_cli.model_build.late_interaction.importing import import_late_interaction
+from helix_cli.model_build.pairs.pairing import pair
 from helix_memory.explanation import recompute
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.settings import QuerySettings
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
+from helix_shared.errors import CorruptArtifactError
 
 pytestmark = pytest.mark.integration
 
@@ -33,12 +35,13 @@ ROWS: list[dict[str, Any]] = [
 def models(
     tmp_path_factory: pytest.TempPathFactory, models_dir: Path, late_interaction_folder: Callable[..., Path]
 ) -> Path:
-    """The default model, and one beside it to which a zebra and a ferry are the same."""
+    """The default model, one beside it to which a zebra and a ferry are the same, and a pair."""
     root = tmp_path_factory.mktemp("models")
     default = default_model(models_dir)
     (root / default.name).symlink_to(default)
     source = late_interaction_folder(root / ".source", {"zebra": "ferry"})
     import_late_interaction(source, root, Origin("late", "a test"), beside=default, existing="refuse")
+    pair(default, default, root, "pair", existing="refuse")
     return root
 
 
@@ -48,7 +51,7 @@ def served(
 ) -> Iterator[dict[str, Any]]:
     """By the model that made the memories: a service on the same memories."""
     found = {}
-    for name in ("late", default_model(models).name):
+    for name in ("late", "pair", default_model(models).name):
         folder = tmp_path_factory.mktemp("home")
         with Encoder.load(models / name) as encoder:
             corpus = corpus_type.create(folder / "data", encoder)
@@ -124,3 +127,18 @@ def test_a_home_of_a_sentence_encoder_refuses_the_profile(served: dict[str, Any]
             call()
         assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert words in caught.value.details()
+
+
+def test_the_service_opens_the_small_encoder_of_a_pair_alone(served: dict[str, Any], models: Path) -> None:
+    """It answers as one with both sides, and cannot embed a passage."""
+    both, plain = served["pair"], served[default_model(models).name]
+    found, expected = (
+        [one.memory.text for one in service.recall("Where does the ferry go?", never_skip=True).memories]
+        for service in (both, plain)
+    )
+    assert found[0] == expected[0] == FERRY
+    with (
+        both.current.lease() as snapshot,
+        pytest.raises(CorruptArtifactError, match="for queries alone: pair"),
+    ):
+        snapshot.encoder.embed("a passage")
