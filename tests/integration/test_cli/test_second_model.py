@@ -1,4 +1,4 @@
-"""A home whose token codes become those of a late-interaction model, from the event to the answer."""
+"""Homes with the forms of models that few use: a late-interaction model, and prefixes of vectors."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from helix_cli.model_build.importing import Origin
+from helix_cli.model_build.description import Description
+from helix_cli.model_build.importing import Origin, import_folder
 from helix_cli.model_build.late_interaction.importing import import_late_interaction
 from helix_cli.stack.stack import Stack
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.encoders.model import read_card, write_card
 from helix_shared.encoders.store import default_model
 
 from .running import run
@@ -84,3 +86,28 @@ def test_the_codes_of_a_home_become_those_of_the_model(home: Path) -> None:
     }
     assert nearest == {"ferry"}
     assert {first(home, "--profile", "colbert"), FERRY} <= {FERRY, "A second ferry leaves at eight."}
+
+
+def test_a_model_without_the_scanned_prefix_is_refused(
+    tmp_path: Path, models_dir: Path, encoder_folder: Callable[..., Path]
+) -> None:
+    """A home that scans a declared prefix answers, and keeps its model when another does not declare it."""
+    home, built = tmp_path / "home", default_model(models_dir)
+    folder = home / "models" / built.name
+    shutil.copytree(built, folder)
+    write_card(folder, read_card(folder).model_copy(update={"matryoshka_dimensions": (128,)}))
+    given = encoder_folder(tmp_path / "tiny", Description(pooling="mean", max_tokens=96))
+    import_folder(given, home / "models", Origin("tiny", "a test", keep_fp32=True), existing="refuse")
+    scanned = {"HELIX_CONSOLIDATION_SCAN_DIMENSIONS": "128"}
+    with Stack(home, nats_port=0, query_port=0, environment=scanned) as running:
+        running.wait_ready()
+        publish(home, "one", SAID)
+        code, out, err = run(home, "recall", "When does the ferry leave?", "--json")
+        assert code == 0, out + err
+        assert json.loads(out)["memories"][0]["memory"]["text"] == FERRY
+        code, _, err = run(home, "models", "use", "tiny")
+        assert code != 0
+        assert "must be 0 with the model tiny, is 128" in err
+        number = current_number(home / "data")
+        assert number is not None
+        assert Manifest.read(folder_of(home / "data", number)).model.name == built.name
