@@ -14,7 +14,7 @@ from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.neighbours_call import neighbours_query, neighbours_reply
 from helix_query.api.requests import scope_of, selection_of
-from helix_query.api.responses.recall import memory_message
+from helix_query.api.responses.recall import memory_message, timestamp
 from helix_query.listing import cursor as tokens
 from helix_query.listing import timeline
 from helix_query.listing.entities import ByEntity
@@ -213,8 +213,6 @@ def _messages(visible: Visible, ordinals: NDArray[np.int64]) -> list[recall_pb2.
 
 
 def _counts(group: Group) -> dict[str, Any]:
-    return {
-        "memories": group.memories,
-        "first_at": moment_or_none(group.first_at),
-        "last_at": moment_or_none(group.last_at),
-    }
+    moments = {"first_at": moment_or_none(group.first_at), "last_at": moment_or_none(group.last_at)}
+    times = {name: timestamp(moment) for name, moment in moments.items() if moment is not None}
+    return {"memories": group.memories, **times}
