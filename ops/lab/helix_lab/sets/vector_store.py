@@ -22,20 +22,25 @@ if TYPE_CHECKING:
 
 WRITE_EVERY: Final = 500
 """Texts between two writes: what a killed run embeds again at most."""
+LOCKED_SECONDS: Final = 5.0
+"""Time that a write waits for one of another run."""
 
 
 class VectorStore:
     """A cache of one model's embeddings; a context manager, safe to use from several threads and processes.
 
     Rows wait in memory and are written together: a transaction that stayed open while texts are embedded
-    would keep the file locked for every other run of the lab.
+    would keep the file locked for every other run of the lab. Where another run keeps it locked, they wait for
+    the next time, and are embedded again by a later run if it was the last.
     """
 
     def __init__(self, folder: Path, *, model: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._waiting: dict[bytes, tuple[bytes, bytes | None]] = {}
-        self._database = sqlite3.connect(folder / f"{model}.sqlite", check_same_thread=False, timeout=60)
+        self._database = sqlite3.connect(
+            folder / f"{model}.sqlite", check_same_thread=False, timeout=LOCKED_SECONDS
+        )
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute(
             "CREATE TABLE IF NOT EXISTS embeddings"
@@ -67,7 +72,7 @@ class VectorStore:
                 self._waiting.setdefault(text_key(text), row)
             else:
                 self._waiting[text_key(text)] = row
-            if len(self._waiting) >= WRITE_EVERY:
+            if len(self._waiting) % WRITE_EVERY == 0:
                 self._write()
 
     def close(self) -> None:
@@ -77,13 +82,18 @@ class VectorStore:
             self._database.close()
 
     def _write(self) -> None:
-        """Write what waits in one transaction; the lock is held."""
+        """Write what waits in one transaction, unless another run keeps the file locked; the lock is held."""
         rows = [(key, *row) for key, row in self._waiting.items()]
         with_codes = [row for row in rows if row[2] is not None]
         without = [row for row in rows if row[2] is None]
-        with self._database:
-            self._database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", with_codes)
-            self._database.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", without)
+        try:
+            with self._database:
+                self._database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", with_codes)
+                self._database.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", without)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            return
         self._waiting.clear()
 
     def __enter__(self) -> Self:

@@ -23,6 +23,27 @@ def test_a_run_that_embeds_does_not_lock_the_file_for_another(tmp_path: Path) ->
         other.close()
 
 
+def test_a_run_goes_on_while_another_keeps_the_file_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be written is written later; at the end it is left, since it is only a cache."""
+    monkeypatch.setattr(vector_store, "WRITE_EVERY", 1)
+    monkeypatch.setattr(vector_store, "LOCKED_SECONDS", 0.0)
+    with VectorStore(tmp_path, model="m") as store:
+        other = sqlite3.connect(tmp_path / "m.sqlite", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        store.put("one", Embedding(VECTOR, CODES))
+        assert store.get("one") is not None
+        other.execute("ROLLBACK")
+        store.put("two", Embedding(VECTOR, CODES))
+        other.execute("BEGIN IMMEDIATE")
+        store.put("three", Embedding(VECTOR, CODES))
+    other.close()
+    with VectorStore(tmp_path, model="m") as store:
+        found = [store.get(text) is not None for text in ("one", "two", "three")]
+    assert found == [True, True, False]
+
+
 def test_what_was_put_is_found_before_and_after_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
