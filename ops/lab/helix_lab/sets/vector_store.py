@@ -30,8 +30,8 @@ class VectorStore:
     """A cache of one model's embeddings; a context manager, safe to use from several threads and processes.
 
     Rows wait in memory and are written together: a transaction that stayed open while texts are embedded
-    would keep the file locked for every other run of the lab. Where another run keeps it locked, they wait for
-    the next time, and are embedded again by a later run if it was the last.
+    would keep the file locked for every other run of the lab. Where another run keeps it locked, rows wait
+    for the next write. At the end they are left out, and a later run embeds them again.
     """
 
     def __init__(self, folder: Path, *, model: str) -> None:
