@@ -104,7 +104,7 @@ def _edges_of(nodes: NDArray[np.int64], visible: Visible) -> Edges:
     """The strongest edges of each of `nodes` to nodes that may be shown, the strongest of all first."""
     rows = visible.snapshot.generation.graph.edges_of(nodes)
     owners = np.repeat(np.arange(len(nodes)), rows.counts)
-    if len(nodes) and rows.counts.max() > OF_A_NODE:
+    if rows.counts.max() > OF_A_NODE:
         by_node = np.lexsort((-rows.weights, owners))
         ranks = np.arange(len(owners)) - (np.cumsum(rows.counts) - rows.counts)[owners]
         chosen = np.sort(by_node[ranks < OF_A_NODE])
