@@ -135,7 +135,9 @@ def _counted(
 
 def _distinct(places: NDArray[np.int64], ordinals: NDArray[np.int64]) -> Pairs:
     """Pairs without repetition, by place and ordinal."""
-    keys = np.unique((places << _ORDINAL_BITS) | ordinals)
+    keys = (places << _ORDINAL_BITS) | ordinals
+    if (keys[1:] <= keys[:-1]).any():  # the graph's edges and most sessions are in order already
+        keys = np.unique(keys)
     return keys >> _ORDINAL_BITS, keys & ((1 << _ORDINAL_BITS) - 1)
 
 
