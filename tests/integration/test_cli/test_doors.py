@@ -37,7 +37,7 @@ def best(home: Path, question: str, *options: str) -> dict[str, Any]:
     """The first memory of a recall; empty if there is none."""
     code, out, err = run(home, "recall", question, "--json", *options)
     assert code == 0, err
-    found = json.loads(out).get("memories", [])
+    found = json.loads(out)["memories"]
     return dict(found[0]["memory"]) if found else {}
 
 

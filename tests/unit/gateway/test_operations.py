@@ -66,6 +66,13 @@ async def test_options_reach_the_client_under_their_names() -> None:
     assert given.keys() == {"types", "event_after", "after"}
 
 
+def test_a_reply_as_after_is_told_what_to_give() -> None:
+    """Programs give the reply of a write, as those of Python may."""
+    with pytest.raises(InvalidInputError, match="`sequence` of the reply") as refused:
+        parsed_json(OPERATIONS["recall"].request, b'{"query": "x", "after": {"sequence": 7}}', {})
+    assert refused.value.field == "after"
+
+
 @pytest.mark.parametrize(
     ("sent", "field"),
     [

@@ -45,10 +45,17 @@ def note(message: str) -> None:
 
 
 def print_message(message: Any) -> None:
-    """Print a protobuf message as JSON on standard output."""
+    """Print a protobuf message as JSON on standard output; an empty list is `[]`, a number or text is there.
+
+    What is absent is a message or an optional field without a value.
+    """
     from google.protobuf import json_format  # type: ignore[import-untyped] # noqa: PLC0415  slow to import
 
-    typer.echo(json_format.MessageToJson(message, preserving_proto_field_name=True))
+    typer.echo(
+        json_format.MessageToJson(
+            message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+        )
+    )
 
 
 def stdout() -> Console:

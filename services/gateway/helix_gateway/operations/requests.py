@@ -44,7 +44,15 @@ def _one_as_several(value: object) -> object:
 
 Several = Annotated[list[T], BeforeValidator(_one_as_several)]
 """A list; a single string stands for a list of one."""
-Sequences = Annotated[int, Field(ge=1)]
+
+
+def _is_no_reply(value: object) -> object:
+    if isinstance(value, dict):
+        raise ValueError("must be the `sequence` of the reply to a write, not the whole reply")  # noqa: TRY004  pydantic takes it as a reason
+    return value
+
+
+Sequences = Annotated[int, Field(ge=1), BeforeValidator(_is_no_reply)]
 MemoryId = Annotated[str, Field(pattern=limits.MEMORY_ID_PATTERN)]
 _KINDS: Final[Mapping[str, Any]] = {
     "after": Sequences,

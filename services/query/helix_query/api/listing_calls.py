@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from helix_memory import limits
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.neighbours_call import neighbours_query, neighbours_reply
 from helix_query.api.requests import scope_of, selection_of
-from helix_query.api.responses.recall import memory_message
+from helix_query.api.responses.recall import memory_message, timestamp
 from helix_query.listing import cursor as tokens
 from helix_query.listing import timeline
 from helix_query.listing.entities import ByEntity
@@ -26,7 +28,6 @@ from helix_shared.errors import InvalidInputError
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from helix_query.generations.snapshot import Snapshot
@@ -171,8 +172,11 @@ def sessions_reply(
     visible = listing.visible(snapshot, until)
     by_session = BySession(visible)
     found, end = groups_page(visible, by_session, after=listing.after, size=listing.size, until=until)
+    names = by_session.names(np.array([one.newest for one in found], np.int64))
     sessions = [
-        recall_pb2.SessionSummary(session_id=by_session.name(one.newest), **_counts(one)) for one in found
+        recall_pb2.SessionSummary(session_id=names[one.newest], **_counts(one))
+        for one in found
+        if one.newest in names
     ]
     return recall_pb2.ListSessionsResponse(sessions=sessions, **listing.about(snapshot, end))
 
@@ -209,8 +213,6 @@ def _messages(visible: Visible, ordinals: NDArray[np.int64]) -> list[recall_pb2.
 
 
 def _counts(group: Group) -> dict[str, Any]:
-    return {
-        "memories": group.memories,
-        "first_at": moment_or_none(group.first_at),
-        "last_at": moment_or_none(group.last_at),
-    }
+    moments = {"first_at": moment_or_none(group.first_at), "last_at": moment_or_none(group.last_at)}
+    times = {name: timestamp(moment) for name, moment in moments.items() if moment is not None}
+    return {"memories": group.memories, **times}

@@ -12,6 +12,7 @@ from helix_shared.artifacts.graph.base import ENTITIES_FROM
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.listing.groups import Pairs
     from helix_query.listing.visible import Visible
 
 
@@ -21,15 +22,15 @@ class ByEntity:
 
     visible: Visible
 
-    def groups_of(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def groups_of(self, ordinals: NDArray[np.int64]) -> Pairs:
         """As `Grouping.groups_of`."""
         edges = self.visible.snapshot.generation.graph.edges_of(ordinals)
         places = np.repeat(np.arange(len(ordinals)), edges.counts)
         linked = edges.targets >= ENTITIES_FROM
         return places[linked], edges.targets[linked]
 
-    def members(self, group: int, ordinal: int) -> NDArray[np.int64]:
+    def members(self, groups: NDArray[np.int64]) -> Pairs:
         """As `Grouping.members`."""
-        del ordinal
-        targets = self.visible.snapshot.generation.graph.edges_of(np.array([group])).targets
-        return targets[targets < ENTITIES_FROM]
+        edges = self.visible.snapshot.generation.graph.edges_of(groups)
+        is_memory = edges.targets < ENTITIES_FROM
+        return np.repeat(np.arange(len(groups)), edges.counts)[is_memory], edges.targets[is_memory]

@@ -21,16 +21,22 @@ if TYPE_CHECKING:
 
 MOST_COUNTED: Final = 16_384
 """Memories of one group that are looked at, the latest of the log; a larger group counts as so many."""
+AT_ONCE: Final = 32
+"""Groups whose memories are read together, between two looks at the deadline."""
+_ORDINAL_BITS: Final = 40
+"""Room of an ordinal in a key that has the place of a group before it."""
+
+Pairs = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 
 
 class Grouping(Protocol):
     """Which groups memories belong to."""
 
-    def groups_of(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def groups_of(self, ordinals: NDArray[np.int64]) -> Pairs:
         """Pairs [m]: the place of a memory in `ordinals`, ascending, and a group that it belongs to."""
 
-    def members(self, group: int, ordinal: int) -> NDArray[np.int64]:
-        """Ordinals of the memories of a group, visible or not; `ordinal` is one of them."""
+    def members(self, groups: NDArray[np.int64]) -> Pairs:
+        """Pairs [m]: the place of a group in `groups`, and a memory of it, visible or not; in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class Group:
     memories: int
     first_at: int
     last_at: int
+    is_earlier: bool = False
+    """Whether one of its memories is listed at or before the cursor, newest first: an earlier page has it."""
 
 
 def groups_page(
@@ -66,21 +74,23 @@ def groups_page(
         first=size,
         until=until,
     ):
+        known = found.keys() | earlier
         places, groups = grouping.groups_of(chunk.ordinals)
         _, firsts = np.unique(groups, return_index=True)
-        for first in np.sort(firsts).tolist():
-            group, place = int(groups[first]), int(places[first])
-            if group in found or group in earlier:
-                continue
+        new = [first for first in np.sort(firsts).tolist() if int(groups[first]) not in known]
+        for start in range(0, len(new), AT_ONCE):
             check(until)
-            here = Cursor(int(chunk.keys[place]), int(chunk.ordinals[place]))
-            ordinals = _visible_members(grouping.members(group, here.ordinal), visible)
-            if after is not None and _is_before(ordinals, after, visible):
-                earlier.add(group)
-                continue
-            if len(found) >= size and here != end:
-                return list(found.values()), end
-            found[group], end = _group(group, here.ordinal, ordinals, visible), here
+            some = new[start : start + AT_ONCE]
+            newest = places[some]
+            counted = _counted(grouping, groups[some], chunk.ordinals[newest], visible, after)
+            for group, place in zip(counted, newest.tolist(), strict=True):
+                here = Cursor(int(chunk.keys[place]), int(chunk.ordinals[place]))
+                if group.is_earlier:
+                    earlier.add(group.group)
+                    continue
+                if len(found) >= size and here != end:
+                    return list(found.values()), end
+                found[group.group], end = group, here
         last = chunk.end
     if last == after:
         return list(found.values()), None
@@ -93,18 +103,47 @@ def _chunks(visible: Visible, after: Cursor | None, *, first: int, until: float)
     return chunks_of(runs, signals, visible.among, after=after, newest_first=True, first=first, until=until)
 
 
-def _visible_members(ordinals: NDArray[np.int64], visible: Visible) -> NDArray[np.int64]:
-    latest = np.unique(ordinals)[-MOST_COUNTED:]
-    return latest[visible.among(latest)]
-
-
-def _is_before(ordinals: NDArray[np.int64], after: Cursor, visible: Visible) -> bool:
-    """Whether one of `ordinals` is listed at or before the cursor, newest first."""
+def _counted(
+    grouping: Grouping,
+    groups: NDArray[np.int64],
+    newest: NDArray[np.int64],
+    visible: Visible,
+    after: Cursor | None,
+) -> list[Group]:
+    """Groups [n] with their visible memories; `newest` [n] are visible memories of them."""
+    count = len(groups)
+    places, ordinals = _latest(*grouping.members(groups), count)
+    seen = visible.among(ordinals)
+    places = np.concatenate([places[seen], np.arange(count)])
+    ordinals = np.concatenate([ordinals[seen], newest])
+    places, ordinals = _distinct(places, ordinals)
     times = visible.signals.occurred_at[ordinals]
-    newer = (times > after.key) | ((times == after.key) & (ordinals >= after.ordinal))
-    return bool(newer.any())
+    starts = np.searchsorted(places, np.arange(count))
+    before = np.zeros(len(times), np.bool_)
+    if after is not None:
+        before = (times > after.key) | ((times == after.key) & (ordinals >= after.ordinal))
+    columns = (
+        groups,
+        newest,
+        np.bincount(places, minlength=count),
+        np.minimum.reduceat(times, starts),
+        np.maximum.reduceat(times, starts),
+        np.logical_or.reduceat(before, starts),
+    )
+    return [Group(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _group(group: int, newest: int, ordinals: NDArray[np.int64], visible: Visible) -> Group:
-    times = visible.signals.occurred_at[ordinals]
-    return Group(group, newest, len(ordinals), int(times.min()), int(times.max()))
+def _distinct(places: NDArray[np.int64], ordinals: NDArray[np.int64]) -> Pairs:
+    """Pairs without repetition, by place and ordinal."""
+    keys = (places << _ORDINAL_BITS) | ordinals
+    if (keys[1:] <= keys[:-1]).any():  # the graph's edges and most sessions are in order already
+        keys = np.unique(keys)
+    return keys >> _ORDINAL_BITS, keys & ((1 << _ORDINAL_BITS) - 1)
+
+
+def _latest(places: NDArray[np.int64], ordinals: NDArray[np.int64], count: int) -> Pairs:
+    """Pairs without repetition, of each of `count` places the `MOST_COUNTED` with the highest ordinals."""
+    places, ordinals = _distinct(places, ordinals)
+    ends = np.searchsorted(places, np.arange(count), side="right")
+    kept = ends[places] - np.arange(len(places)) <= MOST_COUNTED
+    return places[kept], ordinals[kept]

@@ -34,6 +34,24 @@ class Edge:
     weight: float
 
 
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Edges [n] of some nodes, the strongest first."""
+
+    nodes: NDArray[np.int64]
+    others: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    kinds: NDArray[np.uint8]
+    forward: NDArray[np.bool_]
+    """Whether the edge was stated from the node to the other."""
+
+    def at(self, place: int) -> Edge:
+        """One of them, in the direction in which it was stated."""
+        node, other = int(self.nodes[place]), int(self.others[place])
+        source, target = (node, other) if self.forward[place] else (other, node)
+        return Edge(source, target, EDGE_KINDS[int(self.kinds[place])], float(self.weights[place]))
+
+
 @dataclass(slots=True)
 class Neighbourhood:
     """Nodes with their distance from the middle, and the edges between them."""
@@ -42,6 +60,20 @@ class Neighbourhood:
     edges: dict[tuple[int, int, str], Edge] = field(default_factory=dict)
     truncated: bool = False
     """There are more nodes within the distance."""
+
+    def extend(self, edges: Edges, hop: int, most: int) -> list[int]:
+        """Add up to `most` nodes in all and the edges between them; returns the new nodes, in order."""
+        distinct, firsts = np.unique(edges.others, return_index=True)
+        is_new = ~np.isin(distinct, np.fromiter(self.hops, np.int64))
+        reached = edges.others[np.sort(firsts[is_new])]
+        self.truncated |= len(self.hops) + len(reached) > most
+        reached = reached[: most - len(self.hops)]
+        self.hops.update(dict.fromkeys(reached.tolist(), hop))
+        kept = np.isin(edges.others, np.fromiter(self.hops, np.int64))
+        for place in np.flatnonzero(kept).tolist():
+            edge = edges.at(place)
+            self.edges[edge.source, edge.target, edge.kind] = edge
+        return [int(node) for node in reached]
 
 
 def neighbourhood(start: int, visible: Visible, *, hops: int, most: int, until: float) -> Neighbourhood:
@@ -53,20 +85,11 @@ def neighbourhood(start: int, visible: Visible, *, hops: int, most: int, until: 
     found = Neighbourhood({start: 0})
     frontier = [start]
     for hop in range(1, hops + 1):
-        reached: list[int] = []
-        candidates = []
-        for node in frontier:
-            check(until)
-            candidates += _edges_of(node, visible, found)
-        for edge, other in sorted(candidates, key=lambda one: -one[0].weight):
-            if other not in found.hops:
-                if len(found.hops) >= most:
-                    found.truncated = True
-                    continue
-                found.hops[other] = hop
-                reached.append(other)
-            found.edges[edge.source, edge.target, edge.kind] = edge
-        frontier = reached
+        if not frontier:
+            break
+        check(until)
+        edges = _edges_of(np.array(frontier), visible)
+        frontier = found.extend(edges, hop, most)
     return found
 
 
@@ -77,27 +100,33 @@ def sees_entity(node: int, visible: Visible) -> bool:
     return bool(visible.among(memories).any())
 
 
-def _edges_of(node: int, visible: Visible, found: Neighbourhood) -> list[tuple[Edge, int]]:
-    """The strongest edges of a node to nodes that may be shown, each with the other node."""
-    rows = visible.snapshot.generation.graph.edges_of(np.array([node]))
-    strongest = np.argsort(-rows.weights, kind="stable")[:OF_A_NODE]
-    targets = rows.targets[strongest]
-    shown = _shown(targets, node, visible)
-    edges = []
-    for place, other in zip(strongest[shown].tolist(), targets[shown].tolist(), strict=True):
-        source, target = (node, other) if rows.forward[place] else (other, node)
-        kind, weight = EDGE_KINDS[int(rows.kinds[place])], float(rows.weights[place])
-        if (source, target, kind) not in found.edges:
-            edges.append((Edge(source, target, kind, weight), other))
-    return edges
+def _edges_of(nodes: NDArray[np.int64], visible: Visible) -> Edges:
+    """The strongest edges of each of `nodes` to nodes that may be shown, the strongest of all first."""
+    rows = visible.snapshot.generation.graph.edges_of(nodes)
+    owners = np.repeat(np.arange(len(nodes)), rows.counts)
+    if rows.counts.max() > OF_A_NODE:
+        by_node = np.lexsort((-rows.weights, owners))
+        ranks = np.arange(len(owners)) - (np.cumsum(rows.counts) - rows.counts)[owners]
+        chosen = np.sort(by_node[ranks < OF_A_NODE])
+    else:
+        chosen = np.arange(len(owners))
+    chosen = chosen[_shown(rows.targets[chosen], nodes[owners[chosen]], visible)]
+    chosen = chosen[np.argsort(-rows.weights[chosen], kind="stable")]
+    return Edges(
+        nodes[owners[chosen]],
+        rows.targets[chosen],
+        rows.weights[chosen],
+        rows.kinds[chosen],
+        rows.forward[chosen],
+    )
 
 
-def _shown(targets: NDArray[np.int64], node: int, visible: Visible) -> NDArray[np.bool_]:
-    """Which targets may be shown: visible memories, and the entities of a visible memory.
+def _shown(targets: NDArray[np.int64], nodes: NDArray[np.int64], visible: Visible) -> NDArray[np.bool_]:
+    """Which targets of edges of `nodes` may be shown: visible memories, and the entities of a visible memory.
 
     Not what two entities have to do with each other: the graph does not tell whose memory says so.
     """
     memories = targets < ENTITIES_FROM
-    shown = np.full(len(targets), node < ENTITIES_FROM)
+    shown: NDArray[np.bool_] = nodes < ENTITIES_FROM
     shown[memories] = visible.among(targets[memories])
     return shown

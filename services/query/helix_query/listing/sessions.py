@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.generations.run import group_of
+from helix_shared.artifacts.signals.columns import code
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.listing.groups import Pairs
     from helix_query.listing.visible import Visible
 
 
@@ -19,21 +23,18 @@ class BySession:
 
     visible: Visible
 
-    def groups_of(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def groups_of(self, ordinals: NDArray[np.int64]) -> Pairs:
         """As `Grouping.groups_of`."""
         codes = self.visible.signals.session_code[ordinals]
         places = np.flatnonzero(codes)
         return places, codes[places]
 
-    def members(self, group: int, ordinal: int) -> NDArray[np.int64]:
+    def members(self, groups: NDArray[np.int64]) -> Pairs:
         """As `Grouping.members`."""
-        del group
         signals, order = self.visible.signals, self.visible.snapshot.session_order
-        runs = order.runs(signals, self.visible.selection.tenant_id, self.name(ordinal))
-        parts = [run.ordinals(0, len(run.keys))[run.live(0, len(run.keys), signals)] for run in runs]
-        return np.concatenate([np.empty(0, np.int64), *parts])
+        tenant = np.full(len(groups), code(self.visible.selection.tenant_id), np.int64)
+        return order.members(group_of(tenant, groups), signals)
 
-    def name(self, ordinal: int) -> str:
-        """Name of the session of a memory."""
-        [record] = self.visible.signals.records(np.array([ordinal]))
-        return str(record["session_id"])
+    def names(self, ordinals: NDArray[np.int64]) -> dict[int, str]:
+        """Names of the sessions of memories, by ordinal."""
+        return {one["ordinal"]: str(one["session_id"]) for one in self.visible.signals.records(ordinals)}

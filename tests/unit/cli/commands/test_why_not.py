@@ -37,7 +37,7 @@ def test_why_not_as_json_has_the_change(service: FakeService) -> None:
     reply = json.loads(
         run("why-not", ID, "which?", "--tenant", "acme", "--query", service.address, "--json")[1]
     )
-    assert reply["changes"] == [{"request_field": "top_k", "value": "12", "was": "3"}]
+    assert reply["changes"] == [{"request_field": "top_k", "profile_key": "", "value": "12", "was": "3"}]
 
 
 def test_why_not_of_an_invisible_memory_fails_with_the_servers_message(

@@ -32,11 +32,11 @@ class Groups:
         """One group each."""
         return np.arange(len(ordinals)), ordinals % self._count
 
-    def members(self, group: int, ordinal: int) -> Ordinals:
-        """The memory, and that of the cursor."""
-        self.asked.append(group)
-        time.sleep(self._seconds)
-        return np.array([ordinal, AFTER.ordinal])
+    def members(self, groups: Ordinals) -> tuple[Ordinals, Ordinals]:
+        """The memory of the cursor."""
+        self.asked += groups.tolist()
+        time.sleep(self._seconds * len(groups))
+        return np.arange(len(groups)), np.full(len(groups), AFTER.ordinal)
 
 
 def chunks(*_: Any, **__: Any) -> Iterator[Chunk]:
@@ -61,9 +61,40 @@ def test_a_group_of_an_earlier_page_is_looked_at_once(visible: Any) -> None:
     assert sorted(grouping.asked) == list(range(5))
 
 
-def test_the_deadline_is_checked_before_each_group(visible: Any) -> None:
+def test_the_deadline_is_checked_within_a_chunk(visible: Any) -> None:
     """A chunk of 100 groups does not hold a thread for all of them."""
     grouping = Groups(MEMORIES, seconds=0.02)
     with pytest.raises(OverdueError):
         groups.groups_page(visible, grouping, after=AFTER, size=50, until=time.monotonic() + 0.2)
-    assert 0 < len(grouping.asked) < 50
+    assert 0 < len(grouping.asked) <= groups.AT_ONCE
+
+
+def test_a_large_group_counts_its_latest_memories(visible: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its newest, which may be an early one of the log; a memory that is named twice counts once."""
+    monkeypatch.setattr(groups, "MOST_COUNTED", 3)
+    sizes = np.arange(1, 6)
+    times = np.arange(MEMORIES + 1)
+    times[0] = MEMORIES
+    visible.signals.occurred_at = times
+
+    class Sized(Groups):
+        def members(self, groups: Ordinals) -> tuple[Ordinals, Ordinals]:
+            """Group n has the memories n, n + 5, ... as many as its size, each twice."""
+            places = np.repeat(np.arange(len(groups)), 2 * sizes[groups])
+            ordinals = [np.repeat(group + 5 * np.arange(sizes[group]), 2) for group in groups.tolist()]
+            return places, np.concatenate(ordinals)
+
+    def first_five(*_: Any, **__: Any) -> Iterator[Chunk]:
+        order = np.array([0, 4, 3, 2, 1])
+        yield Chunk(times[order], order, Cursor(1, 1))
+
+    monkeypatch.setattr(groups, "chunks_of", first_five)
+    page, _ = groups.groups_page(visible, Sized(5), after=None, size=50, until=time.monotonic() + 60)
+    # the latest three of the log, and the memory by which the group was found
+    assert [(one.group, one.memories, one.first_at, one.last_at) for one in page] == [
+        (0, 1, MEMORIES, MEMORIES),
+        (4, 4, 4, 24),
+        (3, 4, 3, 18),
+        (2, 3, 2, 12),
+        (1, 2, 1, 6),
+    ]

@@ -127,7 +127,7 @@ def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb
     """A row of the vector table as a message."""
     fields: dict[str, Any] = {name: row[name] for name in _PLAIN}
     # None leaves a field unset
-    times: dict[str, Any] = {name: _timestamp(row[name]) for name in _TIMES if row[name] is not None}
+    times: dict[str, Any] = {name: timestamp(row[name]) for name in _TIMES if row[name] is not None}
     source: Any = {name: row[name] for name in _SOURCE}
     return recall_pb2.Memory(**fields, **times, source=source, entities=entities)
 
@@ -186,7 +186,7 @@ def describe_replica(reply: recall_pb2.GetStatusResponse, state: ReplicaState) -
     )
 
 
-def _timestamp(moment: datetime) -> dict[str, int]:
+def timestamp(moment: datetime) -> dict[str, int]:
     """Fields of a Timestamp; protobuf's own conversion takes much longer."""
     since = moment - _EPOCH
     return {"seconds": since.days * SECONDS_PER_DAY + since.seconds, "nanos": since.microseconds * 1_000}

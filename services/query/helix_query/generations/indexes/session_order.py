@@ -149,6 +149,28 @@ class SessionOrder:
                 found.append(Run(one.sequences[first:last], one.rows[first:last], one.segment, start))
         return found
 
+    def members(
+        self, groups: NDArray[np.uint64], signals: Signals
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs [m]: the place of a session (`group_of`) in `groups`, and a memory of it; in any order.
+
+        `signals` are those of the generation.
+        """
+        places, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for start, one in zip(signals.starts.tolist(), self.segments, strict=False):
+            if not len(one.groups):
+                continue
+            at = np.minimum(one.groups.searchsorted(groups), len(one.groups) - 1)
+            here = np.flatnonzero(one.groups[at] == groups)
+            firsts, counts = one.starts[at[here]], one.starts[at[here] + 1] - one.starts[at[here]]
+            rows = one.rows[flat(firsts, counts)]
+            ordinals = one.segment.ordinals[rows]
+            # rows that a later segment replaced are left out
+            live = signals.rows[ordinals] == start + rows
+            places.append(np.repeat(here, counts)[live])
+            found.append(ordinals[live])
+        return np.concatenate(places), np.concatenate(found)
+
     def answers_to(self, codes: NDArray[np.int64], signals: Signals) -> NDArray[np.int64]:
         """Memories, ascending, that answer a question of one of these codes (`Signals.source_code`).
 

@@ -1,0 +1,167 @@
+"""Ten thousand hostile texts on the pages of the explorer: none becomes a part of a page.
+
+An element, an attribute or an address that pages of harmless texts do not have fails. `make test` shows a
+part of the texts, `make faults` all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from jinja2 import Environment
+from markupsafe import Markup
+
+from helix_gateway.explorer import rendering, shown
+from helix_gateway.explorer.broker import Broker
+from helix_memory.client import EntityPage, MemoryPage, SessionPage
+from helix_memory.recall.v1 import recall_pb2
+from tests.unit.gateway.explorers import HIDDEN, ID, Letters, Memories, explained, memory
+from tests.unit.gateway.gateways import client_of
+from tests.unit.hostile.explorer_texts import Page, hostile_texts
+
+SHOWN = 10_000
+AT_ONCE = 100
+"""Texts of one page of a list."""
+LISTS = (
+    "/memories", "/memories?q=tea", "/timeline", "/sessions", "/sessions/s1", "/graph",
+    f"/graph?around={ID}&hops=2", "/lab?q=tea&a=helix&b=engram",
+)  # fmt: skip
+ALONE = (f"/memories/{ID}", f"/memories/{ID}?whole=1", f"/lab/why-not/{ID}?q=tea")
+HARMLESS = ("We deploy on Tuesdays.", "a\u202eb", "x" * 5_000)
+"""Short, with something that is hidden, and with a link to the whole text."""
+
+
+@pytest.fixture(autouse=True)
+def letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NATS is not what these tests are about."""
+    for name in ("letters", "letter", "streams"):
+        monkeypatch.setattr(Broker, name, getattr(Letters, name))
+
+
+class Many(Memories):
+    """A client whose lists have a memory, a session, an entity and a candidate for each text."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(texts[0])
+        self.memories = [memory(one, title=one[:200], project_id=one[:64], context=one) for one in texts]
+
+    async def list(self, **_: Any) -> MemoryPage:
+        """All of them."""
+        return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=self.memories))
+
+    async def timeline(self, **_: Any) -> MemoryPage:
+        """All of them."""
+        return MemoryPage.of(recall_pb2.TimelineResponse(memories=self.memories))
+
+    async def sessions(self, **_: Any) -> SessionPage:
+        """One named after each."""
+        found = [recall_pb2.SessionSummary(session_id=one.text[:128], memories=2) for one in self.memories]
+        return SessionPage.of(recall_pb2.ListSessionsResponse(sessions=found))
+
+    async def entities(self, **_: Any) -> EntityPage:
+        """One named after each."""
+        found = [recall_pb2.EntitySummary(name=one.text[:256], memories=2) for one in self.memories]
+        return EntityPage.of(recall_pb2.ListEntitiesResponse(entities=found))
+
+    async def neighbours(self, **_: Any) -> recall_pb2.NeighboursResponse:
+        """Half of them as memories, half as entities."""
+        half = len(self.memories) // 2
+        nodes = [recall_pb2.GraphNode(memory=one, hops=1) for one in self.memories[half:]]
+        nodes += [recall_pb2.GraphNode(entity=one.text[:256], hops=1) for one in self.memories[:half]]
+        nodes[0].hops = 0
+        edges = [recall_pb2.GraphEdge(source=0, target=1, kind="MENTIONS", weight=1)] if half else []
+        return recall_pb2.NeighboursResponse(nodes=nodes, edges=edges)
+
+    async def explain(self, query: str, **options: Any) -> recall_pb2.RecallResponse:
+        """Each as a candidate and in the answer."""
+        del query
+        profile = options.get("ranking_profile", "")
+        replies = [explained(one.text, profile) for one in self.memories]
+        for other in replies[1:]:
+            replies[0].memories.extend(other.memories)
+            replies[0].explanation.candidates.extend(other.explanation.candidates)
+        replies[0].context.text = "\n".join(one.text for one in self.memories)[:200_000]
+        return replies[0]
+
+
+async def pages_of(texts: Sequence[str], paths: Sequence[str]) -> list[Page]:
+    """The pages that show these texts."""
+    async with client_of(Many(texts)) as client:
+        answers = [await client.get(f"/explorer{path}") for path in paths]
+    assert {answer.status_code for answer in answers} == {200}
+    return [Page(answer.text) for answer in answers]
+
+
+async def added_by(texts: Sequence[str], *, alone: Sequence[str]) -> set[str]:
+    """What pages of these texts have that pages of harmless ones do not; `alone` are shown one at a time."""
+    harmless = [page for one in HARMLESS for page in await pages_of([one, one], (*LISTS, *ALONE))]
+    known = set().union(*(page.elements for page in harmless))
+    pages = []
+    for start in range(0, len(texts), AT_ONCE):
+        pages += await pages_of(texts[start : start + AT_ONCE], LISTS)
+    for text in alone:
+        pages += await pages_of([text], ALONE)
+    return {problem for page in pages for problem in _problems(page, known)}
+
+
+def _problems(page: Page, known: set[tuple[str, ...]]) -> set[str]:
+    found = {f"element {one}" for one in page.elements - known}
+    found |= {f"address {one}" for one in page.addresses if not re.match(r"/explorer(?![^/?])|[#?]", one)}
+    found |= {f"declaration {one}" for one in page.declarations if one != "doctype html"}
+    return found | {f"hidden {one[:80]!r}" for one in page.texts if HIDDEN.search(one)}
+
+
+async def test_hostile_texts_add_nothing_to_a_page() -> None:
+    """A part of them: 500 in lists and 20 alone."""
+    texts = list(hostile_texts(500))
+    assert await added_by(texts, alone=[*texts[:19], texts[499]]) == set()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
+async def test_ten_thousand_hostile_texts_add_nothing_to_a_page() -> None:
+    """In lists and alone."""
+    texts = list(hostile_texts(round(SHOWN * float(os.environ.get("FAULTS_SCALE") or 1)), seed=8))
+    assert await added_by(texts, alone=texts) == set()
+
+
+def _templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "Environment", _unescaped)
+
+
+def _unescaped(**given: Any) -> Environment:
+    environment = Environment(**given)  # noqa: S701  what the control is about
+    environment.autoescape = False
+    return environment
+
+
+def _texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown, "escape", Markup)
+
+
+def _marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown, "_HIDDEN", re.compile("(?!)"))
+
+
+@pytest.mark.parametrize(
+    ("switch_off", "kind"), [(_templates, "element"), (_texts, "element"), (_marks, "hidden")]
+)
+async def test_the_same_texts_are_found_where_nothing_is_escaped(
+    switch_off: Callable[[pytest.MonkeyPatch], None], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: escaping by templates, escaping of texts and marks for what is hidden are each needed."""
+    harmless_first = await added_by([HARMLESS[0]], alone=[])
+    assert harmless_first == set()
+    texts = list(hostile_texts(100))
+    rendering._environment.cache_clear()
+    try:
+        switch_off(monkeypatch)
+        found = await added_by(texts, alone=texts[:20])
+    finally:
+        monkeypatch.undo()
+        rendering._environment.cache_clear()
+    assert [one for one in found if one.startswith(kind)]
