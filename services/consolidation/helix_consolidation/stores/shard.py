@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
 from helix_consolidation.folding.fold import sweep
+from helix_consolidation.folding.removal import drop_foreign
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.batch import fold_batch
@@ -22,8 +23,9 @@ from helix_consolidation.stores.publish import publish_generation
 from helix_consolidation.usage.accesses import fold_access_messages
 from helix_consolidation.usage.decay import NO_DECAY, DecayRule, sweep_decay
 from helix_memory.subjects import DERIVED_STREAM
-from helix_shared.artifacts.generation.folders import published_numbers
+from helix_shared.artifacts.generation.folders import folder_of, published_numbers
 from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.artifacts.generation.reader import place_of
 from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.errors import PermanentError
@@ -71,6 +73,10 @@ class Shard:
         self.decide = decide
         self.place = place
         """Which shard of the instance it is."""
+        self.published_place = (
+            place if manifest is None else place_of(folder_of(root, manifest.generation), manifest)
+        )
+        """That of the last generation."""
         self._root = root
         self._live = live
         self._maintain_every = maintain_every
@@ -85,6 +91,7 @@ class Shard:
         """Of the live stores."""
         self._is_anew = False
         self.state = state
+        state.moved = place.map.moved
         self.manifest = manifest
         self.unsure: list[UnsurePairs] | None = None
         """Pairs to ask a language model about, which the writer publishes; None: nobody asks."""
@@ -179,6 +186,21 @@ class Shard:
             if message.metadata.stream == DERIVED_STREAM:
                 self.state.unstored_dead_letters.discard(message.metadata.sequence.stream)
 
+    def take_place(self, place: ShardPlace) -> None:
+        """Be a shard of another map from now on."""
+        self.place = place
+        self.state.moved = place.map.moved
+
+    def drop_foreign(self, *, now: int) -> list[str]:
+        """Remove what is here of tenants of other shards; returns the tenants.
+
+        Their bytes leave the stores and the older generations as those of something erased.
+        """
+        context = self._context(now)
+        found = drop_foreign(context, self.place.owns) if not self.place.is_only else []
+        self._write(context.changes)
+        return found
+
     def sweep(self, *, now: int) -> bool:
         """Hide what expired or decayed; return whether anything changed."""
         context = self._context(now)
@@ -220,7 +242,7 @@ class Shard:
             made_with=self._made_with,
             place=self.place,
         )
-        self._is_anew = False
+        self._is_anew, self.published_place = False, self.place
         self.state.erasures.drop_complete()
         self._erased = self._erased and not is_purged
         self._is_delayed = self._erased
