@@ -1,0 +1,115 @@
+"""The tenant arrives in the stores of the target, with what its log does not tell.
+
+That is what was erased, the receipts, and how often memories were served; it comes from the generation of the
+shard that it leaves.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from helix_cli.rebuilding.taking_over.accesses import add_accesses
+from helix_consolidation.stores.erased_before import remember_erased, take_over_erasures
+from helix_consolidation.stores.moving.replaying import tenant_log
+from helix_consolidation.stores.state_files import STATE_FILE
+from helix_memory.subjects import ACCESS_STREAM, access_subject
+from helix_shared.artifacts.generation.folders import SIGNALS
+from helix_shared.artifacts.signals.columns import code
+from helix_shared.artifacts.signals.reader import Signals
+from helix_shared.broker.log_reader import read_range
+from helix_shared.errors import PermanentError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from helix_cli.moving.prepared import PreparedEvents
+    from helix_consolidation.stores.shard import Shard
+    from helix_shared.event_log.record import EventRecord
+
+_HOLE: Final = -1
+_NAMED: Final = 3
+"""Missing memories that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One tenant on its way from the generation in the folder `source` to the stores of `shard`.
+
+    Both are as their writers left them, and `shard` has nothing of the tenant.
+    """
+
+    shard: Shard
+    source: Path
+    tenant_id: str
+    now: int
+    """In microseconds."""
+
+    def apply(self, prepared: PreparedEvents, *, until: int) -> None:
+        """Apply all events of the tenant; the log ends at `until`.
+
+        Raises:
+            PermanentError: a message waits for one that the log does not have, or memories of the source do
+                not follow from the log.
+            IncompatibleError: the vectors are of another model than those of the shard.
+            CorruptArtifactError: the source cannot be read.
+        """
+        remember_erased(self.shard.state, self.source)
+        with tenant_log(self.shard) as log:
+            for last, messages in prepared.batches:
+                log.apply(messages, until=last, now=self.now)
+            log.end(until=until, now=self.now)
+        self._require_complete()
+        take_over_erasures(self.shard, self.source, of=prepared.events.__contains__)
+        add_accesses(self.shard, self.source, now=self.now, tenant_id=self.tenant_id)
+
+    async def count_accesses(self, client: Client) -> None:
+        """Bring both shards to the same place of HELIX_ACCESS, so that no access counts twice or never.
+
+        The accesses of the tenant that the target passed by are counted here; or those of all of its tenants
+        that the source has counted, and the target not yet.
+
+        Raises:
+            TemporaryError: NATS does not answer.
+        """
+        state, source = self.shard.state, json.loads((self.source / STATE_FILE).read_bytes())
+        if source.get("access_stream") != state.access_stream:
+            return
+        theirs, own = int(source["accessed"]), state.accessed
+        first, last = sorted((theirs, own))
+        subject = access_subject(self.tenant_id if theirs < own else "*")
+        state.accessed = first
+        async for batch in read_range(client, ACCESS_STREAM, [subject], after=first, until=last):
+            wanted = [
+                _delivered(client, record)
+                for record in batch
+                if theirs < own or self._was_own(record.subject)
+            ]
+            self.shard.apply_accesses(wanted, now=self.now)
+        state.accessed = last
+
+    def _was_own(self, subject: str) -> bool:
+        """Whether an access is of a tenant of the target; the counts of the moved one come from the source."""
+        return subject != access_subject(self.tenant_id) and self.shard.place.owns_subject(subject)
+
+    def _require_complete(self) -> None:
+        signals = Signals.open(self.source / SIGNALS)
+        is_own = (signals.rows != _HOLE) & (signals.tenant_code == code(self.tenant_id))
+        ids = [record["memory_id"] for record in signals.records(np.flatnonzero(is_own))]
+        missing = [one for one in ids if self.shard.state.ledger.find(one) is None]
+        if missing:
+            raise PermanentError(
+                f"{len(missing)} of {len(ids)} memories of {self.tenant_id} do not follow from the log, "
+                f"the first are {', '.join(missing[:_NAMED])}: the tenant was not moved"
+            )
+
+
+def _delivered(client: Client, record: EventRecord) -> Msg:
+    nanoseconds = int(record.stored_at.timestamp() * 1_000_000) * 1_000
+    reply = f"$JS.ACK.{ACCESS_STREAM}.moving.1.{record.sequence}.{record.sequence}.{nanoseconds}.0"
+    return Msg(_client=client, subject=record.subject, reply=reply, data=record.body, headers={})
