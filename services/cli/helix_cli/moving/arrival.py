@@ -94,7 +94,7 @@ class Arrival:
         state.accessed = last
 
     def _was_own(self, subject: str) -> bool:
-        """Whether an access is of a tenant of the target; the counts of the moved one come from the source."""
+        """Whether an access is of a tenant of the target; counts of the moved one come from the source."""
         return subject != access_subject(self.tenant_id) and self.shard.place.owns_subject(subject)
 
     def _require_complete(self) -> None:

@@ -29,9 +29,8 @@ def move_tenant(home: HomeFolder, tenant_id: str, target: int, *, nats: str) -> 
     """Move a tenant, and wait until the writers serve it from there, where they run.
 
     Raises:
-        InvalidInputError: as `Move.run`, or a setting of ingest, doc2query or consolidation is not that of the
-            `helix up`.
         NotFoundError: the model of the vectors is not installed.
+        InvalidInputError: as `Move.run`, or a setting of a worker is not that of the `helix up`.
         TemporaryError, PermanentError, LostLeaseError: as `Move.run`.
     """
     record = running_record(home)

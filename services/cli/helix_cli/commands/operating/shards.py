@@ -40,20 +40,22 @@ tenants and events hashing alone would place elsewhere. Nothing is changed:
 {EXIT_CODES}
 """
 MOVE_HELP: Final = f"""
+Move a tenant to another shard, while it is written and read.
+
 [bold]Examples[/bold]
 
   helix shards move acme --to 1
   helix shards move acme --to 0      (back)
 
-Moves a tenant to another shard while it is written and read. Its memories are
-made again from the log for the new shard, and compared with those of the old one.
-Then the writers of both shards stop for a moment: what came meanwhile follows, and
-the tenant is the new shard's. Recalls are answered all the time; what is published
-in that moment can be recalled after it. The writers stop for about 2 s, and longer
-with more memories of the tenant (see the runbook).
+Its memories are made again from the log for the new shard. Then the writers
+of both shards stop for a moment: what was published meanwhile follows, the
+memories are compared with those of the old shard, and the tenant is the new
+shard's. Recalls are answered all the time. What is published in that moment
+can be recalled after it: about 2 s, and longer with more memories of the
+tenant (see the runbook).
 
-Runs on the machine with the data folders of both shards. It may be ended at any
-time and called again: until the last step nothing has changed.
+Runs on the machine with the data folders of both shards. It may be ended at
+any time and called again: until the last step nothing has changed.
 
 {EXIT_CODES}
 """
@@ -123,7 +125,7 @@ def _lines(told: dict[str, Any]) -> list[str]:
     return lines
 
 
-@app.command(help=help_text("shards", MOVE_HELP))
+@app.command(help=MOVE_HELP)
 def move(
     tenant: Annotated[str, typer.Argument(help="Tenant to move.")],
     *,
@@ -140,6 +142,6 @@ def move(
         typer.echo(json.dumps(asdict(moved)))
         return
     typer.echo(
-        f"{moved.tenant_id} moved from shard {moved.source} to shard {moved.target}: {moved.memories:,} memories "
-        f"of {moved.events:,} events; the writers had stopped for {moved.paused_seconds:.1f} s"
+        f"{moved.tenant_id} moved from shard {moved.source} to shard {moved.target}: {moved.memories:,} "
+        f"memories of {moved.events:,} events; the writers had stopped for {moved.paused_seconds:.1f} s"
     )
