@@ -7,6 +7,7 @@ the streams, of all tenants. So the tenant has positions of its own while its lo
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.incoming.decode import settled_event
@@ -67,9 +68,12 @@ class TenantLog:
         Raises:
             PermanentError: something waits for what the log does not have.
         """
-        state = self._shard.state
-        state.applied.skip_to(until)
+        left = math.inf
+        while len(self._postponed) < left:
+            left = len(self._postponed)
+            self.apply((), until=until, now=now)
         self._shard.sweep(now=now)
+        state = self._shard.state
         if self._postponed or state.pending.actions or state.undecided.rows:
             raise PermanentError("messages of the tenant wait for others that the log does not have")
 
