@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker import streams
+from helix_shared.broker.cancelling import cancel_all
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.encoders.encoder import Encoder
@@ -126,12 +127,14 @@ class World:
                 one.subject, one.data, message_id=identity, headers=dict(one.headers or {})
             )
 
-    async def let_workers_be_done(self) -> None:
-        """doc2query and kg, which do not run, have nothing left to do: an erasure waits for them."""
+    async def acknowledge_for(self, worker: str) -> None:
+        """Be a worker that reads HELIX_DERIVED and makes nothing of it: an erasure waits for those."""
         jetstream = self.client.jetstream()
-        for name in (streams.DOC2QUERY, streams.KG):
-            await jetstream.delete_consumer(DERIVED_STREAM, name)
-        await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
+        reading = await jetstream.pull_subscribe_bind(durable=worker, stream=DERIVED_STREAM)
+        while True:
+            with suppress(TimeoutError):
+                for message in await reading.fetch(64, timeout=1):
+                    await message.ack()
 
     async def until_applied(self, sequence: int) -> None:
         """Wait until both shards have every event up to one."""
@@ -194,12 +197,15 @@ async def world_of(url: str, folder: Path, models: Path) -> AsyncIterator[World]
     with tempfile.TemporaryDirectory() as noted, Encoder.load(default_model(models)) as encoder:
         workers = Workers.configured(encoder)
         messages = EventMessages(client, workers, Refusals(Path(noted)), cached_bytes=1 << 20, number=0)
-        made = World(url, folder, client, models, messages)
+        made, workers_of = World(url, folder, client, models, messages), list[asyncio.Task[None]]()
         try:
             for shard in range(2):
                 made.start(shard)
+            names = (streams.DOC2QUERY, streams.KG)
+            workers_of += [asyncio.create_task(made.acknowledge_for(name)) for name in names]
             yield made
         finally:
+            await cancel_all(workers_of)
             for stack in made.stacks:
                 stack.end()
             await client.close()

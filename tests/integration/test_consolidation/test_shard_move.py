@@ -74,7 +74,6 @@ async def _live(world: World) -> int:
 
 async def _until_erased(world: World, shard: int) -> None:
     stack = world.stacks[shard]
-    await world.let_workers_be_done()
     await stack.until(lambda manifest: _is_erased(stack.data, manifest.generation))
 
 

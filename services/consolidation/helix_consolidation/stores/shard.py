@@ -297,17 +297,8 @@ class Shard:
 
     def _context(self, now: int) -> FoldContext:
         changes = Changes(stored_before=self.state.ledger.size)
-        return FoldContext(
-            self.state,
-            changes,
-            now,
-            self._stored,
-            self.decide,
-            self.unsure,
-            self.unasked,
-            self.unreached,
-            self._stored_many,
-        )
+        work = self.unsure, self.unasked, self.unreached, self._stored_many
+        return FoldContext(self.state, changes, now, self._stored, self.decide, *work)
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:
