@@ -15,6 +15,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from helix_cli.rebuilding.taking_over.accesses import add_accesses
+from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.stores.erased_before import remember_erased, take_over_erasures
 from helix_consolidation.stores.moving.replaying import tenant_log
 from helix_consolidation.stores.state_files import STATE_FILE
@@ -101,12 +102,18 @@ class Arrival:
         signals = Signals.open(self.source / SIGNALS)
         is_own = (signals.rows != _HOLE) & (signals.tenant_code == code(self.tenant_id))
         ids = [record["memory_id"] for record in signals.records(np.flatnonzero(is_own))]
-        missing = [one for one in ids if self.shard.state.ledger.find(one) is None]
+        missing = [one for one in ids if not self._has(one)]
         if missing:
             raise PermanentError(
                 f"{len(missing)} of {len(ids)} memories of {self.tenant_id} do not follow from the log, "
                 f"the first are {', '.join(missing[:_NAMED])}: the tenant was not moved"
             )
+
+    def _has(self, memory_id: str) -> bool:
+        """Whether a memory is there, or an erasure was carried out that the source had not carried out yet."""
+        state = self.shard.state
+        is_erased = value_code(self.tenant_id, "memory", memory_id) in state.tombstones.erased_memories
+        return is_erased or state.ledger.find(memory_id) is not None
 
 
 def _delivered(client: Client, record: EventRecord) -> Msg:
