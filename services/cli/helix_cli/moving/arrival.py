@@ -110,7 +110,7 @@ class Arrival:
             )
 
     def _has(self, memory_id: str) -> bool:
-        """Whether a memory is there, or an erasure was carried out that the source had not carried out yet."""
+        """Whether a memory is there, or erased by an event that the source had not carried out yet."""
         state = self.shard.state
         is_erased = value_code(self.tenant_id, "memory", memory_id) in state.tombstones.erased_memories
         return is_erased or state.ledger.find(memory_id) is not None

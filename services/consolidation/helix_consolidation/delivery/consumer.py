@@ -178,11 +178,6 @@ async def _write_with(
     )
     loop = asyncio.get_running_loop()
     shard = await loop.run_in_executor(executor, open_shard)
-    drop_foreign = partial(shard.drop_foreign, now=microseconds(datetime.now(UTC)))
-    if moved := await loop.run_in_executor(executor, drop_foreign):
-        _log.info("tenants of other shards removed", tenants=moved)
-    if shard.published_place != place:
-        await follow_moves(client, settings, log, before=shard.published_place, place=place)
     if shard.manifest is None and not (log.last_sequence and place.is_only):
         await loop.run_in_executor(executor, begin_empty, shard, settings.models_dir)
     if shard.manifest is not None:
@@ -190,6 +185,11 @@ async def _write_with(
         check_stream(log, shard.manifest)
     await check_acknowledged(jetstream, shard.state, shard=place.shard)
     shard.state.set_access_stream(await created_at(jetstream, ACCESS_STREAM))
+    drop_foreign = partial(shard.drop_foreign, now=microseconds(datetime.now(UTC)))
+    if moved := await loop.run_in_executor(executor, drop_foreign):
+        _log.info("tenants of other shards removed", tenants=moved)
+    if shard.published_place != place:
+        await follow_moves(client, settings, log, before=shard.published_place, place=place)
     await _request_redelivery(client, place.shard)
     arrived = asyncio.Event()
     inboxes = [

@@ -51,17 +51,17 @@ def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0)
     update_status(context, sorted(relatives.difference(removed)))
 
 
-def drop_foreign(context: FoldContext, owns: Callable[[str], bool]) -> list[str]:
-    """Remove all memories of tenants of other shards, and what is under way for them; returns the tenants.
+def drop_foreign(context: FoldContext, stays: Callable[[str], bool]) -> list[str]:
+    """Remove all memories of the other tenants, and what is under way for them; returns the tenants.
 
     It leaves no tombstones of its own: where a tenant comes back, its events make its memories again.
     """
     state = context.state
-    found = {tenant: own for tenant, own in state.ledger.tenants().items() if not owns(tenant)}
+    found = {tenant: own for tenant, own in state.ledger.tenants().items() if not stays(tenant)}
     ordinals = [ordinal for own in found.values() for ordinal in own.tolist()]
     remove(context, ordinals)
-    state.pending = PendingActions.of([one for one in state.pending.actions if owns(one.tenant_id)])
-    state.erasures.drop_foreign(owns)
+    state.pending = PendingActions.of([one for one in state.pending.actions if stays(one.tenant_id)])
+    state.erasures.drop_foreign(stays)
     state.erasures.blanked.difference_update(ordinals)
     return sorted(found)
 

@@ -192,12 +192,15 @@ class Shard:
         self.state.moved = place.map.moved
 
     def drop_foreign(self, *, now: int) -> list[str]:
-        """Remove what is here of tenants of other shards; returns the tenants.
+        """Remove what is here of tenants that were moved away, or did not arrive whole; returns the tenants.
 
-        Their bytes leave the stores and the older generations as those of something erased.
+        Their bytes leave the stores and the older generations as those of something erased. A tenant that was
+        this shard's, and that the map neither has here nor names as moved, stays: the map was made anew.
         """
-        context = self._context(now)
-        found = drop_foreign(context, self.place.owns) if not self.place.is_only else []
+        context, place, before = self._context(now), self.place, self.published_place
+        found = drop_foreign(
+            context, lambda one: place.owns(one) or (before.owns(one) and one not in place.map.moved)
+        )
         self._write(context.changes)
         return found
 

@@ -120,6 +120,22 @@ def test_a_tenant_leaves_nothing_and_comes_back(tmp_path: Path, seed: int) -> No
     bench.shard.close()
 
 
+def test_a_map_that_was_made_anew_removes_nothing(tmp_path: Path) -> None:
+    """An operator who lost the map must not lose the memories of a shard, too: it names no move."""
+    bench, history = _bench(tmp_path, SOURCE), History.of(1, EVENTS)
+    bench.apply(*in_log_order(history.messages), log_end=EVENTS)
+    bench.publish()
+    before = bench.rows()
+    assert before
+    bench.shard.close()
+    bench = _bench(tmp_path, SOURCE, PLACED)
+    assert bench.shard.drop_foreign(now=NOW) == []
+    assert bench.rows() == before
+    bench.shard.take_place(ShardPlace(shard=SOURCE, map=MOVED))
+    assert bench.shard.drop_foreign(now=NOW) == [TENANT]
+    bench.shard.close()
+
+
 def test_another_tenant_of_the_shard_is_not_touched(tmp_path: Path, stream: Stream) -> None:
     """Neither its memories nor what waits for its events, while one comes and goes."""
     bench = _bench(tmp_path, TARGET)

@@ -122,10 +122,10 @@ class Erasures:
     late_tenants: dict[int, str] = field(default_factory=dict)
     """Tenant of each of `late`."""
 
-    def drop_foreign(self, owns: Callable[[str], bool]) -> None:
+    def drop_foreign(self, stays: Callable[[str], bool]) -> None:
         """Leave what is under way of other tenants to the writer of their shard."""
-        self.open = {sequence: one for sequence, one in self.open.items() if owns(one.tenant_id)}
-        self.late_tenants = {sequence: one for sequence, one in self.late_tenants.items() if owns(one)}
+        self.open = {sequence: one for sequence, one in self.open.items() if stays(one.tenant_id)}
+        self.late_tenants = {sequence: one for sequence, one in self.late_tenants.items() if stays(one)}
         self.late = set(self.late_tenants)
 
     @property
