@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from helix_cli.clients.broker import connected, run_async
@@ -17,16 +18,29 @@ from helix_cli.rebuilding.derive import Workers
 from helix_cli.stack.stack import Stack
 from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
+from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, MANIFEST_NAME, Manifest
+from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.broker import streams
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import CorruptArtifactError
 
-from .lived import change, current, lived_events, memories_of, publish
 from .running import run
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(900)]
 
+SAID = (
+    "We picked Postgres for the ledger, Priya has run it for years.",
+    "The release train leaves every second Tuesday at ten.",
+    "Lukas moved to Porto in March and works from there.",
+    "The spare key of the lab hangs behind the boiler.",
+    "I live in Berlin.",
+    "Yes, the migration of the search index is done.",
+    "I moved, I live in Hamburg now.",
+    "What was the name of that ramen place again?",
+    "The release train leaves every second Thursday at nine.",
+    "He says the boiler has to be replaced in May.",
+)
 KILLED = """
 import os, signal
 from helix_cli.rebuilding import rebuild, replay
@@ -54,9 +68,73 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
     shutil.copytree(built, home / "models" / built.name)
     with Stack(home, nats_port=0, query_port=0) as running:
         running.wait_ready()
-        publish(home, lived_events())
-        change(home, home / "data")
+        _publish(home, _events())
+        _change(home)
         yield running
+
+
+def _events() -> list[dict[str, Any]]:
+    turn = {"kind": "message", "tenant_id": "acme", "role": "user", "speaker": "Mira"}
+    turns = [
+        turn | {"session_id": f"s{n % 3}", "event_id": f"e{n}", "text": f"{SAID[n % len(SAID)]} ({n // 10})"}
+        for n in range(30)
+    ]
+    page = {"kind": "document", "tenant_id": "acme", "document_id": "handbook", "title": "Handbook"}
+    pages = [
+        page | {"event_id": "d1", "body": "Invoices go out on the last Friday. Ask Jana for the seal."},
+        page | {"event_id": "d2", "body": "Invoices go out on the first Monday. Ask Jana for the seal."},
+    ]
+    note = {"kind": "message", "tenant_id": "acme", "session_id": "v", "role": "user"}
+    notes = [
+        note | {"event_id": "v2", "text": "The blue van is sold."},
+        note | {"event_id": "v3", "text": "The red van is sold."},
+        note | {"event_id": "v1", "text": "The vault opens with xyzzyplugh42."},
+    ]
+    return [*turns, *pages, *notes]
+
+
+def _change(home: Path) -> None:
+    """Correct, forget, restore, undo, erase, and give feedback."""
+    ids = {row["text"]: one for one, row in _memories(home).items()}
+    # first, and to its end: what is decided while the log still has the event may rest on it
+    assert run(home, "erase", ids["The vault opens with xyzzyplugh42."], "--wait-seconds", "120")[0] == 0
+    # by text: ordinals, and so the first row of any kind, follow the order of arrival
+    key, closed = ids[f"{SAID[3]} (0)"], ids[f"{SAID[2]} (0)"]
+    assert run(home, "memory", "correct", key, "The spare key hangs in the hall.")[0] == 0
+    assert run(home, "memory", "forget", ids["The blue van is sold."])[0] == 0
+    assert run(home, "memory", "forget", ids["The red van is sold."])[0] == 0
+    assert run(home, "memory", "restore", ids["The red van is sold."])[0] == 0
+    fields = {"tenant_id": "acme"}
+    assert _memories(home)[closed]["superseded_by"], "a later turn says the same with another number"
+    _publish(
+        home,
+        [
+            fields | {"kind": "feedback", "event_id": "x2", "memory_ids": [key], "helpful": True},
+            fields | {"kind": "undo", "event_id": "x3", "memory_id": closed},
+            fields | {"kind": "forget", "event_id": "x4", "memory_ids": ["0" * 32]},
+        ],
+    )
+
+
+def _publish(home: Path, events: list[dict[str, Any]]) -> None:
+    file = home / f"{events[0]['event_id']}.jsonl"
+    file.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    code, out, err = run(home, "publish", str(file), "--wait")
+    assert code in (0, 1), out + err
+
+
+def _current(home: Path) -> Path:
+    number = current_number(home / "data")
+    assert number is not None
+    return folder_of(home / "data", number)
+
+
+def _memories(home: Path) -> dict[str, Any]:
+    reader = VectorReader(_current(home))
+    ordinals = np.concatenate([batch for batch, _ in reader.all_vectors()])
+    columns = ("memory_id", "text", "hidden", "superseded_by")
+    rows = reader.take(np.sort(ordinals), columns).to_pylist()
+    return {row["memory_id"]: {name: row[name] for name in columns} for row in rows}
 
 
 def _rebuilt(home: Path, *options: str, expected: int = 0) -> dict[str, Any]:
@@ -69,7 +147,7 @@ def _rebuilt(home: Path, *options: str, expected: int = 0) -> dict[str, Any]:
 def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     """Ids, texts, versions, vectors, links and relations are equal, while events are published."""
     home = stack.home.root
-    before = memories_of(home / "data")
+    before = _memories(home)
     lines = "".join(f"{json.dumps(_of_another_tenant(n))}\n" for n in range(8))
     command = [sys.executable, "-m", "helix_cli", "publish", "-", "--wait", "--home", str(home)]
     # they wait for the rebuild, which holds ingest
@@ -91,7 +169,7 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     links = next(section for section in parity["sections"] if section["name"] == "links")
     first, second = links["note"].removeprefix("digest ").split(", then ")
     assert first == second
-    after = memories_of(home / "data")
+    after = _memories(home)
     assert {one: after[one] for one in before} == before
     assert len({row["text"] for row in after.values() if "unrelated" in row["text"]}) == 8
     assert (Path(made["set_aside"]) / "CURRENT").is_file()
@@ -116,8 +194,8 @@ def test_an_erased_event_that_is_published_again_after_a_rebuild_stays_away(stac
 
     _rebuilt(home, "--accept-differences")
     run_async(publish(stack.nats_url))
-    publish(home, [_of_another_tenant(40)])
-    texts = {row["text"] for row in memories_of(home / "data").values()}
+    _publish(home, [_of_another_tenant(40)])
+    texts = {row["text"] for row in _memories(home).values()}
     assert _of_another_tenant(40)["text"] in texts
     assert not any("xyzzyplugh42" in text for text in texts)
     assert run(home, "rebuild", "--discard-old")[0] == 0
@@ -138,16 +216,16 @@ def test_a_rebuild_from_the_archive_says_the_same(stack: Stack, tmp_path: Path) 
     """As one from the log; what is published after the end of the archive comes from the log."""
     home, copy = stack.home.root, tmp_path / "archive"
     shutil.copytree(stack.home.data / "archive", copy)
-    publish(home, [_of_another_tenant(50)])
+    _publish(home, [_of_another_tenant(50)])
     _rebuilt(home, "--accept-differences")
-    before = memories_of(home / "data")
+    before = _memories(home)
     made = _rebuilt(home, "--from-archive", str(stack.home.data / "archive"))
     assert made["parity"]["total"], made["parity"]
     assert all(section["compared"] >= 30 for section in made["parity"]["sections"])
-    assert memories_of(home / "data") == before
+    assert _memories(home) == before
     assert any("number 50" in row["text"] for row in before.values())
     _rebuilt(home, "--from-archive", str(copy), "--accept-differences")
-    assert memories_of(home / "data").keys() == before.keys()
+    assert _memories(home).keys() == before.keys()
     assert run(home, "rebuild", "--discard-old")[0] == 0
 
 
@@ -173,7 +251,7 @@ def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control of the comparison: a question less, and it refuses, lists the memory, and ends with 1."""
-    home, before = stack.home.root, Manifest.read(current(stack.home.data)).origin
+    home, before = stack.home.root, Manifest.read(_current(stack.home.root)).origin
     whole = Workers.messages
 
     def without_questions(self: Workers, logged: Any, earlier: Any) -> Any:
@@ -192,9 +270,8 @@ def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
     different = {one["name"]: one for one in parity["sections"] if one["different"]}
     assert set(different) == {"questions"}
     assert different["questions"]["different"] == 1
-    changed = different["questions"]["examples"][0]["memory_id"]
-    assert "release train" in memories_of(home / "data")[changed]["text"]
-    assert Manifest.read(current(home / "data")).origin == before
+    assert "release train" in _memories(home)[different["questions"]["examples"][0]["memory_id"]]["text"]
+    assert Manifest.read(_current(home)).origin == before
     # what was made with the change is not continued
     shutil.rmtree(stack.home.data / "rebuilding")
     code, out, err = run(home, "rebuild", "--check", "--json")
@@ -204,7 +281,7 @@ def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
 def test_a_generation_made_with_other_settings_says_so(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules and settings stand in the manifest, and are compared with what is installed."""
     home = stack.home.root
-    manifest = Manifest.read(current(home / "data"))
+    manifest = Manifest.read(_current(home))
     assert set(manifest.made_with) >= {"memories", "expansions", "links", "consolidation", "vectors"}
     assert all(len(versions) == 1 for versions in manifest.made_with.values())
     monkeypatch.setattr("helix_ingest.memories_builder.VERSION", "99")
@@ -218,7 +295,7 @@ def test_a_generation_made_with_other_settings_says_so(stack: Stack, monkeypatch
 def test_a_broken_data_folder_is_made_again_with_the_command_that_the_error_names(stack: Stack) -> None:
     """CURRENT damaged, killed midway, another format, no generations: nothing is lost, repeated or twice."""
     home = stack.home.root
-    before = memories_of(home / "data")
+    before = _memories(home)
     stack.stop()
     was = _ends(stack)
 
@@ -233,29 +310,29 @@ def test_a_broken_data_folder_is_made_again_with_the_command_that_the_error_name
     assert "left over from a run that was killed" in err
     assert "continues after event" in err
     assert "CURRENT holds no number" in out
-    assert memories_of(home / "data") == before
+    assert _memories(home) == before
 
     for break_it in (_of_another_format, _without_generations):
         break_it(home)
         made = _rebuilt(home)
         assert made["parity"]["not_compared"]
-        assert memories_of(home / "data") == before
+        assert _memories(home) == before
     assert _ends(stack) == was
     with Stack(home, nats_port=0, query_port=0) as again:
         again.wait_ready()
         found = json.loads(run(home, "recall", "where does the spare key hang?", "--json")[1])
         assert "hall" in found["memories"][0]["memory"]["text"]
-        publish(home, [_of_another_tenant(99)])
+        _publish(home, [_of_another_tenant(99)])
         status = json.loads(run(home, "status", "--json")[1])
         assert (status["lag"], status["nats"]["writer"]["problem"]) == (0, "")
-        assert len(memories_of(home / "data")) == len(before) + 1
+        assert len(_memories(home)) == len(before) + 1
     now = _ends(stack)
     # one event with its three derived messages, no dead letter
     assert [now[name] - was[name] for name in was] == [1, 3, 0]
 
 
 def _of_another_format(home: Path) -> None:
-    path = current(home / "data") / MANIFEST_NAME
+    path = _current(home) / MANIFEST_NAME
     path.chmod(0o644)
     stated = json.loads(path.read_text())
     path.unlink()
@@ -288,7 +365,7 @@ def _ends(stack: Stack) -> dict[str, int]:
 def test_events_that_no_worker_had_are_in_a_rebuild_and_come_to_no_worker_again(stack: Stack) -> None:
     """Without consumers' positions and with events that wait, the rebuild has all of it, dead letters too."""
     home = stack.home.root
-    before, was = memories_of(home / "data"), _ends(stack)
+    before, was = _memories(home), _ends(stack)
     bodies = [json.dumps(_of_another_tenant(200)).encode(), b'{"kind": "message"}']
 
     async def prepare(url: str) -> None:
@@ -302,7 +379,7 @@ def test_events_that_no_worker_had_are_in_a_rebuild_and_come_to_no_worker_again(
         run_async(prepare(server.address))
     made = _rebuilt(home)
     assert made["parity"]["total"], made["parity"]
-    assert len(memories_of(home / "data")) == len(before) + 1
+    assert len(_memories(home)) == len(before) + 1
     with Stack(home, nats_port=0, query_port=0) as again:
         again.wait_ready()
         assert json.loads(run(home, "status", "--json")[1])["lag"] == 0

@@ -72,11 +72,10 @@ class Shard:
     ) -> None:
         self.decide = decide
         self.place = place
-        """Which shard of the instance it is."""
+        """Which shard of the instance it is; `published_place` is that of the last generation."""
         self.published_place = (
             place if manifest is None else place_of(folder_of(root, manifest.generation), manifest)
         )
-        """That of the last generation."""
         self._root = root
         self._live = live
         self._maintain_every = maintain_every
@@ -85,8 +84,7 @@ class Shard:
         self._made_with = own_versions(form, decay)
         # a writer that ended before the purge left the rest of it to this one
         self._erased = state.erasures.has_unpurged
-        self._is_delayed = False
-        self._needs_maintenance = True
+        self._is_delayed, self._needs_maintenance = False, True
         self._model = state.model
         """Of the live stores."""
         self._is_anew = False
@@ -121,15 +119,14 @@ class Shard:
             InvalidInputError: its vectors are in a form that cannot become `form`.
         """
         loaded = load(root, form=form)
-        ledger = loaded.state.ledger
-        _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.state.applied.floor)
-        state, live, manifest = loaded.state, loaded.live, loaded.manifest
+        state = loaded.state
+        _log.info("loaded", memories=state.ledger.memories - state.ledger.hidden, applied=state.applied.floor)
         state.applied.skip_to(place.start)
         return cls(
             root,
             state,
-            live,
-            manifest,
+            loaded.live,
+            loaded.manifest,
             maintain_every=maintain_every,
             form=form,
             decide=decide,
