@@ -98,10 +98,10 @@ class World:
         """The data folder of a shard."""
         return self.folder / f"shard-{shard}" / "data"
 
-    def start(self, shard: int, *, code: str = "") -> None:
+    def start(self, shard: int, *, code: str = "", **settings: str) -> None:
         """Start the writer of a shard."""
         self.data_of(shard).parent.mkdir(parents=True, exist_ok=True)
-        self.stacks[shard].start(code=code, shard=str(shard), models_dir=str(self.models))
+        self.stacks[shard].start(code=code, shard=str(shard), models_dir=str(self.models), **settings)
 
     async def tell(self, *events: dict[str, Any], derives: bool = True) -> int:
         """Publish events and what the workers make of them, or hold that back; returns the last sequence."""

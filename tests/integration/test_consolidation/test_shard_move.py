@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,14 +13,18 @@ import pytest
 from helix_cli.rebuilding.parity.compare import compare
 from helix_cli.rebuilding.parity.result import Parity
 from helix_consolidation.stores.erased_before import erased_spans
+from helix_consolidation.stores.state_files import STATE_FILE
 from helix_memory.events import EraseEvent
-from helix_memory.subjects import EVENTS_STREAM
+from helix_memory.sharding import hashed_shard
+from helix_memory.subjects import EVENTS_STREAM, access_subject
+from helix_shared.accesses import AccessedMemory, encode_accesses
 from helix_shared.artifacts.erasures.receipts import Receipts
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import InvalidInputError, PermanentError
 from helix_shared.identity import memory_id
+from helix_shared.moments import microseconds
 
 from .moving import FIRST, OTHER, STEPS, TENANT, World, said, world_of
 
@@ -172,6 +178,43 @@ async def test_what_the_old_shard_had_not_carried_out_the_new_one_carries_out_on
     assert [rows[name]["deleted_at"] is not None for name in ("n2", "n3", "n4")] == [True, False, False]
     assert rows["n3"]["helpful_count"] == 1
     assert not any(_holds(world.data_of(shard) / "archive", "number 1 is") for shard in (0, 1))
+
+
+async def test_every_access_counts_once_whichever_writer_was_ahead(world: World) -> None:
+    """Of the tenant on its way to a writer that passed them by, and of another's on the way back."""
+    stays = next(f"stays{n}" for n in range(99) if hashed_shard(f"stays{n}", 2) == FIRST)
+    await world.until_applied(await world.tell(*said(1), *said(2, tenant=stays)))
+    await world.stacks[OTHER].stopped()
+    world.start(OTHER, access_interval_seconds="0.1")
+    await _access(world, TENANT, "n1")
+    await world.stacks[OTHER].until(lambda _: _accessed(world.data_of(OTHER)) == 1)
+    await world.moved(OTHER)
+    assert _accesses(world, OTHER) == {"n1": 1}
+    await _access(world, TENANT, "n1")
+    await _access(world, stays, "n2")
+    await world.stacks[OTHER].until(lambda _: _accessed(world.data_of(OTHER)) == 3)
+    assert _accessed(world.data_of(FIRST)) < 3
+    await world.moved(FIRST)
+    assert _accesses(world, FIRST) == {"n1": 2, "n2": 1}
+    await world.stacks[FIRST].stopped()
+    world.start(FIRST, access_interval_seconds="0.1")
+    await _access(world, stays, "n2")
+    await world.stacks[FIRST].until(lambda _: _accessed(world.data_of(FIRST)) == 4)
+    assert _accesses(world, FIRST) == {"n1": 2, "n2": 2}
+
+
+async def _access(world: World, tenant: str, event: str) -> None:
+    one = AccessedMemory(memory_id(tenant, event, 0), 1, microseconds(datetime.now(UTC)))
+    await world.client.jetstream().publish(access_subject(tenant), encode_accesses([one]))
+
+
+def _accessed(data: Path) -> int:
+    state = json.loads((folder_of(data, _current(data)) / STATE_FILE).read_bytes())
+    return int(state["accessed"])
+
+
+def _accesses(world: World, shard: int) -> dict[str, int]:
+    return {one["event_id"]: one["access_count"] for one in world.stacks[shard].rows()}
 
 
 async def test_a_tenant_whose_memories_do_not_follow_from_the_log_stays(world: World) -> None:

@@ -72,7 +72,7 @@ class Arrival:
     async def count_accesses(self, client: Client) -> None:
         """Bring both shards to the same place of HELIX_ACCESS, so that no access counts twice or never.
 
-        The accesses of the tenant that the target passed by are counted here; or those of all of its tenants
+        Called after `apply`. The accesses of the tenant that the target passed by are counted here; or those of all of its tenants
         that the source has counted, and the target not yet.
 
         Raises:

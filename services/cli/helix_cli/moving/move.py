@@ -169,10 +169,10 @@ class Move:
             await prepared.read(await last_event_sequence(self._jetstream))
             arrival = Arrival(shard, generation, self.tenant_id, microseconds(datetime.now(UTC)))
             await asyncio.to_thread(shard.drop_foreign, now=arrival.now)
-            await arrival.count_accesses(self.client)
             # with the place that it will have, its messages are folded; until the switch it has the old one
             shard.take_place(ShardPlace(shard=self.target, map=before.placing(self.tenant_id, self.target)))
             await asyncio.to_thread(arrival.apply, prepared, until=prepared.sequence)
+            await arrival.count_accesses(self.client)
             shard.take_place(ShardPlace(shard=self.target, map=before))
             memories = len(shard.state.ledger.tenants().get(self.tenant_id, ()))
             await self._publish(shard, leases[self.target])
