@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -13,19 +12,21 @@ import pytest
 from helix_cli.rebuilding.parity.compare import compare
 from helix_cli.rebuilding.parity.result import Parity
 from helix_consolidation.stores.erased_before import erased_spans
-from helix_consolidation.stores.state_files import STATE_FILE
 from helix_memory.events import EraseEvent
 from helix_memory.sharding import hashed_shard
-from helix_memory.subjects import EVENTS_STREAM, access_subject
+from helix_memory.subjects import ACCESS_STREAM, EVENTS_STREAM, access_subject
+from helix_memory.transport.polling import async_poll
 from helix_shared.accesses import AccessedMemory, encode_accesses
 from helix_shared.artifacts.erasures.receipts import Receipts
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import InvalidInputError, PermanentError
 from helix_shared.identity import memory_id
 from helix_shared.moments import microseconds
 
+from .conftest import PATIENCE_SECONDS
 from .moving import FIRST, OTHER, STEPS, TENANT, World, said, world_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
@@ -187,19 +188,18 @@ async def test_every_access_counts_once_whichever_writer_was_ahead(world: World)
     await world.stacks[OTHER].stopped()
     world.start(OTHER, access_interval_seconds="0.1")
     await _access(world, TENANT, "n1")
-    await world.stacks[OTHER].until(lambda _: _accessed(world.data_of(OTHER)) == 1)
+    await _until_counted(world, OTHER, 1)
     await world.moved(OTHER)
     assert _accesses(world, OTHER) == {"n1": 1}
-    await _access(world, TENANT, "n1")
     await _access(world, stays, "n2")
-    await world.stacks[OTHER].until(lambda _: _accessed(world.data_of(OTHER)) == 3)
-    assert _accessed(world.data_of(FIRST)) < 3
+    await _access(world, TENANT, "n1")
+    await _until_counted(world, OTHER, 3)
     await world.moved(FIRST)
     assert _accesses(world, FIRST) == {"n1": 2, "n2": 1}
     await world.stacks[FIRST].stopped()
     world.start(FIRST, access_interval_seconds="0.1")
     await _access(world, stays, "n2")
-    await world.stacks[FIRST].until(lambda _: _accessed(world.data_of(FIRST)) == 4)
+    await _until_counted(world, FIRST, 4)
     assert _accesses(world, FIRST) == {"n1": 2, "n2": 2}
 
 
@@ -208,9 +208,13 @@ async def _access(world: World, tenant: str, event: str) -> None:
     await world.client.jetstream().publish(access_subject(tenant), encode_accesses([one]))
 
 
-def _accessed(data: Path) -> int:
-    state = json.loads((folder_of(data, _current(data)) / STATE_FILE).read_bytes())
-    return int(state["accessed"])
+async def _until_counted(world: World, shard: int, sequence: int) -> None:
+    durable = streams.writer_durable(streams.CONSOLIDATION_ACCESS, shard)
+    async for _ in async_poll(PATIENCE_SECONDS):
+        consumer = await world.client.jetstream().consumer_info(ACCESS_STREAM, durable)
+        if consumer.ack_floor and consumer.ack_floor.stream_seq >= sequence:
+            return
+    pytest.fail(world.logs())
 
 
 def _accesses(world: World, shard: int) -> dict[str, int]:

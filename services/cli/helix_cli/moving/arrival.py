@@ -24,6 +24,7 @@ from helix_shared.artifacts.generation.folders import SIGNALS
 from helix_shared.artifacts.signals.columns import code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.broker.log_reader import read_range
+from helix_shared.broker.streams import CONSOLIDATION_ACCESS, writer_durable
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ class Arrival:
     async def count_accesses(self, client: Client) -> None:
         """Bring both shards to the same place of HELIX_ACCESS, so that no access counts twice or never.
 
-        Called after `apply`. The accesses of the tenant that the target passed by are counted here; or those of all of its tenants
-        that the source has counted, and the target not yet.
+        Called after `apply`. Counted here are the accesses of the tenant that the target passed by, or those
+        of all tenants of the target that the source has counted, and the target not yet.
 
         Raises:
             TemporaryError: NATS does not answer.
@@ -81,18 +82,20 @@ class Arrival:
         state, source = self.shard.state, json.loads((self.source / STATE_FILE).read_bytes())
         if source.get("access_stream") != state.access_stream:
             return
-        theirs, own = int(source["accessed"]), state.accessed
+        theirs, own = int(source["accessed"]), max(state.accessed, await self._acknowledged(client))
         first, last = sorted((theirs, own))
-        subject = access_subject(self.tenant_id if theirs < own else "*")
         state.accessed = first
+        subject = access_subject(self.tenant_id if theirs < own else "*")
         async for batch in read_range(client, ACCESS_STREAM, [subject], after=first, until=last):
-            wanted = [
-                _delivered(client, record)
-                for record in batch
-                if theirs < own or self._was_own(record.subject)
-            ]
-            self.shard.apply_accesses(wanted, now=self.now)
+            wanted = [one for one in batch if theirs < own or self._was_own(one.subject)]
+            self.shard.apply_accesses([_delivered(client, one) for one in wanted], now=self.now)
         state.accessed = last
+
+    async def _acknowledged(self, client: Client) -> int:
+        """Accesses up to here do not come to the target again; a generation need not say so."""
+        durable = writer_durable(CONSOLIDATION_ACCESS, self.shard.place.shard)
+        consumer = await client.jetstream().consumer_info(ACCESS_STREAM, durable)
+        return consumer.ack_floor.stream_seq if consumer.ack_floor else 0
 
     def _was_own(self, subject: str) -> bool:
         """Whether an access is of a tenant of the target; counts of the moved one come from the source."""
