@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 import time
+import uuid
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +33,7 @@ PACE_SECONDS = 0.25
 
 @dataclass
 class Load:
-    """A writer and a reader of the tenant, each in a thread."""
+    """Writers and a reader of the tenant, each in a thread."""
 
     stack: Stack
     sent: list[str] = field(default_factory=list)
@@ -48,14 +49,24 @@ class Load:
         return Helix(tenant=TENANT, nats_url=url, query_address=address, wait_seconds=180)
 
     def write(self) -> None:
+        """Publish at a pace."""
+        with self.client() as helix:
+            while not self.over.is_set():
+                self._remember(helix, wait=False)
+                self.over.wait(PACE_SECONDS)
+
+    def probe(self) -> None:
         """Publish, and wait for each event until it can be recalled."""
         with self.client() as helix:
             while not self.over.is_set():
-                began, text = time.monotonic(), f"The spare key number {len(self.sent)} is red."
-                helix.remember(text, wait=True)
-                self.sent.append(text)
+                began = time.monotonic()
+                self._remember(helix, wait=True)
                 self.late.append((began, time.monotonic() - began))
-                self.over.wait(PACE_SECONDS)
+
+    def _remember(self, helix: Helix, *, wait: bool) -> None:
+        text = f"The spare key number {uuid.uuid4().hex} is red."
+        helix.remember(text, wait=wait)
+        self.sent.append(text)
 
     def read(self) -> None:
         """Recall without a pause; an error, or no memory, is an error."""
@@ -87,7 +98,7 @@ def test_a_tenant_moves_under_load(tmp_path: Path, models_dir: Path, report: Rep
         load, shard, paused = Load(stack), hashed_shard(TENANT, 2), list[float]()
         with load.client() as helix:
             helix.remember("The first spare key is red.", wait=True)
-        threads = [threading.Thread(target=work) for work in (load.write, load.read)]
+        threads = [threading.Thread(target=work) for work in (load.write, load.probe, load.read)]
         for thread in threads:
             thread.start()
         times = list[tuple[float, float]]()
