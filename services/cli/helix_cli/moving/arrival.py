@@ -16,8 +16,7 @@ from nats.aio.msg import Msg
 
 from helix_cli.rebuilding.taking_over.accesses import add_accesses
 from helix_consolidation.ledger.event_reach import value_code
-from helix_consolidation.stores.erased_before import remember_erased, take_over_erasures
-from helix_consolidation.stores.moving.replaying import tenant_log
+from helix_consolidation.stores.erased_before import take_over_erasures
 from helix_consolidation.stores.state_files import STATE_FILE
 from helix_memory.subjects import ACCESS_STREAM, access_subject
 from helix_shared.artifacts.generation.folders import SIGNALS
@@ -28,9 +27,9 @@ from helix_shared.broker.streams import CONSOLIDATION_ACCESS, writer_durable
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
-    from helix_cli.moving.prepared import PreparedEvents
     from helix_consolidation.stores.shard import Shard
     from helix_shared.event_log.record import EventRecord
 
@@ -41,10 +40,7 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One tenant on its way from the generation in the folder `source` to the stores of `shard`.
-
-    Both are as their writers left them, and `shard` has nothing of the tenant.
-    """
+    """One tenant, whose log is applied to `shard`; it leaves the generation in the folder `source`."""
 
     shard: Shard
     source: Path
@@ -52,29 +48,22 @@ class Arrival:
     now: int
     """In microseconds."""
 
-    def apply(self, prepared: PreparedEvents, *, until: int) -> None:
-        """Apply all events of the tenant; the log ends at `until`.
+    def take_over(self, events: Container[int]) -> None:
+        """Compare with the source, and take over what the log does not tell; `events` are the tenant's.
 
         Raises:
-            PermanentError: a message waits for one that the log does not have, or memories of the source do
-                not follow from the log.
-            IncompatibleError: the vectors are of another model than those of the shard.
+            PermanentError: memories of the source do not follow from the log.
             CorruptArtifactError: the source cannot be read.
         """
-        remember_erased(self.shard.state, self.source)
-        with tenant_log(self.shard) as log:
-            for last, messages in prepared.batches:
-                log.apply(messages, until=last, now=self.now)
-            log.end(until=until, now=self.now)
         self._require_complete()
-        take_over_erasures(self.shard, self.source, of=prepared.events.__contains__)
+        take_over_erasures(self.shard, self.source, of=events.__contains__)
         add_accesses(self.shard, self.source, now=self.now, tenant_id=self.tenant_id)
 
     async def count_accesses(self, client: Client) -> None:
         """Bring both shards to the same place of HELIX_ACCESS, so that no access counts twice or never.
 
-        Called after `apply`. Counted here are the accesses of the tenant that the target passed by, or those
-        of all tenants of the target that the source has counted, and the target not yet.
+        Called after `take_over`. Counted here are the accesses of the tenant that the target passed by, or
+        those of all tenants of the target that the source has counted, and the target not yet.
 
         Raises:
             TemporaryError: NATS does not answer.

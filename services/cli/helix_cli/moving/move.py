@@ -1,5 +1,6 @@
-"""A tenant is moved: prepared, then copied and switched while the writers of its two shards have stopped.
+"""A tenant is moved: prepared, copied while the writer of its new shard has stopped, and switched.
 
+The writer of the shard that it leaves stops for the last events only, so the tenant can be written meanwhile.
 The one step is the replacement of the shard map. Before it the target has memories of a tenant that is not
 its own, which its writer removes when it begins; after it the source has. So whatever ends this command, the
 tenant is whole in exactly one shard, and no list says what is to be cleaned up.
@@ -8,6 +9,7 @@ tenant is whole in exactly one shard, and no list says what is to be cleaned up.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
 import time
 from dataclasses import dataclass
@@ -32,6 +34,8 @@ from helix_consolidation.delivery.stream_state import (
 )
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.settings import ConsolidationSettings
+from helix_consolidation.stores.erased_before import remember_erased
+from helix_consolidation.stores.moving.replaying import tenant_log
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.stores.state_files import restore_state
@@ -49,7 +53,7 @@ from helix_shared.moments import microseconds
 from helix_shared.shard_map import ONLY_SHARD, ShardPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
     from nats.aio.client import Client
     from nats.js import JetStreamContext
@@ -76,7 +80,9 @@ class Moved:
     memories: int
     prepared_seconds: float
     paused_seconds: float
-    """How long the writers of the two shards had stopped."""
+    """How long nobody wrote the tenant: both writers had stopped."""
+    target_paused_seconds: float
+    """How long the writer of the new shard had stopped."""
 
 
 def until_followed(data_of: Callable[[int], Path], moved: Moved) -> bool:
@@ -131,9 +137,8 @@ class Move:
             prepared = PreparedEvents(self.client, self.tenant_id, workers, Refusals(Path(folder)))
             await self._prepare(prepared)
             stopped = time.monotonic()
-            folders = {shard: self.data_of(shard) for shard in (source, self.target)}
-            async with paused_writers(self.client, folders) as leases:
-                memories = await self._switch(before, source, leases, prepared)
+            async with paused_writers(self.client, {self.target: self.data_of(self.target)}) as leases:
+                memories, paused = await self._copy(before, source, leases[self.target], prepared)
         return Moved(
             self.tenant_id,
             source,
@@ -142,6 +147,7 @@ class Move:
             len(prepared.events),
             memories,
             stopped - began,
+            paused,
             time.monotonic() - stopped,
         )
 
@@ -158,32 +164,49 @@ class Move:
         if not prepared.events:
             raise InvalidInputError("tenant", f"{self.tenant_id} has no events; new ones go where it lies")
 
-    async def _switch(
-        self, before: ShardMap, source: int, leases: Mapping[int, Lease], prepared: PreparedEvents
-    ) -> int:
-        """Copy and replace the map, under the leases of both shards; returns the number of memories."""
-        generation = await self._generation(source)
+    async def _copy(
+        self, before: ShardMap, source: int, lease: Lease, prepared: PreparedEvents
+    ) -> tuple[int, float]:
+        """Copy and switch, under the lease of the target; returns memories, and seconds without a writer."""
         shard = await asyncio.to_thread(self._opened, before)
+        now, place = microseconds(datetime.now(UTC)), before.placing(self.tenant_id, self.target)
         try:
-            await self._check(shard, leases[self.target])
-            await prepared.read(await last_event_sequence(self._jetstream))
-            arrival = Arrival(shard, generation, self.tenant_id, microseconds(datetime.now(UTC)))
-            await asyncio.to_thread(shard.drop_foreign, now=arrival.now)
+            await self._check(shard, lease)
+            await asyncio.to_thread(shard.drop_foreign, now=now)
+            remember_erased(shard.state, self._generation(source))
             # with the place that it will have, its messages are folded; until the switch it has the old one
-            shard.take_place(ShardPlace(shard=self.target, map=before.placing(self.tenant_id, self.target)))
-            await asyncio.to_thread(arrival.apply, prepared, until=prepared.sequence)
-            await arrival.count_accesses(self.client)
-            shard.take_place(ShardPlace(shard=self.target, map=before))
-            memories = len(shard.state.ledger.tenants().get(self.tenant_id, ()))
-            await self._publish(shard, leases[self.target])
+            shard.take_place(ShardPlace(shard=self.target, map=place))
+            async with contextlib.AsyncExitStack() as stack:
+                with tenant_log(shard) as log:
+                    await asyncio.to_thread(prepared.apply, log, now=now)
+                    # what came while that was applied
+                    await self._prepare(prepared)
+                    await asyncio.to_thread(prepared.apply, log, now=now)
+                    stopped = time.monotonic()
+                    pause = paused_writers(self.client, {source: self.data_of(source)})
+                    leases = await stack.enter_async_context(pause)
+                    await prepared.read(await last_event_sequence(self._jetstream))
+                    await asyncio.to_thread(prepared.apply, log, now=now)
+                    await asyncio.to_thread(log.end, until=prepared.sequence, now=now)
+                await self._check_source(source)
+                arrival = Arrival(shard, self._generation(source), self.tenant_id, now)
+                await asyncio.to_thread(arrival.take_over, prepared.events)
+                await arrival.count_accesses(self.client)
+                shard.take_place(ShardPlace(shard=self.target, map=before))
+                memories = len(shard.state.ledger.tenants().get(self.tenant_id, ()))
+                await self._publish(shard, lease)
+                await self._replace(before, prepared.sequence, (lease, leases[source]))
+                return memories, time.monotonic() - stopped
         finally:
             await asyncio.to_thread(shard.close)
-        for lease in leases.values():
+
+    async def _replace(self, before: ShardMap, sequence: int, leases: Sequence[Lease]) -> None:
+        """The one step."""
+        for lease in leases:
             await lease.renew()
-        after = before.moving(self.tenant_id, self.target, sequence=prepared.sequence)
+        after = before.moving(self.tenant_id, self.target, sequence=sequence)
         log = await streams.stream_settings(self._jetstream, EVENTS_STREAM)
         await replace_map(self._jetstream, before, after, replicas=(log and log.num_replicas) or 1)
-        return memories
 
     def _opened(self, before: ShardMap) -> Shard:
         settings = ConsolidationSettings.load()
@@ -213,20 +236,27 @@ class Move:
         await check_acknowledged(self._jetstream, shard.state, shard=self.target)
         shard.state.set_access_stream(await created_at(self._jetstream, ACCESS_STREAM))
 
-    async def _generation(self, source: int) -> Path:
+    def _generation(self, source: int) -> Path:
         """The folder of the generation that the tenant leaves.
 
         Raises:
-            PermanentError: there is none, or the data folder is not that of the writer.
+            PermanentError: there is none.
         """
         data = self.data_of(source)
         number = current_number(data)
         if number is None:
             raise PermanentError(f"shard {source} has no generation: start its writer first")
-        state = ConsolidationState()
-        restore_state(state, folder_of(data, number))
-        await check_acknowledged(self._jetstream, state, shard=source)
         return folder_of(data, number)
+
+    async def _check_source(self, source: int) -> None:
+        """Refuse a data folder that is not that of the writer of the source.
+
+        Raises:
+            PermanentError: it lacks acknowledged messages.
+        """
+        state = ConsolidationState()
+        restore_state(state, self._generation(source))
+        await check_acknowledged(self._jetstream, state, shard=source)
 
     async def _require_no_answers(self) -> None:
         """Refuse a tenant whose memories a language model added to: they do not follow from the log."""

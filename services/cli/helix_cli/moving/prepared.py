@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from helix_cli.rebuilding.derive import Workers
     from helix_cli.rebuilding.refusals import Refusals
+    from helix_consolidation.stores.moving.replaying import TenantLog
 
 CLOSE_ENOUGH: Final = 8
 """Events of the tenant that are left to derive while its writers have stopped."""
@@ -59,3 +60,13 @@ class PreparedEvents:
                 found += len(events)
         self.sequence = until
         return found
+
+    def apply(self, log: TenantLog, *, now: int) -> None:
+        """Apply the messages to the stores of a shard, and drop them. `now` is in microseconds.
+
+        Raises:
+            IncompatibleError: the vectors are of another model than those of the shard.
+        """
+        while self.batches:
+            last, messages = self.batches.pop(0)
+            log.apply(messages, until=last, now=now)

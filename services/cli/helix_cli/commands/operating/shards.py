@@ -47,12 +47,11 @@ Move a tenant to another shard, while it is written and read.
   helix shards move acme --to 1
   helix shards move acme --to 0      (back)
 
-Its memories are made again from the log for the new shard. Then the writers
-of both shards stop for a moment: what was published meanwhile follows, the
+Its events are derived again and applied to the new shard, whose writer stops
+for that time: its other tenants wait for what is published then. Then the
+writer of the old shard stops for a moment, too: the last events follow, the
 memories are compared with those of the old shard, and the tenant is the new
-shard's. Recalls are answered all the time. What is published in that moment
-can be recalled after it: about 2 s, and longer with more memories of the
-tenant (see the runbook).
+shard's. Recalls are answered all the time.
 
 Runs on the machine with the data folders of both shards. It may be ended at
 any time and called again: until the last step nothing has changed.
@@ -143,5 +142,5 @@ def move(
         return
     typer.echo(
         f"{moved.tenant_id} moved from shard {moved.source} to shard {moved.target}: {moved.memories:,} "
-        f"memories of {moved.events:,} events; the writers had stopped for {moved.paused_seconds:.1f} s"
+        f"memories of {moved.events:,} events; nobody wrote it for {moved.paused_seconds:.1f} s"
     )
