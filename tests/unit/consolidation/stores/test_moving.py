@@ -68,11 +68,6 @@ def _whole(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != "sequences"} | {"tombstones": tombstones}
 
 
-def _without_erasures(messages: Sequence[Msg]) -> list[Msg]:
-    """As a log has them: what was erased is not in it, so nothing was decided beside it."""
-    return [one for one in messages if subjects.kind_of(one.subject) != "erase"]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_tenant_comes_into_a_shard_that_passed_it_by(tmp_path: Path, seed: int) -> None:
     """The stores are those of a writer that had it all along, whatever the workers publish late."""
@@ -95,27 +90,6 @@ def test_a_tenant_comes_into_a_shard_that_passed_it_by(tmp_path: Path, seed: int
     while late:
         outcome = bench.apply(*late[:7], log_end=EVENTS)
         late = [*late[7:], *(one for one, _ in outcome.postponed)]
-    assert _whole(state(bench)) == _whole(wanted)
-    bench.shard.close()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_tenant_leaves_nothing_and_comes_back(tmp_path: Path, seed: int) -> None:
-    """The shard that it leaves holds no memory, no link and no text of it; the log brings all of it again."""
-    history = History.of(seed, EVENTS)
-    messages = _without_erasures(history.messages)
-    wanted = applied(in_log_order(messages), Random(seed))
-    bench = _bench(tmp_path, SOURCE)
-    bench.apply(*in_log_order(messages), log_end=EVENTS)
-    is_there = bool(bench.shard.state.ledger.memories)
-    bench.shard.take_place(ShardPlace(shard=SOURCE, map=MOVED))
-    assert bench.shard.drop_foreign(now=NOW) == ([TENANT] if is_there else [])
-    assert bench.shard.drop_foreign(now=NOW) == []
-    found = state(bench)
-    assert (found["rows"], found["edges"].total(), found["pending"]) == ({}, 0, [])
-    assert not any(found["lexicon"].values())
-    bench.shard.take_place(ShardPlace(shard=SOURCE, map=MOVED.placing(TENANT, SOURCE)))
-    _replay(bench, messages, Random(seed))
     assert _whole(state(bench)) == _whole(wanted)
     bench.shard.close()
 
