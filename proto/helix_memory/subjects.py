@@ -11,6 +11,7 @@
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Sequence`, `Helix-Event-Sequence` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 | none, a request | `helix.v1.ask.letters` | |
+| none, a request without a reply | `helix.v1.ask.pause.<shard>` | |
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
 an event would be dropped when another tenant had used its id. An imported event also has the headers
@@ -144,6 +145,11 @@ def answer_subject(tenant_id: str, key: str) -> str:
 def pairs_subject(tenant_id: str, event_sequence: int) -> str:
     """Subject of the pairs of an event about which consolidation is unsure; tenant `*` filters for all."""
     return f"{ROOT}.pairs.{tenant_id}.{event_sequence}"
+
+
+def pause_request_subject(shard: int | str) -> str:
+    """Subject of requests to the writers of a shard to give up their lease for a while; `*`: of any."""
+    return f"{ROOT}.ask.pause.{shard}"
 
 
 def derivation_request_subject(edge: str) -> str:

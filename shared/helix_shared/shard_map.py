@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from helix_memory import limits
 from helix_memory.sharding import MOST_SHARDS, hashed_shard
+from helix_memory.subjects import is_token
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class ShardMap(_Frozen):
     """By shard, the last sequence of HELIX_EVENTS before it existed: no event up to there is its own."""
     overrides: dict[_Tenant, _Shard] = {}
     """Tenants that lie elsewhere than `hashed_shard` says."""
+    moved: dict[_Tenant, Annotated[int, Field(ge=0)]] = {}
+    """By tenant that was moved, the last event that its shard got by the move, and not from its consumers."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -65,6 +68,32 @@ class ShardMap(_Frozen):
         """The shard of a tenant."""
         found = self.overrides.get(tenant_id)
         return hashed_shard(tenant_id, self.shards) if found is None else found
+
+    def placing(self, tenant_id: str, shard: int) -> ShardMap:
+        """The map with a tenant in `shard`, which has every event of the tenant from its consumers.
+
+        Raises:
+            InvalidInputError: there is no such shard, or the name is that of no tenant.
+        """
+        if not 0 <= shard < self.shards:
+            raise InvalidInputError("--to", f"{shard} must be 0 to {self.shards - 1}")
+        if not is_token(tenant_id):
+            raise InvalidInputError("tenant", f"must match {limits.TOKEN_PATTERN}")
+        overrides = {one: at for one, at in self.overrides.items() if one != tenant_id}
+        if hashed_shard(tenant_id, self.shards) != shard:
+            overrides[tenant_id] = shard
+        moved = {one: at for one, at in self.moved.items() if one != tenant_id}
+        return self.model_copy(update={"overrides": dict(sorted(overrides.items())), "moved": moved})
+
+    def moving(self, tenant_id: str, shard: int, *, sequence: int) -> ShardMap:
+        """The map with a tenant in `shard`, which got the events of the tenant up to `sequence` by the move.
+
+        Raises: as `placing`.
+        """
+        placed = self.placing(tenant_id, shard)
+        return placed.model_copy(
+            update={"moved": dict(sorted({**placed.moved, tenant_id: sequence}.items()))}
+        )
 
     def grown(self, shards: int, *, tenants: Iterable[str], log_end: int) -> ShardMap:
         """The map with more shards: `tenants` stay where they are, others are placed by hashing.
@@ -83,6 +112,7 @@ class ShardMap(_Frozen):
             shards=shards,
             starts=(*self.starts, *[log_end] * (shards - self.shards)),
             overrides={one: at for one, at in sorted(stays.items()) if hashed_shard(one, shards) != at},
+            moved=self.moved,
         )
 
 
@@ -108,11 +138,19 @@ class ShardPlace(_Frozen):
 
     def owns_subject(self, subject: str) -> bool:
         """Whether the tenant that a subject names lies in this shard; one without a tenant is everybody's."""
-        if self.is_only:
-            return True
-        tokens = subject.split(".")
-        position = _TENANT_TOKEN.get(tokens[2], len(tokens)) if len(tokens) > 2 else len(tokens)  # noqa: PLR2004
-        return position >= len(tokens) or self.owns(tokens[position])
+        tenant = tenant_of(subject)
+        return self.is_only or tenant is None or self.owns(tenant)
+
+    def has_by_move(self, subject: str, sequence: int) -> bool:
+        """Whether the shard of an event's tenant got it by a move: it is carried out there."""
+        return bool(self.map.moved) and sequence <= self.map.moved.get(tenant_of(subject) or "", 0)
+
+
+def tenant_of(subject: str) -> str | None:
+    """The tenant that a subject names; None: it names none."""
+    tokens = subject.split(".")
+    position = _TENANT_TOKEN.get(tokens[2], len(tokens)) if len(tokens) > 2 else len(tokens)  # noqa: PLR2004
+    return tokens[position] if position < len(tokens) else None
 
 
 ONLY_SHARD: Final = ShardPlace()

@@ -1,7 +1,8 @@
 """Calls go to the query service of the shard of their tenant; with one address there is nothing to choose.
 
 The shard is guessed by hashing. A service of another shard refuses the call and says which one it is, so a
-client needs no map, and a tenant that was moved is found again by one refused call.
+client needs no map, and a tenant that was moved is found again by one refused call. While it is moved both
+may refuse it for a moment; then they are called again until one has it, or the time of the call is over.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from helix_memory.errors import InvalidInputError
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.sharding import MOST_SHARDS, SHARD_KEY, hashed_shard
 
-MOST_HOPS: Final = 3
-"""Calls for one answer: a tenant may be moved between two of them."""
+FIRST_WAIT_SECONDS: Final = 0.02
+LONGEST_WAIT_SECONDS: Final = 0.5
+"""Between two calls where each of two shards says that the other has the tenant; doubled from the first."""
 MOST_KEPT: Final = 10_000
 """Tenants of which a client knows that they lie elsewhere than hashing says."""
 
@@ -69,7 +71,8 @@ class ShardedStub:
         tenant = _tenant_of(request)
         # without a tenant in the request the credential has it
         key: object = tenant or tuple(metadata or ())
-        for hop in range(MOST_HOPS):
+        refused, wait = set[int](), FIRST_WAIT_SECONDS
+        while True:
             shard = self._elsewhere.get(key)
             if shard is None:
                 shard = hashed_shard(tenant, len(self._stubs))
@@ -79,12 +82,18 @@ class ShardedStub:
                 )
             except grpc.RpcError as error:
                 other = _other_shard(error)
-                if other is None or other >= len(self._stubs) or hop == MOST_HOPS - 1:
+                if other is None or other >= len(self._stubs):
                     raise
+                refused.add(shard)
+                if other in refused:
+                    # it is being moved: one of the two does not serve the generation of after the move yet
+                    if time.monotonic() + wait >= until:
+                        raise
+                    time.sleep(wait)
+                    wait = min(2 * wait, LONGEST_WAIT_SECONDS)
                 if len(self._elsewhere) >= MOST_KEPT:
                     self._elsewhere.clear()
                 self._elsewhere[key] = other
-        raise AssertionError
 
 
 def _tenant_of(request: Any) -> str:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from io import FileIO
 from pathlib import Path
@@ -120,24 +121,62 @@ class Archive:
         The bytes of the old segments are removed. Afterwards no segment holds them.
         """
         wanted = frozenset(sequences)
-        if any(sequence > (self._sealed[-1].last if self._sealed else 0) for sequence in wanted):
+
+        def without(entry: Entry) -> Iterable[Entry]:
+            is_wanted = not isinstance(entry, Gap) and entry.sequence in wanted
+            return (Gap(first_of(entry), last_of(entry), ERASED),) if is_wanted else (entry,)
+
+        return self._change(without, wanted)
+
+    def remove(self, is_foreign: Callable[[EventRecord], bool]) -> frozenset[int]:
+        """Replace events by gaps, as those of another shard are; returns which were there.
+
+        The bytes of the old segments are removed.
+        """
+
+        def without(entry: Entry) -> Iterable[Entry]:
+            is_wanted = not isinstance(entry, Gap) and is_foreign(entry)
+            return (Gap(first_of(entry), last_of(entry), GONE),) if is_wanted else (entry,)
+
+        return self._change(without, None)
+
+    def insert(self, records: Sequence[EventRecord]) -> frozenset[int]:
+        """Put events up to `last_sequence` into gaps; returns which were not there. They are in order."""
+        sequences = [record.sequence for record in records]
+
+        def filled(entry: Entry) -> Iterable[Entry]:
+            if not isinstance(entry, Gap):
+                return (entry,)
+            first = bisect_left(sequences, entry.first)
+            return _filled(entry, records[first : bisect_right(sequences, entry.last)])
+
+        return self._change(filled, frozenset(sequences))
+
+    def _change(
+        self, changed: Callable[[Entry], Iterable[Entry]], wanted: frozenset[int] | None
+    ) -> frozenset[int]:
+        """Replace entries in the segments that may have one of `wanted`; returns the changed sequences.
+
+        None: every segment may have one.
+        """
+        if wanted is None or any(one > (self._sealed[-1].last if self._sealed else 0) for one in wanted):
             self.seal()
-        erased: set[int] = set()
+        found: set[int] = set()
         replaced: list[Path] = []
         for place, segment in enumerate(self._sealed):
-            if not any(segment.first <= sequence <= segment.last for sequence in wanted):
+            if wanted is not None and not any(segment.first <= one <= segment.last for one in wanted):
                 continue
-            without, found = self._without(segment, wanted)
-            if found:
+            other, here = self._rewritten(segment, changed)
+            if here:
                 replaced.append(self._folder / segment.file)
-                self._sealed[place] = without
-                erased |= found
-        if erased:
+                self._sealed[place] = other
+                found |= here
+        if found:
             _write_segments(self._folder, self._sealed)
             for path in replaced:
                 path.unlink()
             sync(self._folder)
-        return frozenset(erased)
+        return frozenset(found)
 
     def close(self) -> None:
         """Close the open segment."""
@@ -149,19 +188,19 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _without(self, segment: Segment, wanted: frozenset[int]) -> tuple[Segment, set[int]]:
-        """A new file of a segment in which these events are gaps."""
+    def _rewritten(
+        self, segment: Segment, changed: Callable[[Entry], Iterable[Entry]]
+    ) -> tuple[Segment, set[int]]:
+        """A new file of a segment with other entries, and the sequences of events that went or came."""
         stem, _, number = segment.file.removesuffix(".log").partition(".")
         target = self._folder / f"{stem}.{int(number or 0) + 1}.log"
         found: set[int] = set()
         with target.open("wb") as file:
             file.write(MAGIC)
             for entry in entries_in(self._folder / segment.file):
-                if isinstance(entry, Gap) or entry.sequence not in wanted:
-                    file.write(encoded(entry))
-                    continue
-                file.write(encoded(Gap(entry.sequence, entry.sequence, ERASED)))
-                found.add(entry.sequence)
+                others = tuple(changed(entry))
+                file.write(b"".join(map(encoded, others)))
+                found |= _events((entry,)) ^ _events(others)
             file.flush()
             os.fsync(file.fileno())
         if not found:
@@ -192,6 +231,22 @@ class Archive:
         handle.seek(end)
         os.fsync(handle.fileno())
         return handle
+
+
+def _events(entries: Iterable[Entry]) -> set[int]:
+    return {entry.sequence for entry in entries if not isinstance(entry, Gap)}
+
+
+def _filled(gap: Gap, records: Sequence[EventRecord]) -> Iterator[Entry]:
+    """The records of sequences of a gap, and what is left of it."""
+    first = gap.first
+    for record in records:
+        if record.sequence > first:
+            yield replace(gap, first=first, last=record.sequence - 1)
+        yield record
+        first = record.sequence + 1
+    if first <= gap.last:
+        yield replace(gap, first=first)
 
 
 def _write_segments(folder: Path, segments: Sequence[Segment]) -> None:

@@ -286,6 +286,24 @@ async def test_only_the_gateway_and_the_operator_ask_for_letters(clients: Any) -
     assert heard == [b"gateway", b"operator"]
 
 
+async def test_only_the_operator_pauses_writers(clients: Any) -> None:
+    """Whoever else could would hold back every generation."""
+    writer = await clients("consolidation")
+    heard: list[bytes] = []
+
+    async def note(message: Any) -> None:
+        heard.append(message.data)
+
+    await writer.subscribe(subjects.pause_request_subject(1), cb=note)
+    await writer.flush()
+    for user in ("tenant-acme", "ingest", "extract", "forwarder", "gateway", "consolidation", "operator"):
+        client = await clients(user)
+        await client.publish(subjects.pause_request_subject(1), user.encode())
+        await client.flush()
+    await writer.flush()
+    assert heard == [b"operator"]
+
+
 async def test_a_server_with_users_refuses_everybody_else(
     secured: NatsServer, folder: SecurityFolder, tmp_path: Path
 ) -> None:

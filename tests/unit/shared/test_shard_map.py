@@ -77,6 +77,34 @@ def test_every_subject_belongs_to_exactly_one_shard() -> None:
             assert ONLY_SHARD.owns_subject(subject)
 
 
+@given(st.lists(st.tuples(st.sampled_from(TENANTS[:4]), st.integers(0, 3), st.integers(1, 99)), max_size=9))
+def test_a_moved_tenant_lies_where_it_was_moved(moves: list[tuple[str, int, int]]) -> None:
+    """Whatever was moved before; others stay; what came by a move is told for the last move alone."""
+    found = ShardMap().grown(4, tenants=(), log_end=0)
+    for tenant, shard, sequence in moves:
+        others = {one: found.shard_of(one) for one in TENANTS[:20] if one != tenant}
+        found = ShardMap.decoded(found.moving(tenant, shard, sequence=sequence).encoded())
+        assert found.shard_of(tenant) == shard
+        assert {one: found.shard_of(one) for one in others} == others
+        subject = subjects.event_subject(tenant, "s", "forget")
+        place = ShardPlace(shard=shard, map=found)
+        assert [place.has_by_move(subject, one) for one in (sequence, sequence + 1)] == [True, False]
+        assert found.placing(tenant, shard).moved == {k: v for k, v in found.moved.items() if k != tenant}
+    # one that lies where hashing places it needs no override
+    assert all(hashed_shard(one, 4) != at for one, at in found.overrides.items())
+    assert found.grown(5, tenants=TENANTS[:20], log_end=9).moved == found.moved
+
+
+@pytest.mark.parametrize(
+    ("tenant", "shard", "field"), [("a", 2, "--to"), ("a", -1, "--to"), ("a.b", 1, "tenant")]
+)
+def test_a_tenant_moves_to_shards_that_exist(tenant: str, shard: int, field: str) -> None:
+    """The error names what is wrong, and the bounds."""
+    two = ShardMap().grown(2, tenants=(), log_end=0)
+    with pytest.raises(InvalidInputError, match=f"{field}.* must"):
+        two.moving(tenant, shard, sequence=1)
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"{}x", b'{"shards":2}', b'{"shards":1,"overrides":{"a":1}}', b'{"shards":0,"starts":[]}']
 )

@@ -15,21 +15,18 @@ from typing import TYPE_CHECKING, Final
 
 from nats.aio.msg import Msg
 
-from helix_cli.rebuilding.derive import Workers, delivered, delivered_event
-from helix_cli.rebuilding.refusals import INGEST, UNREACHED, Refusals
+from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.event_messages import EventMessages
+from helix_cli.rebuilding.refusals import UNREACHED, Refusals
 from helix_cli.rebuilding.source import LogSource
 from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
-from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings
-from helix_memory import events, subjects
-from helix_shared.broker.worker.derived import DerivedMessage
+from helix_memory import subjects
 from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
-from helix_shared.published import published_event
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -59,13 +56,12 @@ class Replay:
         self.refusals = refusals
         self._client = client
         self._shard = shard
-        self._workers = workers
         # an archive may have events that the log lost; the turns around an event are those of the log
-        is_of_log = isinstance(source, LogSource)
-        self._turns = SessionTurns(most_bytes=IngestSettings.load().turn_cache_bytes if is_of_log else 0)
+        most_bytes = IngestSettings.load().turn_cache_bytes if isinstance(source, LogSource) else 0
+        # a checkpoint has no message that waits
+        number = shard.state.derived.highest
+        self._messages = EventMessages(client, workers, refusals, cached_bytes=most_bytes, number=number)
         self._postponed: list[Msg] = []
-        self._number = shard.state.derived.highest
-        """Of the last message; a checkpoint has none that waits."""
         self._checkpointed = time.monotonic()
         self._cost_seconds = 0.0
 
@@ -137,52 +133,7 @@ class Replay:
         """The next events up to a gap, and their messages; calls come one after the other."""
         found = await self._source.after(after, until=until, most=EVENTS_AT_ONCE)
         found = [one for place, one in enumerate(found) if one.sequence == found[0].sequence + place]
-        return found, await self._messages(found, pool)
-
-    async def _messages(self, found: Sequence[SourceEvent], pool: ThreadPoolExecutor) -> list[Msg]:
-        loop = asyncio.get_running_loop()
-        made: list[Msg | asyncio.Future[Sequence[DerivedMessage]]] = []
-        for logged in found:
-            at = microseconds(logged.stored_at)
-            stored = delivered_event(self._client, logged.subject, logged.body, logged.sequence, at)
-            if subjects.kind_of(logged.subject) in events.LIFECYCLE_KINDS:
-                self._turns.observe(stored, None)
-                made.append(stored)
-                continue
-            earlier, event = [], self._event(logged)
-            self._turns.observe(stored, event if isinstance(event, LoggedEvent) else None)
-            if isinstance(event, LoggedEvent):
-                earlier = await self._turns.before(event, self._client)
-            made.append(loop.run_in_executor(pool, self._derive, logged, event, earlier))
-        messages = []
-        for one in made:
-            if isinstance(one, Msg):
-                messages.append(one)
-                continue
-            for message in await one:
-                self._number += 1
-                messages.append(delivered(self._client, message, self._number))
-        return messages
-
-    def _event(self, logged: SourceEvent) -> LoggedEvent | PermanentError:
-        """The error where ingest refuses the event."""
-        try:
-            event = published_event(logged.subject, logged.body)
-        except PermanentError as error:
-            return error
-        return LoggedEvent(event, logged.sequence, logged.stored_at)
-
-    def _derive(
-        self, logged: SourceEvent, event: LoggedEvent | PermanentError, earlier: list[LoggedEvent]
-    ) -> Sequence[DerivedMessage]:
-        refusal = event
-        if isinstance(event, LoggedEvent):
-            try:
-                return self._workers.messages(event, earlier)
-            except PermanentError as error:
-                refusal = error
-        self.refusals.add(INGEST, logged.sequence, str(refusal))
-        return self._workers.of_refused(logged.subject, logged.sequence)
+        return found, await self._messages.of(found, pool)
 
     async def _apply(self, messages: list[Msg], *, log_end: int) -> None:
         now = microseconds(datetime.now(UTC))

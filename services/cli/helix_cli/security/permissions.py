@@ -209,7 +209,7 @@ _CONSOLIDATION: Final = Rights(
         subjects.audit_subject("*"),
         f"{ROOT}.pairs.>",
     ),
-    (subjects.LETTER_REQUESTS,),
+    (subjects.LETTER_REQUESTS, subjects.pause_request_subject("*")),
     responds=True,
 )
 _FORWARDER: Final = Rights(

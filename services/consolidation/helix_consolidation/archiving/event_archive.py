@@ -56,7 +56,7 @@ class EventArchive:
         self._place = place
         self._busy = threading.Lock()
         self._is_closed = False
-        self._archive = Archive(data / ARCHIVE, log=_created(log), segment_bytes=segment_bytes)
+        self._archive = Archive(data / ARCHIVE, log=created_text(log), segment_bytes=segment_bytes)
         if self._archive.last_sequence > log.last_sequence:
             last = self._archive.last_sequence
             self._archive.close()
@@ -135,7 +135,7 @@ async def erase_where_none_is_written(
     """
 
     def erase() -> frozenset[int]:
-        with Archive(data / ARCHIVE, log=_created(log)) as archive:
+        with Archive(data / ARCHIVE, log=created_text(log)) as archive:
             return archive.erase(sequences)
 
     if not (data / ARCHIVE / CARD).exists():
@@ -143,5 +143,6 @@ async def erase_where_none_is_written(
     return await asyncio.to_thread(erase)
 
 
-def _created(log: StreamState) -> str:
+def created_text(log: StreamState) -> str:
+    """When the log was created, as the card of an archive states it."""
     return "" if log.created_at is None else log.created_at.isoformat()

@@ -11,14 +11,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
 from helix_consolidation.archiving.event_archive import EventArchive, erase_where_none_is_written
+from helix_consolidation.archiving.moves import follow_moves
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.leading.lease import LostLeaseError
+from helix_consolidation.delivery.leading.pausing import Pauses
 from helix_consolidation.delivery.leading.standby import POLL_SECONDS, stand_by
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.delivery.stream_state import (
@@ -45,6 +48,7 @@ from helix_shared.broker.streams import (
     writer_durable,
 )
 from helix_shared.errors import TemporaryError
+from helix_shared.moments import microseconds
 from helix_shared.shard_map import ShardPlace
 from helix_shared.telemetry.logs import logger
 
@@ -82,19 +86,31 @@ async def consolidate(
     Raises:
         HelixError: the data folder and the streams do not fit, or the stores disagree.
     """
-    while not stop.is_set():
-        acquired = await stand_by(client.jetstream(), settings.data_dir, stop, shard=settings.shard)
-        if acquired is None:
-            return
-        lock, lease = acquired
-        try:
-            await _write_under(lease, client, settings, stop, health)
-        except INTERRUPTIONS as error:
-            _log.warning("writing interrupted", reason=str(error) or type(error).__name__)
-        finally:
-            lock.release()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), POLL_SECONDS)
+    async with Pauses(client, settings.shard, stop) as pauses:
+        while not stop.is_set():
+            await pauses.over()
+            with pauses.halt() as halt:
+                if await _write_once(client, settings, halt, health):
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(halt.wait(), POLL_SECONDS)
+
+
+async def _write_once(
+    client: Client, settings: ConsolidationSettings, halt: asyncio.Event, health: Health
+) -> bool:
+    """Stand by, and write until `halt` is set; returns whether something else ended it."""
+    acquired = await stand_by(client.jetstream(), settings.data_dir, halt, shard=settings.shard)
+    if acquired is None:
+        return False
+    lock, lease = acquired
+    try:
+        await _write_under(lease, client, settings, halt, health)
+    except INTERRUPTIONS as error:
+        _log.warning("writing interrupted", reason=str(error) or type(error).__name__)
+        return True
+    finally:
+        lock.release()
+    return False
 
 
 async def _write_under(
@@ -170,6 +186,11 @@ async def _write_with(
         check_stream(log, shard.manifest)
     await check_acknowledged(jetstream, shard.state, shard=place.shard)
     shard.state.set_access_stream(await created_at(jetstream, ACCESS_STREAM))
+    drop_foreign = partial(shard.drop_foreign, now=microseconds(datetime.now(UTC)))
+    if moved := await loop.run_in_executor(executor, drop_foreign):
+        _log.info("tenants of other shards removed", tenants=moved)
+    if shard.published_place != place:
+        await follow_moves(client, settings, log, before=shard.published_place, place=place)
     await _request_redelivery(client, place.shard)
     arrived = asyncio.Event()
     inboxes = [

@@ -96,7 +96,8 @@ class Writer:
         self._all_inboxes = inboxes
         self._arrived = arrived
         self._unpublished = Outcome()
-        self._is_dirty = shard.manifest is None and shard.can_publish
+        is_new = shard.manifest is None or shard.published_place != shard.place
+        self._is_dirty = is_new and shard.can_publish
         self._is_urgent = False
         self._log_end = 0
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]

@@ -209,7 +209,8 @@ def _await_decision(
     event = own[0][0].entry.stream_sequence
     quoting = {number for row, (_, number) in own if quotes_erased(context, row)}
     restate(context, own[0][1][0], [one for one in stored if one[0] not in quoting], event)
-    await_decision(context, batch, stored, sequence=event, derived=sequence)
+    if event > context.state.moved.get(own[0][0].entry.tenant_id, 0):
+        await_decision(context, batch, stored, sequence=event, derived=sequence)
     blank_statements(context, [ordinal for number, ordinal in stored if number in quoting])
 
 

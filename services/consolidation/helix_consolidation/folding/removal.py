@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding.duplicates import match_again, match_later
 from helix_consolidation.folding.status.links import erase_links, stop_asking
 from helix_consolidation.folding.status.version_family import members_of, update_status
+from helix_consolidation.ledger.lifecycle.pending_actions import PendingActions
 from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL, ErasedCorrection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
@@ -48,6 +49,21 @@ def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0)
     match_again(context, sorted(duplicates.difference(removed)))
     match_later(context, sorted(promoted.difference(removed)))
     update_status(context, sorted(relatives.difference(removed)))
+
+
+def drop_foreign(context: FoldContext, stays: Callable[[str], bool]) -> list[str]:
+    """Remove all memories of the other tenants, and what is under way for them; returns the tenants.
+
+    It leaves no tombstones of its own: where a tenant comes back, its events make its memories again.
+    """
+    state = context.state
+    found = {tenant: own for tenant, own in state.ledger.tenants().items() if not stays(tenant)}
+    ordinals = [ordinal for own in found.values() for ordinal in own.tolist()]
+    remove(context, ordinals)
+    state.pending = PendingActions.of([one for one in state.pending.actions if stays(one.tenant_id)])
+    state.erasures.drop_foreign(stays)
+    state.erasures.blanked.difference_update(ordinals)
+    return sorted(found)
 
 
 def _correction_at(state: ConsolidationState, ordinal: int) -> ErasedCorrection | None:

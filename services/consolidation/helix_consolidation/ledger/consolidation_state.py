@@ -17,6 +17,8 @@ from helix_consolidation.ledger.undecided import Undecided
 from helix_consolidation.statements.statement_index import StatementIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 
 
@@ -73,6 +75,8 @@ class ConsolidationState:
     """Number of the last generation published after an erasure; 0: there was none."""
     made_with: dict[str, set[str]] = field(default_factory=dict)
     """Versions and settings of all that was applied, by name (`stores.made_with`); the manifest has them."""
+    moved: Mapping[str, int] = field(default_factory=dict)
+    """By tenant that was moved here, the last event whose statements were decided by the move; not saved."""
     model: Model | None = None
     log: TombstoneLog | None = None
 

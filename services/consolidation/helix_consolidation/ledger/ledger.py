@@ -157,6 +157,12 @@ class Ledger:
         """Tenant of a memory."""
         return self._tenants[int(self._facts["tenant"][ordinal])]
 
+    def tenants(self) -> dict[str, NDArray[np.intp]]:
+        """The tenants that have memories, each with its ordinals."""
+        there = np.flatnonzero(self.facts["is_there"])
+        numbers = self.facts["tenant"][there]
+        return {self._tenants[int(number)]: there[numbers == number] for number in np.unique(numbers)}
+
     def sequences(self, ordinal: int) -> tuple[int, int]:
         """Stream and revision sequence of a memory."""
         return int(self._facts["stream"][ordinal]), int(self._facts["revision"][ordinal])

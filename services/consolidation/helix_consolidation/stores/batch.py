@@ -8,7 +8,7 @@ from helix_consolidation.folding.fold import finish, fold
 from helix_consolidation.folding.incoming.decode import Derived, decode, header_order, settled_event
 from helix_consolidation.stores.made_with import stated_version
 from helix_consolidation.stores.outcome import Outcome
-from helix_memory.subjects import DERIVED_STREAM
+from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_shared.broker.settlement import ATTEMPTS
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.shard_map import ONLY_SHARD
@@ -31,9 +31,18 @@ def fold_batch(
     `log_end` is the last sequence of HELIX_EVENTS: a message that claims a later event is refused.
     """
     batch = _Batch(context, log_end)
-    batch.pass_by([message for message in messages if not place.owns_subject(message.subject)])
-    batch.fold([message for message in messages if place.owns_subject(message.subject)])
+    own = [is_own(place, message) for message in messages]
+    batch.pass_by([message for message, is_one in zip(messages, own, strict=True) if not is_one])
+    batch.fold([message for message, is_one in zip(messages, own, strict=True) if is_one])
     return batch.outcome
+
+
+def is_own(place: ShardPlace, message: Msg) -> bool:
+    """Whether a shard folds a message: of its tenants all but the events that it got by a move."""
+    position = message.metadata
+    if position.stream == EVENTS_STREAM and place.has_by_move(message.subject, position.sequence.stream):
+        return False
+    return place.owns_subject(message.subject)
 
 
 class _Batch:

@@ -1,13 +1,14 @@
-"""What an older generation knows to be erased, for stores that are built anew from the log.
+"""What another generation knows to be erased, for stores that are built from the log.
 
 The log has lost the events, so a replay does not learn which ids were erased, and one that is published again
-would come back. Receipts and unfinished erasures are nowhere else either.
+would come back. Receipts and unfinished erasures are nowhere else either. A rebuild takes them from the
+generation that it replaces, a move of a tenant from that of the shard that it leaves.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.lifecycle.erasures import Erasures
 from helix_consolidation.ledger.lifecycle.tombstone_log import Table, TombstoneLog
@@ -16,6 +17,7 @@ from helix_consolidation.stores.state_files import STATE_FILE, TOMBSTONES
 from helix_shared.artifacts.erasures.receipts import RECEIPTS, all_receipts, append_receipts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
@@ -53,22 +55,26 @@ def erased_spans(generation: Path) -> list[tuple[int, int]]:
     return [(one.sequence, one.erased_at) for one in found.erased_memories.values()]
 
 
-def take_over_erasures(shard: Shard, generation: Path) -> None:
+def take_over_erasures(shard: Shard, generation: Path, *, of: Callable[[int], bool] = lambda _: True) -> None:
     """Add everything about the erasures of the folder `generation`: ids, what is left to do, receipts.
+
+    `of` says by its sequence whether an event is one to take over.
 
     Raises:
         CorruptArtifactError, OSError, ValueError, KeyError: they cannot be read.
     """
     remember_erased(shard.state, generation)
-    receipts = all_receipts(generation)
-    _take_over_work(shard.state.erasures, json.loads((generation / STATE_FILE).read_bytes()), receipts)
+    receipts = [receipt for receipt in all_receipts(generation) if of(receipt.sequence)]
+    before = Erasures.from_json(json.loads((generation / STATE_FILE).read_bytes())["erasures"])
+    before.open = {sequence: erasure for sequence, erasure in before.open.items() if of(sequence)}
+    before.late_tenants = {sequence: one for sequence, one in before.late_tenants.items() if of(sequence)}
+    _take_over_work(shard.state.erasures, before, receipts)
     if shard.live is not None:
         append_receipts(shard.live.folder / RECEIPTS, receipts)
 
 
-def _take_over_work(own: Erasures, state: dict[str, Any], receipts: list[Receipt]) -> None:
+def _take_over_work(own: Erasures, before: Erasures, receipts: list[Receipt]) -> None:
     """What the writer of before had left, and nothing that a receipt says is done."""
-    before = Erasures.from_json(state["erasures"])
     done = {receipt.sequence for receipt in receipts if receipt.is_complete}
     for sequence, erasure in list(own.open.items()):
         if sequence in done and not (erasure.events or erasure.asks):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
 from helix_consolidation.folding.fold import sweep
+from helix_consolidation.folding.removal import drop_foreign
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.batch import fold_batch
@@ -22,8 +23,9 @@ from helix_consolidation.stores.publish import publish_generation
 from helix_consolidation.usage.accesses import fold_access_messages
 from helix_consolidation.usage.decay import NO_DECAY, DecayRule, sweep_decay
 from helix_memory.subjects import DERIVED_STREAM
-from helix_shared.artifacts.generation.folders import published_numbers
+from helix_shared.artifacts.generation.folders import folder_of, published_numbers
 from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.artifacts.generation.reader import place_of
 from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.errors import PermanentError
@@ -70,7 +72,10 @@ class Shard:
     ) -> None:
         self.decide = decide
         self.place = place
-        """Which shard of the instance it is."""
+        """Which shard of the instance it is; `published_place` is that of the last generation."""
+        self.published_place = (
+            place if manifest is None else place_of(folder_of(root, manifest.generation), manifest)
+        )
         self._root = root
         self._live = live
         self._maintain_every = maintain_every
@@ -79,12 +84,12 @@ class Shard:
         self._made_with = own_versions(form, decay)
         # a writer that ended before the purge left the rest of it to this one
         self._erased = state.erasures.has_unpurged
-        self._is_delayed = False
-        self._needs_maintenance = True
+        self._is_delayed, self._needs_maintenance = False, True
         self._model = state.model
         """Of the live stores."""
         self._is_anew = False
         self.state = state
+        state.moved = place.map.moved
         self.manifest = manifest
         self.unsure: list[UnsurePairs] | None = None
         """Pairs to ask a language model about, which the writer publishes; None: nobody asks."""
@@ -114,15 +119,14 @@ class Shard:
             InvalidInputError: its vectors are in a form that cannot become `form`.
         """
         loaded = load(root, form=form)
-        ledger = loaded.state.ledger
-        _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.state.applied.floor)
-        state, live, manifest = loaded.state, loaded.live, loaded.manifest
+        state = loaded.state
+        _log.info("loaded", memories=state.ledger.memories - state.ledger.hidden, applied=state.applied.floor)
         state.applied.skip_to(place.start)
         return cls(
             root,
             state,
-            live,
-            manifest,
+            loaded.live,
+            loaded.manifest,
             maintain_every=maintain_every,
             form=form,
             decide=decide,
@@ -179,6 +183,24 @@ class Shard:
             if message.metadata.stream == DERIVED_STREAM:
                 self.state.unstored_dead_letters.discard(message.metadata.sequence.stream)
 
+    def take_place(self, place: ShardPlace) -> None:
+        """Be a shard of another map from now on."""
+        self.place = place
+        self.state.moved = place.map.moved
+
+    def drop_foreign(self, *, now: int) -> list[str]:
+        """Remove what is here of tenants that were moved away, or did not arrive whole; returns the tenants.
+
+        Their bytes leave the stores and the older generations as those of something erased. A tenant that was
+        this shard's, and that the map neither has here nor names as moved, stays: the map was made anew.
+        """
+        context, place, before = self._context(now), self.place, self.published_place
+        found = drop_foreign(
+            context, lambda one: place.owns(one) or (before.owns(one) and one not in place.map.moved)
+        )
+        self._write(context.changes)
+        return found
+
     def sweep(self, *, now: int) -> bool:
         """Hide what expired or decayed; return whether anything changed."""
         context = self._context(now)
@@ -220,7 +242,7 @@ class Shard:
             made_with=self._made_with,
             place=self.place,
         )
-        self._is_anew = False
+        self._is_anew, self.published_place = False, self.place
         self.state.erasures.drop_complete()
         self._erased = self._erased and not is_purged
         self._is_delayed = self._erased
@@ -275,17 +297,8 @@ class Shard:
 
     def _context(self, now: int) -> FoldContext:
         changes = Changes(stored_before=self.state.ledger.size)
-        return FoldContext(
-            self.state,
-            changes,
-            now,
-            self._stored,
-            self.decide,
-            self.unsure,
-            self.unasked,
-            self.unreached,
-            self._stored_many,
-        )
+        work = self.unsure, self.unasked, self.unreached, self._stored_many
+        return FoldContext(self.state, changes, now, self._stored, self.decide, *work)
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:

@@ -73,7 +73,7 @@ class Generation:
                 raise CorruptArtifactError(f"generation {number} does not fit its manifest")
             relations = RelationReader.open(folder)
             erasures = Receipts.open(folder)
-            place = _place_of(folder, manifest)
+            place = place_of(folder, manifest)
             lexicon = LexiconReader(folder / LEXICON, scratch=scratch)
             opened.pop_all()
         return cls(manifest, vectors, lexicon, graph, signals, relations, erasures, place)
@@ -84,7 +84,12 @@ class Generation:
         self.vectors.close()
 
 
-def _place_of(folder: Path, manifest: Manifest) -> ShardPlace:
+def place_of(folder: Path, manifest: Manifest) -> ShardPlace:
+    """The shard that the generation in `folder` is of.
+
+    Raises:
+        CorruptArtifactError: its file is damaged.
+    """
     if all(entry.path != SHARD_FILE for entry in manifest.files):
         return ONLY_SHARD
     return ShardPlace.decoded((folder / SHARD_FILE).read_bytes())

@@ -192,3 +192,34 @@ def test_archive_of_another_log_is_refused(tmp_path: Path) -> None:
     written(tmp_path, records(1))
     with pytest.raises(PermanentError, match="of a log that was created at"):
         Archive(tmp_path, log="2026-11-25T06:00:00+00:00")
+
+
+def test_events_of_a_tenant_leave_an_archive_and_come_back(tmp_path: Path) -> None:
+    """Their places are gaps meanwhile, and their bytes are in no file; afterwards all is as it was."""
+    all_of_them = records(*range(1, 21))
+    written(tmp_path, all_of_them)
+    gone = {3, 4, 9, 20}
+    with Archive(tmp_path, log=LOG, segment_bytes=600) as archive:
+        assert archive.remove(lambda one: one.sequence in gone) == gone
+        assert archive.remove(lambda one: one.sequence in gone) == frozenset()
+    assert [one.sequence for one in records_of(tmp_path)] == [n for n in range(1, 21) if n not in gone]
+    assert verify(tmp_path).last_sequence == 20
+    assert not any(b"event 9" in path.read_bytes() for path in tmp_path.iterdir())
+    with Archive(tmp_path, log=LOG, segment_bytes=600) as archive:
+        back = records(*sorted(gone))
+        assert archive.insert(back) == gone
+        # one that is there is not put in again
+        assert archive.insert(back) == frozenset()
+        archive.append(records(22))
+    assert list(records_of(tmp_path)) == [*all_of_them, record(22)]
+    assert verify(tmp_path).records == 21
+
+
+def test_a_gap_takes_events_at_its_ends_and_inside(tmp_path: Path) -> None:
+    """A shard's archive has one gap for many events of others."""
+    written(tmp_path, records(1, 20))
+    for some in ([2], [19], [7, 8, 11], [3, 18]):
+        with Archive(tmp_path, log=LOG) as archive:
+            assert archive.insert(records(*some)) == set(some)
+        assert verify(tmp_path).last_sequence == 20
+    assert [one.sequence for one in records_of(tmp_path)] == [1, 2, 3, 7, 8, 11, 18, 19, 20]

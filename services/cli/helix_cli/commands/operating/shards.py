@@ -1,9 +1,10 @@
-"""`helix shards plan`: which tenant lies in which shard, and what more shards would change."""
+"""`helix shards`: which tenant lies in which shard, what more shards would change, and moving a tenant."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -14,6 +15,7 @@ from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.stack.addresses import nats_server
+from helix_cli.stack.home import HomeFolder
 from helix_memory.sharding import MOST_SHARDS, hashed_shard
 from helix_shared.broker.shard_bucket import read_map
 
@@ -33,15 +35,31 @@ tenants that come later are placed in the new ones. --shards tells how many
 tenants and events hashing alone would place elsewhere. Nothing is changed:
 `helix up --shards N` or `helix provision --shards N` does that.
 
+`helix shards move TENANT --to N` moves one tenant.
+
+{EXIT_CODES}
+"""
+MOVE_HELP: Final = f"""
+Move a tenant to another shard, while it is written and read.
+
+[bold]Examples[/bold]
+
+  helix shards move acme --to 1
+  helix shards move acme --to 0      (back)
+
+Its events are derived again and applied to the new shard, whose writer stops
+for that time: its other tenants wait for what is published then. Then the
+writer of the old shard stops for a moment, too: the last events follow, the
+memories are compared with those of the old shard, and the tenant is the new
+shard's. Recalls are answered all the time.
+
+Runs on the machine with the data folders of both shards. It may be ended at
+any time and called again: until the last step nothing has changed.
+
 {EXIT_CODES}
 """
 
 app = typer.Typer(add_completion=False, help=help_text("shards", HELP), no_args_is_help=True)
-
-
-@app.callback()
-def _shards() -> None:
-    """Keep `plan` a command of its own."""
 
 
 @app.command()
@@ -104,3 +122,25 @@ def _lines(told: dict[str, Any]) -> list[str]:
         f"tenants, {away['events']} events, elsewhere; they stay where they are"
     )
     return lines
+
+
+@app.command(help=MOVE_HELP)
+def move(
+    tenant: Annotated[str, typer.Argument(help="Tenant to move.")],
+    *,
+    to: Annotated[int, typer.Option("--to", min=0, max=MOST_SHARDS - 1, help="Shard to move it to.")],
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Move a tenant to another shard, while it is written and read."""
+    from helix_cli.commands.common.moving import move_tenant  # noqa: PLC0415  the engines are slow to import
+
+    moved = move_tenant(HomeFolder.at(home), tenant, to, nats=nats)
+    if as_json:
+        typer.echo(json.dumps(asdict(moved)))
+        return
+    typer.echo(
+        f"{moved.tenant_id} moved from shard {moved.source} to shard {moved.target}: {moved.memories:,} "
+        f"memories of {moved.events:,} events; nobody wrote it for {moved.paused_seconds:.1f} s"
+    )

@@ -18,6 +18,7 @@ from helix_consolidation.stores.state_files import STATE_FILE
 from helix_memory import limits, subjects
 from helix_shared.accesses import LAST_MOMENT, MOST_ACCESSES, AccessedMemory, encode_accesses
 from helix_shared.artifacts.generation.folders import SIGNALS
+from helix_shared.artifacts.signals.columns import code
 from helix_shared.artifacts.signals.reader import Signals
 
 if TYPE_CHECKING:
@@ -32,9 +33,24 @@ def take_over_accesses(shard: Shard, generation: Path, *, now: int) -> int:
 
     `now` is in microseconds. Memories that the shard does not have are skipped.
     """
+    counted = add_accesses(shard, generation, now=now)
+    before = json.loads((generation / STATE_FILE).read_bytes())
+    shard.state.set_access_stream(before.get("access_stream", ""))
+    shard.state.accessed = before.get("accessed", 0)
+    return counted
+
+
+def add_accesses(shard: Shard, generation: Path, *, now: int, tenant_id: str = "") -> int:
+    """Add the counts of a tenant, or of all; returns how many memories had any. `now` is in microseconds.
+
+    Up to where `shard` counted HELIX_ACCESS stays as it is.
+    """
     signals = Signals.open(generation / SIGNALS)
     counts, times = signals.access_count, signals.last_accessed_at
-    counted = np.flatnonzero(counts > 0)
+    is_counted = counts > 0
+    if tenant_id:
+        is_counted &= signals.tenant_code == code(tenant_id)
+    counted = np.flatnonzero(is_counted)
     by_tenant: defaultdict[str, list[AccessedMemory]] = defaultdict(list)
     # erased memories have no record
     for record in signals.records(counted):
@@ -47,12 +63,11 @@ def take_over_accesses(shard: Shard, generation: Path, *, now: int) -> int:
         for tenant, memories in by_tenant.items()
         for start in range(0, len(memories), limits.ACCESSED_MEMORIES)
     ]
-    shard.state.set_access_stream(TAKEN_OVER)
-    client = Client()
+    state, client = shard.state, Client()
+    position = state.access_stream, state.accessed
+    state.set_access_stream(TAKEN_OVER)
     shard.apply_accesses([_message(client, *part, n, now) for n, part in enumerate(parts, 1)], now=now)
-    before = json.loads((generation / STATE_FILE).read_bytes())
-    shard.state.set_access_stream(before.get("access_stream", ""))
-    shard.state.accessed = before.get("accessed", 0)
+    state.access_stream, state.accessed = position
     return len(counted)
 
 

@@ -31,7 +31,12 @@ _log = logger(__name__)
 
 
 async def stand_by(
-    jetstream: JetStreamContext, folder: Path, stop: asyncio.Event, *, shard: int = 0
+    jetstream: JetStreamContext,
+    folder: Path,
+    stop: asyncio.Event,
+    *,
+    shard: int = 0,
+    poll_seconds: float = POLL_SECONDS,
 ) -> tuple[FolderLock, Lease] | None:
     """The lock of a folder and the lease of a shard, once both are free; None when `stop` comes first."""
     lock = FolderLock(folder)
@@ -49,7 +54,7 @@ async def stand_by(
                 _log.info("standing by", reason=reason)
             reported = reason
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), POLL_SECONDS)
+                await asyncio.wait_for(stop.wait(), poll_seconds)
     except BaseException:
         lock.release()
         raise

@@ -13,7 +13,7 @@ from helix_consolidation.ledger.event_reach import Actor, SelectorKind
 from helix_shared.artifacts.erasures.receipts import PLACES, Place, Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 IN_STORES: Final = ("memories", "derived_statements", "vectors", "lexicon", "graph", "expansions", "contexts")
 """Places that are clean from the generation whose stores were purged."""
@@ -121,6 +121,12 @@ class Erasures:
     """Whether HELIX_DERIVED got a message that quotes something erased."""
     late_tenants: dict[int, str] = field(default_factory=dict)
     """Tenant of each of `late`."""
+
+    def drop_foreign(self, stays: Callable[[str], bool]) -> None:
+        """Leave what is under way of other tenants to the writer of their shard."""
+        self.open = {sequence: one for sequence, one in self.open.items() if stays(one.tenant_id)}
+        self.late_tenants = {sequence: one for sequence, one in self.late_tenants.items() if stays(one)}
+        self.late = set(self.late_tenants)
 
     @property
     def is_idle(self) -> bool:

@@ -1,0 +1,1 @@
+"""What the stores of a shard need to take over a tenant; `replaying` is the way in."""
