@@ -147,6 +147,8 @@ def test_nothing_found_is_no_error() -> None:
         (Route(intents=()), 0.25),
         (Route(intents=(), names_something=True), 0.0),
         (Route(intents=(Intent.CURRENT_VALUE,), names_something=True), 1.0),
+        (Route(intents=(Intent.EXACT_LOOKUP,)), 0.0),
+        (Route(intents=(Intent.EXACT_LOOKUP, Intent.CURRENT_VALUE)), 1.0),
         (Route(intents=(Intent.CURRENT_VALUE,), past=Past.TENSE), 0.0),
         (Route(intents=(), past=Past.TENSE), 0.0),
         (Route(intents=(Intent.CURRENT_VALUE,), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), 0.0),
@@ -156,6 +158,6 @@ def test_nothing_found_is_no_error() -> None:
 def test_which_questions_ask_for_the_newest(route: Route, expected: float) -> None:
     """All in the present tense, by a gain of their own where no value is asked for.
 
-    What is told of a name adds up, so the latest of it is no better.
+    What is told of a name adds up, so the latest of it is no better; nor is the latest that holds a symbol.
     """
     assert newest_gain(route, Newer(gain=1.0, elsewhere=0.25)) == expected
