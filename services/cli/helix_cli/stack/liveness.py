@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
@@ -114,10 +115,13 @@ def open_directly(url: str, timeout_seconds: float, tls: ssl.SSLContext | None =
     """The answer at an address of this machine, past any proxy that the environment names.
 
     Raises:
-        OSError: no answer, or one that is an error (`HTTPError`).
+        OSError: no answer, one that is an error (`HTTPError`), or one of something that speaks no HTTP.
     """
     opener = _DIRECT if tls is None else build_opener(ProxyHandler({}), HTTPSHandler(context=tls))
-    reply: HTTPResponse = opener.open(url, timeout=timeout_seconds)
+    try:
+        reply: HTTPResponse = opener.open(url, timeout=timeout_seconds)
+    except HTTPException as error:
+        raise OSError(f"the answer is no HTTP: {type(error).__name__}") from error
     return reply
 
 
