@@ -1,4 +1,4 @@
-"""What the supervisor asks may answer anything: another program may have taken the port of a process that ended."""
+"""What is asked may answer anything: another program may have the port of a process that ended."""
 
 import socket
 import threading
