@@ -21,7 +21,7 @@ from helix_consolidation.stores.state_files import STATE_FILE
 from helix_memory.subjects import ACCESS_STREAM, access_subject
 from helix_shared.artifacts.generation.folders import SIGNALS
 from helix_shared.artifacts.signals.columns import code
-from helix_shared.artifacts.signals.reader import Signals
+from helix_shared.artifacts.signals.reader import NO_ROW, Signals
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS, writer_durable
 from helix_shared.errors import PermanentError
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from helix_consolidation.stores.shard import Shard
     from helix_shared.event_log.record import EventRecord
 
-_HOLE: Final = -1
 _NAMED: Final = 3
 """Missing memories that an error names."""
 
@@ -92,7 +91,7 @@ class Arrival:
 
     def _require_complete(self) -> None:
         signals = Signals.open(self.source / SIGNALS)
-        is_own = (signals.rows != _HOLE) & (signals.tenant_code == code(self.tenant_id))
+        is_own = (signals.rows != NO_ROW) & (signals.tenant_code == code(self.tenant_id))
         ids = [record["memory_id"] for record in signals.records(np.flatnonzero(is_own))]
         missing = [one for one in ids if not self._has(one)]
         if missing:

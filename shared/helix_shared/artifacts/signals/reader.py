@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 
-_HOLE: Final = -1
+NO_ROW: Final = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class Signals:
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
-    """Row of an ordinal in the concatenated segments; -1 for none."""
+    """Row of an ordinal in the concatenated segments; `NO_ROW` for none."""
     tenant_sketches: TenantSketches
     columns: Mapping[str, AppendOnlyColumn]
     """The scalar columns and `rows` by name, for the reader of the next generation."""
@@ -98,7 +98,7 @@ class Signals:
             if continued is not None:
                 return continued
         flat = _flat(segments)
-        fresh = np.flatnonzero(flat["rows"] != _HOLE)
+        fresh = np.flatnonzero(flat["rows"] != NO_ROW)
         sketches = _sketches(segments, flat["rows"][fresh])
         by_tenant = TenantSketches.none().with_new(fresh, flat["tenant_code"][fresh], sketches)
         _release_pages(segments)
@@ -130,11 +130,11 @@ class Signals:
             return None
         is_old = np.zeros(len(ordinals), bool)
         below = ordinals < len(previous)
-        is_old[below] = previous.rows[ordinals[below]] != _HOLE
+        is_old[below] = previous.rows[ordinals[below]] != NO_ROW
         columns = {}
         for name, column in previous.columns.items():
             if name == "rows":
-                values, fill = rows + _starts(segments)[shared], _HOLE
+                values, fill = rows + _starts(segments)[shared], NO_ROW
             else:
                 parts = [segment.columns[name] for segment in fresh]
                 values = np.concatenate([column.values[:0], *parts])[rows]
@@ -195,7 +195,7 @@ class Signals:
         an ordinal without a row, an erased memory, or one whose text has no coded token.
         """
         rows = self.rows[ordinals]
-        is_there = rows != _HOLE
+        is_there = rows != NO_ROW
         counts = np.zeros(len(rows), np.int64)
         codes, ends = gathered_codes(
             [segment.codes for segment in self.segments], self.starts, rows[is_there]
@@ -232,7 +232,7 @@ class Signals:
         """
         existing = ordinals[(ordinals >= 0) & (ordinals < len(self))]
         rows = self.rows[existing]
-        existing, rows = existing[rows != _HOLE], rows[rows != _HOLE]
+        existing, rows = existing[rows != NO_ROW], rows[rows != NO_ROW]
         origins = np.searchsorted(self.starts, rows, side="right") - 1
         within = (rows - self.starts[origins]).tolist()
         files = [self.segments[origin].records for origin in origins.tolist()]
@@ -253,7 +253,7 @@ class Signals:
         if not sources:
             return np.zeros((len(rows), 0), dtype=COLUMNS[name])
         picked = gather(sources, self.starts, np.maximum(rows, 0), read=read)
-        picked[rows == _HOLE] = 0
+        picked[rows == NO_ROW] = 0
         return picked
 
 
@@ -277,7 +277,7 @@ def _flat(segments: Sequence[Segment]) -> dict[str, NDArray[Any]]:
     """The scalar columns by ordinal, and `rows`."""
     count = ordinal_count(segments)
     flat = {name: blank(name, (count,)) for name in SCALARS}
-    flat["rows"] = np.full(count, _HOLE, dtype=np.int64)
+    flat["rows"] = np.full(count, NO_ROW, dtype=np.int64)
     for start, segment in zip(_starts(segments).tolist(), segments, strict=False):
         for name in SCALARS:
             flat[name][segment.ordinals] = segment.columns[name]

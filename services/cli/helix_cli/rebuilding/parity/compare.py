@@ -11,6 +11,7 @@ from helix_cli.rebuilding.parity.columns import compare_columns
 from helix_cli.rebuilding.parity.erased import decided_beside
 from helix_cli.rebuilding.parity.links import Labels, compare_links, compare_relations
 from helix_cli.rebuilding.parity.result import Parity, Section
+from helix_shared.artifacts.signals.reader import NO_ROW
 from helix_shared.edges import FIRST_STATEMENT_PIECE
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.generation.reader import Generation
 
 MEMORIES: Final = "memories"
-_HOLE: Final = -1
 _NOTE_STATEMENTS: Final = (
     "{} statements of a language model are left out: extract draws them again from its answers"
 )
@@ -74,7 +74,7 @@ class _Rows:
 
     @classmethod
     def of(cls, generation: Generation, up_to: int, unfinished: frozenset[int]) -> _Rows:
-        ordinals = np.flatnonzero(generation.signals.rows != _HOLE)
+        ordinals = np.flatnonzero(generation.signals.rows != NO_ROW)
         rows = generation.vectors.take(ordinals, ("memory_id", "stream_sequence", "piece"))
         found: NDArray[np.int64] = rows["ordinal"].to_numpy()
         ids = dict(zip(found.tolist(), rows["memory_id"].to_pylist(), strict=True))
