@@ -49,8 +49,6 @@ class Group:
     memories: int
     first_at: int
     last_at: int
-    is_earlier: bool = False
-    """Whether one of its memories is listed at or before the cursor, newest first: an earlier page has it."""
 
 
 def groups_page(
@@ -65,15 +63,7 @@ def groups_page(
     earlier: set[int] = set()
     """Groups that an earlier page has."""
     end, last = after, after
-    for chunk in chunks_of(
-        visible.runs(),
-        visible.signals,
-        visible.among,
-        after=after,
-        newest_first=True,
-        first=size,
-        until=until,
-    ):
+    for chunk in _chunks(visible, after, first=size, until=until):
         known = found.keys() | earlier
         places, groups = grouping.groups_of(chunk.ordinals)
         _, firsts = np.unique(groups, return_index=True)
@@ -83,11 +73,11 @@ def groups_page(
             some = new[start : start + AT_ONCE]
             newest = places[some]
             counted = _counted(grouping, groups[some], chunk.ordinals[newest], visible, after)
-            for group, place in zip(counted, newest.tolist(), strict=True):
-                here = Cursor(int(chunk.keys[place]), int(chunk.ordinals[place]))
-                if group.is_earlier:
-                    earlier.add(group.group)
+            for first, group, place in zip(some, counted, newest.tolist(), strict=True):
+                if group is None:
+                    earlier.add(int(groups[first]))
                     continue
+                here = Cursor(int(chunk.keys[place]), int(chunk.ordinals[place]))
                 if len(found) >= size and here != end:
                     return list(found.values()), end
                 found[group.group], end = group, here
@@ -109,8 +99,11 @@ def _counted(
     newest: NDArray[np.int64],
     visible: Visible,
     after: Cursor | None,
-) -> list[Group]:
-    """Groups [n] with their visible memories; `newest` [n] are visible memories of them."""
+) -> list[Group | None]:
+    """Groups [n] with their visible memories; `newest` [n] are visible memories of them.
+
+    None: a memory of the group is listed at or before the cursor, newest first, so an earlier page has it.
+    """
     count = len(groups)
     places, ordinals = _latest(*grouping.members(groups), count)
     seen = visible.among(ordinals)
@@ -128,9 +121,10 @@ def _counted(
         np.bincount(places, minlength=count),
         np.minimum.reduceat(times, starts),
         np.maximum.reduceat(times, starts),
-        np.logical_or.reduceat(before, starts),
     )
-    return [Group(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    counted = [Group(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    is_earlier = np.logical_or.reduceat(before, starts).tolist()
+    return [None if earlier else group for group, earlier in zip(counted, is_earlier, strict=True)]
 
 
 def _distinct(places: NDArray[np.int64], ordinals: NDArray[np.int64]) -> Pairs:
