@@ -30,8 +30,14 @@ def load_profiles(folder: Path | None = None) -> Mapping[str, RankingProfile]:
     package = resources.files("helix_query.profile")
     built_in = [*_files(package), *_files(package / "recipes")]
     own = _files(folder) if folder is not None else []
-    bases = {file.name.removesuffix(".toml"): file for file in built_in}
-    return {profile.name: profile for profile in (_load(file, bases) for file in [*built_in, *own])}
+    read = [(file, _values(file)) for file in [*built_in, *own]]
+    bases = {
+        file.name.removesuffix(".toml"): values
+        for file, values in read[: len(built_in)]
+        if EXTENDS not in values
+    }
+    profiles = [_load(file, values, bases) for file, values in read]
+    return {profile.name: profile for profile in profiles}
 
 
 def _files(folder: Traversable) -> list[Traversable]:
@@ -42,10 +48,10 @@ def _files(folder: Traversable) -> list[Traversable]:
     )
 
 
-def _load(file: Traversable, bases: Mapping[str, Traversable]) -> RankingProfile:
-    values = _extended(file, _values(file), bases)
+def _load(file: Traversable, values: dict[str, Any], bases: Mapping[str, dict[str, Any]]) -> RankingProfile:
+    whole = _extended(file, values, bases)
     try:
-        profile = validated(values)
+        profile = validated(whole)
     except InvalidInputError as error:
         raise InvalidInputError(str(file), str(error)) from error
     if f"{profile.name}.toml" != file.name:
@@ -60,16 +66,17 @@ def _values(file: Traversable) -> dict[str, Any]:
         raise InvalidInputError(str(file), f"is not readable as TOML: {error}") from error
 
 
-def _extended(file: Traversable, values: dict[str, Any], bases: Mapping[str, Traversable]) -> dict[str, Any]:
+def _extended(
+    file: Traversable, values: dict[str, Any], bases: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
     """`values` over those of the profile that they extend, table by table; lists are replaced."""
     if EXTENDS not in values:
         return values
-    name = values.pop(EXTENDS)
-    extensible = {one: read for one, base in bases.items() if EXTENDS not in (read := _values(base))}
-    if not isinstance(name, str) or name not in extensible:
-        known = ", ".join(sorted(extensible))
+    name = values[EXTENDS]
+    if not isinstance(name, str) or name not in bases:
+        known = ", ".join(sorted(bases))
         raise InvalidInputError(str(file), f"{EXTENDS}: must be one of {known}, is {name!r}")
-    return _over(extensible[name], values)
+    return _over(bases[name], {key: value for key, value in values.items() if key != EXTENDS})
 
 
 def _over(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
