@@ -7,6 +7,7 @@ passes through `assemble`, whether it was built, fetched or given. `publish` mov
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -144,6 +145,13 @@ def _seal(
         source=f"{origin.source}; {note}",
     )
     write_card(folder, card)
+
+
+def copy_files(source: Path, target: Path, paths: Iterable[str]) -> None:
+    """Copy files of a model folder, given by their paths there."""
+    for path in paths:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / path, target / path)
 
 
 def file_checksums(folder: Path) -> dict[str, str]:

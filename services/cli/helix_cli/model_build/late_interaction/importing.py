@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 
 from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
-from helix_cli.model_build.importing import file_checksums
+from helix_cli.model_build.importing import copy_files, file_checksums
 from helix_cli.model_build.late_interaction.description import Description, describe
 from helix_cli.model_build.late_interaction.fidelity import (
     Fidelity,
@@ -86,7 +86,8 @@ def _assemble(source: Path, stage: Path, origin: Origin, beside: Path) -> None:
     model = LateInteractionModel.load(inner)
     states = sample_states(model)
     require_sound(origin.name, states, sample_states(LateInteractionModel.load(inner)))
-    _copy_encoder(beside, stage, encoder)
+    # what makes the vectors, so without a late-interaction model that the encoder has already
+    copy_files(beside, stage, encoder.encoder_files)
     coded = coded_ids_of(inner / TOKENIZER_FILE)
     coded[[description.query_marker, description.passage_marker]] = False
     save_projection(stage / PROJECTION_FILE, coded, lambda text: _ids_and_states(model, text))
@@ -102,13 +103,6 @@ def _assemble(source: Path, stage: Path, origin: Origin, beside: Path) -> None:
 def _ids_and_states(model: LateInteractionModel, text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     run = model.passage(text)
     return run.ids, run.states
-
-
-def _copy_encoder(beside: Path, stage: Path, card: ModelCard) -> None:
-    """Copy what makes the vectors, so without a late-interaction model that the encoder has already."""
-    for path in card.encoder_files:
-        (stage / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(beside / path, stage / path)
 
 
 def _import_inner(source: Path, inner: Path, origin: Origin, description: Description) -> None:

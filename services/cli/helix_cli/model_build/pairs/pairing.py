@@ -6,12 +6,11 @@ It makes the codes of tokens on both sides, because the states of the two are no
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_cli.model_build.importing import file_checksums
+from helix_cli.model_build.importing import copy_files, file_checksums
 from helix_cli.model_build.publish import Existing, publish
 from helix_cli.model_build.sample_texts import SAMPLE_TEXTS
 from helix_shared.encoders.encoder import Encoder
@@ -51,8 +50,8 @@ def pair(passages: Path, queries: Path, root: Path, name: str, *, existing: Exis
         raise InvalidInputError("queries", expected)
 
     def fill(stage: Path) -> None:
-        _copy(passages, stage, [path for path in cards[0].files if path != PROJECTION_FILE])
-        _copy(queries, stage / QUERY_ENCODER_FOLDER, [*cards[1].files, CARD_FILE])
+        copy_files(passages, stage, [path for path in cards[0].files if path != PROJECTION_FILE])
+        copy_files(queries, stage / QUERY_ENCODER_FOLDER, [*cards[1].files, CARD_FILE])
         made = cards[0].model_dump() | {
             "name": name,
             "files": file_checksums(stage),
@@ -62,12 +61,6 @@ def pair(passages: Path, queries: Path, root: Path, name: str, *, existing: Exis
         _require_one_space(stage)
 
     return publish(root, name, fill, existing=existing)
-
-
-def _copy(source: Path, target: Path, paths: list[str]) -> None:
-    for path in paths:
-        (target / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / path, target / path)
 
 
 def _require_one_space(folder: Path) -> None:
