@@ -105,12 +105,12 @@ demo: setup
 	$(BIN)/python ops/demo/run.py
 
 # All tests of a file run in one process, because they share what the file starts. Files keep their order, so
-# that the long ones, which start processes, come first: by their number of tests they would come last. One
-# process more than cores, because those tests wait for theirs a third of their time. Hundreds of processes
+# that the long ones, which start processes, come first: by their number of tests they would come last. Two
+# processes more than cores, because those tests wait for theirs most of their time. Hundreds of processes
 # start, so modules are compiled once, also where an environment forbids to keep compiled modules.
 test faults: export PYTHONDONTWRITEBYTECODE :=
 test: setup
-	$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest -n $$(( $$(nproc) + 2 )) --maxprocesses 6 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 faults: setup objects-setup
 	$(BIN)/python -m pytest -m "faults or long" $(ARGS)

@@ -84,6 +84,8 @@ def main() -> int:
     given = options.parse_args()
     if given.nats and given.query:
         return 0 if ask_running(console, given.nats, given.query, asks_only=given.asks_only) else 1
+    if given.nats or given.query or given.asks_only:
+        options.error("a running stack is named by both --nats and --query")
     home = Path(tempfile.mkdtemp(prefix="helix-demo-"))
     try:
         passed = demonstrate(console, home)

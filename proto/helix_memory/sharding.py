@@ -20,5 +20,10 @@ def hashed_shard(tenant_id: str, shards: int) -> int:
     return max(range(shards), key=lambda shard: _weight(tenant_id, shard))
 
 
+def rendezvous_order(tenant_id: str, places: int) -> list[int]:
+    """All of `places` places, from the first choice of a tenant to its last; `hashed_shard` is the first."""
+    return sorted(range(places), key=lambda place: _weight(tenant_id, place), reverse=True)
+
+
 def _weight(tenant_id: str, shard: int) -> bytes:
     return hashlib.blake2b(f"{shard}:{tenant_id}".encode(), digest_size=8).digest()

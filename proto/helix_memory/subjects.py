@@ -69,6 +69,7 @@ EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 _TOKEN = re.compile(TOKEN_PATTERN)
 _EVENT_TOKENS: Final = 6
 _BOUND_DIGITS: Final = 32
+_BOUND: Final = re.compile(rf"(.+):[0-9a-f]{{{_BOUND_DIGITS}}}", re.DOTALL)
 """Of a bound message id: 128 bits."""
 
 
@@ -179,6 +180,13 @@ def bound_message_id(message_id: str, secret: str) -> str:
     with it first, and the stream would drop the event. Nobody else can make this id.
     """
     return f"{message_id}:{hmac.digest(secret.encode(), message_id.encode(), 'sha256').hex()[:_BOUND_DIGITS]}"
+
+
+def event_ids_of(message_id: str) -> tuple[str, ...]:
+    """The event ids of which a public event may have this message id: one, or two where it may be bound."""
+    stated = message_id.partition(":")[2]
+    bound = _BOUND.fullmatch(stated)
+    return (stated, bound[1]) if bound else (stated,)
 
 
 def answer_message_id(tenant_id: str, key: str) -> str:

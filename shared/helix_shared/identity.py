@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from helix_memory.identity import ESCAPE, ESCAPES, SEPARATOR, digest, joined, memory_id
-from helix_shared.text.unicode_form import normalised
+from helix_shared.text.unicode_form import one_form
 
 __all__ = [
     "ESCAPE",
@@ -51,7 +51,7 @@ def sources_of(memory_id_: str) -> Iterator[str]:
 
 def content_hash(text: str) -> str:
     """Hash of a text that ignores white space, case and Unicode form; equal texts have equal hashes."""
-    folded = _SPACE.sub(" ", normalised("NFKC", text)).strip().casefold()
+    folded = _SPACE.sub(" ", one_form(text)).strip().casefold()
     return digest(folded)
 
 

@@ -76,7 +76,7 @@ class BrokerSettings(ServiceSettings):
         60.0,
         gt=1,
         le=3600,
-        description="ack wait of the durable consumers; heartbeats are sent at a third of it",
+        description="heartbeats are sent at a third of it, or of the ack wait of the consumer if it is less",
     )
     deadline_seconds: float = Field(
         300.0,

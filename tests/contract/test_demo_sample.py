@@ -103,3 +103,11 @@ def test_the_latest_decision_is_the_newest_of_several() -> None:
     versions = [e for e in SAMPLE if isinstance(e, events.MemoryEvent) and e.title == title]
     assert len(versions) == 3
     assert [versions[-1].event_id] == QUESTIONS[4]["expected"]
+
+
+def test_half_the_address_of_a_running_stack_starts_no_other_one() -> None:
+    """It is refused, and both options are named."""
+    command = [sys.executable, DEMO / "run.py", "--query", "127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert "--nats and --query" in done.stderr

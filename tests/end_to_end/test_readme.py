@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.stack.addresses import NATS_VARIABLE, QUERY_VARIABLE
+from helix_cli.home.addresses import NATS_VARIABLE, QUERY_VARIABLE
 from helix_cli.stack.stack import Stack
 
 pytestmark = pytest.mark.integration

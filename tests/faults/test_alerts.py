@@ -18,7 +18,8 @@ import yaml
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.stack.home import METRICS_RECORD, HomeFolder
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import METRICS_RECORD
 from helix_cli.stack.stack import Stack
 from helix_memory.transport.polling import poll
 

@@ -13,6 +13,7 @@ from helix_memory.events import MessageEvent, encode_event
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log, settlement, streams
+from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import (
     IncompatibleError,
@@ -111,6 +112,14 @@ async def test_an_address_without_a_server_is_a_clear_error() -> None:
     """The message says what to start."""
     with pytest.raises(TemporaryError, match="helix up"):
         await connect("nats://127.0.0.1:1", name="test")
+
+
+async def test_heartbeats_keep_the_ack_wait_of_the_consumer(nats_client: Client) -> None:
+    """A worker whose setting is longer than the wait that was provisioned must not lose its messages."""
+    await streams.provision(nats_client.jetstream(), ack_wait_seconds=30)
+    reader = await PullReader.open(nats_client, stream=subjects.EVENTS_STREAM, consumer=streams.INGEST)
+    assert await reader.heartbeat_seconds(3_600) == 10
+    assert await reader.heartbeat_seconds(6) == 2
 
 
 async def test_some_after_reads_many_messages_in_one_request(

@@ -18,6 +18,7 @@ from nats.aio.client import Client
 from nats.js import api
 
 from helix_memory import subjects
+from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
@@ -261,10 +262,15 @@ async def test_a_handler_that_holds_the_gil_ends_the_process(nats_client: Client
 
 async def test_heartbeats_that_come_late_change_nothing(nats_client: Client, workers: Workers) -> None:
     """Other copies receive the message and process it, too; the stream stores one result."""
-    await streams.provision(nats_client.jetstream(), ack_wait_seconds=1.0)
+    jetstream = nats_client.jetstream()
+    await streams.provision(jetstream, ack_wait_seconds=60)
     for _ in range(2):
-        # heartbeats are sent every 20 s, so after one second the server delivers each message to another copy
         workers.start(ACK_WAIT_SECONDS="60", DEADLINE_SECONDS="60")
+    async for _ in async_poll(PATIENCE_SECONDS):
+        if (await jetstream.consumer_info(subjects.DERIVED_STREAM, streams.KG)).num_waiting == 2:
+            break
+    # they read the ack wait at their start, so after one second each message is delivered to another copy
+    await streams.provision(jetstream, ack_wait_seconds=1.0)
     for number, text in enumerate(("slow", "Caroline met Ann.", "slow"), 1):
         await publish(nats_client, number, text)
     info = await until_idle(nats_client)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -11,11 +14,21 @@ from nats.aio.client import Client
 
 from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
+from helix_consolidation.delivery.erasing.eraser import Eraser
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
 from helix_consolidation.delivery.prune import prune_derived, readers_of
+from helix_consolidation.delivery.store_thread import StoreThread
+from helix_consolidation.ledger.consolidation_state import ConsolidationState
+from helix_consolidation.stores.shard import Shard
+from helix_consolidation.stores.state_files import restore_state
 from helix_memory import subjects
+from helix_memory.events import EraseEvent, MessageEvent
+from helix_memory.transport.publisher import Publisher
+from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer
+from helix_shared.identity import memory_id
+from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
 
 pytestmark = pytest.mark.integration
 
@@ -85,6 +98,45 @@ async def test_derived_bytes_go_while_more_messages_come(
         await needed.ack_sync()
     assert await drop_derived_bytes(jetstream)
     assert await has_left(nats_server, 0)
+
+
+async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_turn(
+    nats_client: Client, tmp_path: Path
+) -> None:
+    """Killed after any step, the writer still knows of the turn after it."""
+    jetstream, publisher = nats_client.jetstream(), Publisher(nats_client.jetstream())
+    bench, stream = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64)), Stream()
+    for number in (1, 2):
+        said = MessageEvent(
+            event_id=f"e{number}", tenant_id="acme", session_id="s", role="user", text="hello"
+        )
+        sequence = (await publisher.publish_event(said)).sequence
+        bench.apply(
+            stream.memories("acme", said.event_id, sequence, [row("acme", said.event_id, sequence, "hello")])
+        )
+    erase = EraseEvent(event_id="x", tenant_id="acme", memory_ids=[memory_id("acme", "e1", 0)])
+    last = (await publisher.publish_event(erase)).sequence
+    bench.apply(lifecycle(erase, last))
+    bench.publish()
+
+    async def erase_archived(_: Collection[int]) -> frozenset[int]:
+        return frozenset()
+
+    with ThreadPoolExecutor(1) as executor:
+        thread = StoreThread(executor, deadline_seconds=60)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+        for now in (10.0, 20.0):
+            eraser.step(now)
+            assert eraser._running is not None
+            await eraser._running
+            is_removed = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.messages == 2
+            stored = ConsolidationState()
+            restore_state(stored, folder_of(tmp_path, bench.shard.manifest.generation))
+            assert stored.erasures.open[last].asks == ({2} if is_removed else set())
+            eraser.step(now)
+            bench.publish()
+    assert is_removed
+    bench.shard.close()
 
 
 async def test_copies_of_removed_events_go_and_others_stay(

@@ -9,7 +9,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.session_turns import CACHE_SECONDS, SessionTurns
+from helix_ingest.session_turns import CACHE_SECONDS, MOST_VISITED, SessionTurns
 from helix_memory import subjects
 from helix_memory.events import (
     EraseEvent,
@@ -166,3 +166,21 @@ async def test_a_turn_near_a_pronoun_has_the_turns_in_which_the_person_is_looked
     for turns in (SessionTurns(most_bytes=0), SessionTurns(most_bytes=PLENTY)):
         found = [await turns_before(turns, message, nats_client) for message in messages]
         assert [len(earlier or []) for earlier in found] == [0, 1, 2, 3, 3, 3, 6, 7]
+
+
+async def test_any_number_of_refused_messages_costs_a_bounded_number_of_reads(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn after a million of them would be a dead letter: its handler passes the deadline."""
+    jetstream = nats_client.jetstream()
+    publishing = [
+        jetstream.publish("helix.v1.events.acme.s0.message", b"refused") for _ in range(MOST_VISITED + 9)
+    ]
+    await asyncio.gather(*publishing)
+    await Publisher(jetstream).publish_event(said(0, "s0"))
+    found = await log.message_at(nats_client, subjects.EVENTS_STREAM, len(publishing) + 1)
+    assert found is not None
+    reads, event = LogReads(monkeypatch), published_event(found.subject, found.body)
+    turns = SessionTurns(most_bytes=PLENTY)
+    assert await turns.before(LoggedEvent(event, found.sequence, found.stored_at), nats_client) == []
+    assert reads.count == MOST_VISITED

@@ -31,8 +31,9 @@ from helix_lab.sets.runs import RunFile
 from helix_lab.sets.stream import Loading, open_stream
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import RankingProfile
-from helix_shared.encoders.model import read_card
-from helix_shared.encoders.store import default_model
+from helix_shared.encoders.model import read_card, read_reranker_card
+from helix_shared.encoders.store import default_model, reranker_folder
+from helix_shared.errors import PermanentError
 
 DIRECT: Final = "direct"
 STREAM: Final = "stream"
@@ -87,6 +88,7 @@ class Evaluation:
             corpus_key(data, read_card(default_model(self.models)).checksum),
             code_digest((helix_query,)),
             profile.model_dump_json(),
+            _reranker_id(self.models, profile),
             f"{self.path} {self.loading} {self.top_k} {BUDGETS}",
         )
         return RunFile(self.home / "runs", data, profile.name, inputs=inputs)
@@ -121,6 +123,15 @@ class Evaluation:
 
         file.fill(answers())
         _finish(progress, task)
+
+
+def _reranker_id(models: Path, profile: RankingProfile) -> str:
+    """Name and checksum of the cross-encoder that the profile names; empty where there is none."""
+    try:
+        name = profile.rerank.cross_encoder.model
+        return read_reranker_card(reranker_folder(models, name)).id if name else ""
+    except PermanentError:
+        return ""  # the corpus is not opened with it: the error names profile and key
 
 
 def meta(evaluation: Evaluation) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import tomli_w
 
+from helix_shared.whole_file import write_whole
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -37,7 +39,7 @@ def write_table(out: Path, start: RankingProfile, table: str, values: BaseModel,
         text = out.read_text(encoding="utf-8")
     else:
         text = tomli_w.dumps(start.model_dump(mode="json", exclude_none=True) | {"name": out.stem})
-    out.write_text(with_table(text, table, values, comment=comment), encoding="utf-8")
+    write_whole(out, with_table(text, table, values, comment=comment).encode())
 
 
 def _dumped(nested: Mapping[str, Any], table: str) -> str:

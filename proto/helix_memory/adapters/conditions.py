@@ -69,5 +69,5 @@ def _compares(value: Any, name: str, limit: Any) -> bool:
         return bool(value != limit)
     try:
         return bool(_ORDERS[name](float(value), float(limit)))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from helix_memory.adapters import missing_extra
 from helix_memory.adapters.shown import shown_fields
-from helix_memory.adapters.turns import digest, session_token
+from helix_memory.adapters.turns import digest, each_written, session_token
 from helix_memory.client import AsyncHelix, RecalledMemory, Written
 from helix_memory.errors import InvalidInputError
 
@@ -65,23 +66,27 @@ class HelixMemoryService(BaseMemoryService):
         """Keep events that say something; of `custom_metadata` there may be "tags".
 
         Raises:
-            InvalidInputError: the metadata has another key, or an event breaks a limit.
+            InvalidInputError: the metadata has another key, or an event breaks a limit; the others are kept.
         """
         more = _known("custom_metadata", custom_metadata or {}, ("tags",))
         helix = self._of(app_name, user_id)
-        for event in events:
-            if text := _text_of(event.content):
-                is_user = event.author == USER
-                written = await helix.message(
-                    text,
-                    role="user" if is_user else "assistant",
-                    speaker="" if is_user else event.author,
-                    session=session_token(session_id or ""),
-                    event_id=f"adk-{digest(app_name, user_id, session_id or '', event.id)}",
-                    occurred_at=datetime.fromtimestamp(event.timestamp, UTC),
-                    **more,
-                )
-                self._note(app_name, user_id, written)
+
+        def written(event: Event, text: str) -> Awaitable[Written]:
+            is_user = event.author == USER
+            return helix.message(
+                text,
+                role="user" if is_user else "assistant",
+                speaker="" if is_user else event.author,
+                session=session_token(session_id or ""),
+                event_id=f"adk-{digest(app_name, user_id, session_id or '', event.id)}",
+                occurred_at=datetime.fromtimestamp(event.timestamp, UTC),
+                **more,
+            )
+
+        said = ((event, text) for event in events if (text := _text_of(event.content)))
+        await each_written(
+            (written(event, text) for event, text in said), partial(self._note, app_name, user_id)
+        )
 
     async def add_memory(
         self,

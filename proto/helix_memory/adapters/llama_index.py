@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from helix_memory.adapters import missing_extra
-from helix_memory.adapters.turns import last_question, session_token
+from helix_memory.adapters.turns import each_written, last_question, session_token
 from helix_memory.client import AsyncHelix, Written
 
 try:
@@ -43,12 +43,21 @@ class HelixMemoryBlock(BaseMemoryBlock[str]):
         return found.context
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Keep messages as turns of their session."""
-        for one in messages:
-            text, role = _text_of(one), _ROLES.get(one.role.value)
-            if text and role:
-                session = session_token(str(one.additional_kwargs.get("session_id") or ""))
-                self._written = await self.helix.message(text, role=role, session=session)
+        """Keep messages as turns of their session; one that breaks a limit is refused after the others."""
+        turns = ((one, _text_of(one), _ROLES.get(one.role.value)) for one in messages)
+        await each_written(
+            (
+                self.helix.message(
+                    text, role=role, session=session_token(str(one.additional_kwargs.get("session_id") or ""))
+                )
+                for one, text, role in turns
+                if text and role
+            ),
+            self._note,
+        )
+
+    def _note(self, written: Written) -> None:
+        self._written = written
 
 
 _ROLES: Any = {

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Final
 
 from helix_memory import limits
+from helix_memory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from helix_memory.client import Written
 
 _TOKEN: Final = re.compile(limits.TOKEN_PATTERN)
 _RESERVED: Final = "-"
@@ -23,7 +28,23 @@ def session_token(session: str) -> str:
 def digest(*parts: str) -> str:
     """Hash of several texts, the same in every process."""
     joined = "".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(joined.encode()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+async def each_written(writes: Iterable[Awaitable[Written]], note: Callable[[Written], None]) -> None:
+    """Await writes in order and note each; one that is refused keeps no later one from being written.
+
+    Raises:
+        InvalidInputError: the first refusal, after all others are written.
+    """
+    refused: InvalidInputError | None = None
+    for write in writes:
+        try:
+            note(await write)
+        except InvalidInputError as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
 
 
 def last_question(texts: list[str]) -> str:

@@ -136,7 +136,7 @@ class EventWriter:
 
     async def _connected(self) -> Client:
         async with self._connecting:
-            if self._client is None:
+            if self._client is None or self._client.is_closed:  # for good, such as after a refused password
                 self._client = await connection.connect(self._url, name=NAME, credentials=self._credentials)
             return self._client
 

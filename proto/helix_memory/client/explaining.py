@@ -58,10 +58,11 @@ class Explaining(ABC):
     ) -> recall_pb2.WhyNotResponse:
         """Why a recall does not return a memory, and the smallest change that would; slow, for debugging.
 
+        It waits for `after`; `stale` in the reply: that is not in.
+
         Raises:
             NotFoundError: there is no such memory, or the caller may not see it.
         """
         request = self._request(query, options)
-        return self._reader.why_not(
-            recall_pb2.WhyNotRequest(recall=request, memory_id=messages.id_of(memory))
-        )
+        asked = recall_pb2.WhyNotRequest(recall=request, memory_id=messages.id_of(memory))
+        return self._reader.why_not(asked, seconds=options.get("deadline_seconds"))

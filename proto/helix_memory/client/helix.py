@@ -95,7 +95,7 @@ class Helix(Caller, Remembering, Listing, Explaining):
             query_port: of the query service.
             nats_url: of the log, where it has a host of its own, like nats://log:4222.
             query_address: of the query service, where it has a host of its own, like query:7461; of several
-                shards all of theirs, in order, with commas.
+                shards all of theirs, in order, with commas; of several replicas of one shard with `|`.
             deadline_seconds: of one call.
             wait_seconds: of `wait`.
             **access: token, TLS and the user of NATS (`AccessOptions`), where Helix checks callers.
@@ -216,6 +216,7 @@ class Helix(Caller, Remembering, Listing, Explaining):
         token_budget: int | None = None,
         as_of: datetime | None = None,
         after: Written | Iterable[Written] | None = None,
+        deadline_seconds: float | None = None,
     ) -> Profile:
         """What the user's own statements say about them, in 1 to 100,000 tokens, by default 400."""
         request = recall_pb2.GetProfileRequest(
@@ -226,7 +227,7 @@ class Helix(Caller, Remembering, Listing, Explaining):
         )
         if token_budget is not None:
             request.token_budget = checks.bounded("token_budget", token_budget, limits.TOKEN_BUDGET)
-        return Profile.of(self._reader.profile(request))
+        return Profile.of(self._reader.profile(request, seconds=deadline_seconds))
 
     def session(self, name: str = "", **options: Unpack[ScopeOptions]) -> Session:
         """A conversation or run as a context manager, under a token or a new name.

@@ -44,7 +44,7 @@ class Listing:
             valid_at=messages.moment("valid_at", options.get("valid_at")),
             **_page(options),
         )
-        return MemoryPage.of(self._reader.memories(request))
+        return MemoryPage.of(self._reader.memories(request, seconds=options.get("deadline_seconds")))
 
     def timeline(self, **options: Unpack[TimelineOptions]) -> MemoryPage:
         """A page of what happened: around a memory, in a session, or in a span of time, the first first."""
@@ -57,19 +57,19 @@ class Listing:
             before=messages.moment("until", options.get("until")),
             **_page(options),
         )
-        return MemoryPage.of(self._reader.timeline(request))
+        return MemoryPage.of(self._reader.timeline(request, seconds=options.get("deadline_seconds")))
 
     def sessions(self, **options: Unpack[PageOptions]) -> SessionPage:
         """A page of sessions, the one with the newest memory first."""
         messages.known_options(options, PageOptions)
         request = recall_pb2.ListSessionsRequest(scope=self._scope, **_page(options))
-        return SessionPage.of(self._reader.sessions(request))
+        return SessionPage.of(self._reader.sessions(request, seconds=options.get("deadline_seconds")))
 
     def entities(self, **options: Unpack[PageOptions]) -> EntityPage:
         """A page of entities, the one with the newest memory first."""
         messages.known_options(options, PageOptions)
         request = recall_pb2.ListEntitiesRequest(scope=self._scope, **_page(options))
-        return EntityPage.of(self._reader.entities(request))
+        return EntityPage.of(self._reader.entities(request, seconds=options.get("deadline_seconds")))
 
     def neighbours(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -27,6 +27,7 @@ from helix_memory.vocabulary.speech_acts import FLAGS
 
 MODES: Final = ("hybrid", "dense", "auto")
 EXPANSIONS: Final = ("none", "neighbours", "session")
+LAST_SEQUENCE: Final = 2**63 - 1
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _EVENT_NAMES: Final = {"session": "session_id", "user": "user_id", "project": "project_id"}
 _FILTER_NAMES: Final = {
@@ -129,7 +130,10 @@ def sequence_of(after: Written | Iterable[Written] | None) -> int:
     several = tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(one, Written) for one in several):
         raise InvalidInputError("after", "must be what a write returned, or several of these")
-    return max((one.sequence for one in several), default=0)
+    latest = max((one.sequence for one in several), default=0)
+    if not 0 <= latest <= LAST_SEQUENCE:
+        raise InvalidInputError("after", f"its sequence must be at most {LAST_SEQUENCE}")
+    return latest
 
 
 def known_options(options: Mapping[str, Any], kind: type) -> None:
@@ -169,6 +173,7 @@ def recall_request(
         ranking_profile=checks.text("ranking_profile", options.get("ranking_profile", "")),
         include_profile=_switch("include_profile", options.get("include_profile", False)),
         never_skip=_switch("never_skip", options.get("never_skip", False)),
+        not_served=_switch("not_served", options.get("not_served", False)),
         as_of=moment("as_of", options.get("as_of")),
         valid_at=moment("valid_at", options.get("valid_at")),
     )
@@ -205,16 +210,19 @@ def filter_of(options: FilterOptions) -> recall_pb2.Filter:
 
 
 def moment(field: str, value: datetime | None) -> datetime | None:
-    """A moment with its zone; None stays None.
+    """A moment in UTC; None stays None.
 
     Raises:
-        InvalidInputError: it is no datetime, or has no zone.
+        InvalidInputError: it is no datetime, has no zone, or is outside of the calendar in UTC.
     """
     if value is not None and not isinstance(value, datetime):
         raise InvalidInputError(field, f"must be a datetime, not {type(value).__name__}")
     if value is not None and value.utcoffset() is None:
         raise InvalidInputError(field, "must carry a time zone")
-    return value
+    try:
+        return None if value is None else value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInputError(field, "must be a time of the years 1 to 9999 in UTC") from error
 
 
 def _one_of(field: str, value: str, valid: tuple[str, ...]) -> str:

@@ -134,6 +134,8 @@ class PageOptions(TypedDict, total=False):
     """`next_page_token` of the page before; by default the first page."""
     after: Written | Iterable[Written]
     """As in `recall`."""
+    deadline_seconds: float
+    """By default that of the client."""
 
 
 class ListOptions(FilterOptions, PageOptions, total=False):
@@ -183,6 +185,8 @@ class RecallOptions(FilterOptions, total=False):
     """Pack the profile of the user before the memories."""
     never_skip: bool
     """Search even if the question is small talk."""
+    not_served: bool
+    """Nobody reads the answer, or a person looks at it: its memories do not count as used."""
     after: Written | Iterable[Written]
     """Read your writes: wait for these while the deadline allows; `Recalled.stale`: they are not in."""
     deadline_seconds: float

@@ -15,7 +15,9 @@ import nats
 import nats.errors
 from nats.aio.client import Client
 
-from helix_memory.errors import TemporaryError, UnauthenticatedError
+from helix_memory.errors import TemporaryError
+from helix_memory.transport.credentials import RefusedUserError, shown
+from helix_memory.transport.delivered import deliver_all
 
 if TYPE_CHECKING:
     from helix_memory.transport.credentials import NatsCredentials
@@ -60,7 +62,7 @@ async def connect(
 
     Raises:
         TemporaryError: no server answers at `url` within `timeout_seconds`.
-        UnauthenticatedError: the server refuses the credentials, or wants some.
+        RefusedUserError: the server refuses the credentials, or wants some.
         InvalidInputError: a file of the credentials cannot be used.
     """
     options = connection_options(name=name) | (credentials.options() if credentials else {})
@@ -69,22 +71,28 @@ async def connect(
         once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
         await asyncio.wait_for(_probe(url, once), timeout_seconds)
         try:
-            return await asyncio.wait_for(nats.connect(url, **options), timeout_seconds)
+            return await asyncio.wait_for(_connected(url, options), timeout_seconds)
         except TimeoutError:
             # refused or gone since the probe: without a limit it would be tried for ever; the probe says why
             await asyncio.wait_for(_probe(url, once), timeout_seconds)
             raise
     except (OSError, nats.errors.Error, TimeoutError) as error:
         if "authorization violation" in str(error).lower():
-            raise UnauthenticatedError(
-                f"NATS at {url} refuses the user; check its credentials file"
+            raise RefusedUserError(
+                f"NATS at {shown(url)} refuses the user; check its credentials file"
             ) from error
         if isinstance(error, ssl.SSLError) or "tls" in str(error).lower():
-            raise TemporaryError(f"no TLS connection to NATS at {url}: {error}") from error
+            raise TemporaryError(f"no TLS connection to NATS at {shown(url)}: {error}") from error
         hint = "" if "tls" in options else "; or it wants TLS, then name its CA"
         raise TemporaryError(
-            f"no NATS server answers at {url}; start one, e.g. with `helix up`{hint}"
+            f"no NATS server answers at {shown(url)}; start one, e.g. with `helix up`{hint}"
         ) from error
+
+
+async def _connected(url: str, options: dict[str, Any]) -> Client:
+    client = await nats.connect(url, **options)
+    deliver_all(client)
+    return client
 
 
 async def _probe(url: str, options: dict[str, Any]) -> None:

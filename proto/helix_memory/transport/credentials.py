@@ -7,6 +7,7 @@ file with a secret must not be open to others. The file of a token is read at ev
 from __future__ import annotations
 
 import ipaddress
+import re
 import ssl
 import stat
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_memory.errors import InvalidInputError
+from helix_memory.errors import InvalidInputError, UnauthenticatedError
 from helix_memory.trace_context import carried
 
 if TYPE_CHECKING:
@@ -36,6 +37,16 @@ KEEPALIVE: Final = (
 """A connection that has disappeared is noticed and made anew; else every later call would wait in vain."""
 NO_PROXY: Final = ("grpc.enable_http_proxy", 0)
 """gRPC would reach this machine's own services through the proxy that `http_proxy` names."""
+_LOGIN: Final = re.compile(r"(?:(?<=//)|^)[^/\s]*@")
+"""What stands before the host in an address."""
+
+
+class UnusableFileError(InvalidInputError):
+    """A file of own credentials cannot be used; nothing that is sent is wrong."""
+
+
+class RefusedUserError(UnauthenticatedError):
+    """NATS refuses its own user, whoever that acts for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +115,7 @@ class CallCredentials:
         import grpc  # noqa: PLC0415  as above
 
         if (self.cert_file is None) != (self.key_file is None):
-            raise InvalidInputError("key_file", "belongs to cert_file: give both")
+            raise UnusableFileError("key_file", "belongs to cert_file: give both")
         return grpc.ssl_channel_credentials(
             _content(self.ca_file, "ca_file"),
             secret_of(self.key_file, "key_file").encode() if self.key_file else None,
@@ -171,7 +182,7 @@ class NatsCredentials:
         user, _, password = secret_of(self.credentials_file, "credentials_file").partition(":")
         if not user or not password:
             reason = f"{self.credentials_file} must hold one line, user:password"
-            raise InvalidInputError("credentials_file", reason)
+            raise UnusableFileError("credentials_file", reason)
         return user, password
 
 
@@ -189,7 +200,7 @@ def tls_context(ca_file: Path) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=str(ca_file))
     except (OSError, ssl.SSLError) as error:
-        raise InvalidInputError("ca_file", f"{ca_file} is no certificate: {error}") from error
+        raise UnusableFileError("ca_file", f"{ca_file} is no certificate: {error}") from error
 
 
 def secret_of(path: Path | None, field: str) -> str:
@@ -200,19 +211,24 @@ def secret_of(path: Path | None, field: str) -> str:
     """
     try:
         if path is None:
-            raise InvalidInputError(field, "is missing")
+            raise UnusableFileError(field, "is missing")
         if path.stat().st_mode & OTHERS:
-            raise InvalidInputError(field, f"others may read or write {path}: chmod 600")
+            raise UnusableFileError(field, f"others may read or write {path}: chmod 600")
         content = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(field, f"{path} cannot be read: {error}") from error
+        raise UnusableFileError(field, f"{path} cannot be read: {error}") from error
     if not content:
-        raise InvalidInputError(field, f"{path} is empty")
+        raise UnusableFileError(field, f"{path} is empty")
     return content
 
 
 def _with_defaults(address: str, options: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [*KEEPALIVE, *([NO_PROXY] if is_local(address) else []), *options]
+
+
+def shown(url: str) -> str:
+    """The address of a server for people and logs: without a user, password or token in it."""
+    return _LOGIN.sub("***@", url)
 
 
 def is_local(address: str) -> bool:
@@ -230,4 +246,4 @@ def _content(path: Path | None, field: str) -> bytes | None:
     try:
         return None if path is None else path.read_bytes()
     except OSError as error:
-        raise InvalidInputError(field, f"{path} cannot be read: {error.strerror}") from error
+        raise UnusableFileError(field, f"{path} cannot be read: {error.strerror}") from error

@@ -6,9 +6,10 @@ import copy
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 import grpc
@@ -18,7 +19,7 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.polling import POLL_SECONDS
 from helix_memory.transport.retrying import retry_policy
-from helix_memory.transport.shard_routing import ShardedStub, addresses_of
+from helix_memory.transport.shard_routing import addresses_of, stub_of
 from helix_memory.transport.statuses import REPLY_BYTES, error_of
 
 CALL_SECONDS: Final = 10.0
@@ -47,7 +48,8 @@ class QueryConnection:
     ) -> None:
         """Connect at the first call; with `instance`, refuse a service of another instance.
 
-        `address` is host:port; where there are several shards, those of all, in order, with commas.
+        `address` is host:port; where there are several shards, those of all, in order, with commas. Several
+        replicas of one shard have `|` between them: another one is asked where one is slow or away.
 
         A call has `call_seconds`. With `attempts` (1 to 5), gRPC repeats a call within that time while the
         service does not answer or is full, and waits as long as the service says (gRFC A6).
@@ -59,13 +61,21 @@ class QueryConnection:
         self._instance = instance
         self._call_seconds = call_seconds
         self._closed = threading.Event()
-        options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
-        if attempts > 1:
-            options.append(("grpc.service_config", json.dumps(retry_policy(attempts))))
         self._credentials = credentials or CallCredentials()
-        self._channels = [self._credentials.channel(one, options) for one in addresses_of(address)]
-        stubs = [recall_pb2_grpc.RecallServiceStub(channel) for channel in self._channels]
-        self._stub: Any = stubs[0] if len(stubs) == 1 else ShardedStub(stubs)
+        shards = addresses_of(address)
+        self._addresses = tuple(chain.from_iterable(shards))
+        self._is_sharded = len(shards) > 1
+        self._channels: list[grpc.Channel] = []
+        self._stub: Any = stub_of([self._stubs_at(replicas, attempts) for replicas in shards], attempts)
+
+    def _stubs_at(self, replicas: Sequence[str], attempts: int) -> list[recall_pb2_grpc.RecallServiceStub]:
+        options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
+        # where another replica can be asked, the channel of one must not repeat the call first
+        if attempts > 1 and len(replicas) == 1:
+            options.append(("grpc.service_config", json.dumps(retry_policy(attempts))))
+        channels = [self._credentials.channel(one, options) for one in replicas]
+        self._channels += channels
+        return [recall_pb2_grpc.RecallServiceStub(channel) for channel in channels]
 
     def with_token(self, token: str) -> Self:
         """The same connection for the calls of another caller; closing either closes both.
@@ -75,7 +85,7 @@ class QueryConnection:
         """
         other = copy.copy(self)
         other._credentials = replace(self._credentials, token=token, token_file=None)  # noqa: SLF001  of this class
-        for address in addresses_of(self.address):
+        for address in self._addresses:
             other._credentials.require_safe(address)  # noqa: SLF001  likewise
         return other
 
@@ -121,7 +131,7 @@ class QueryConnection:
         answer; it is asked again while time is left. What it answered without that event is better than no
         answer.
         """
-        waits = bool(getattr(request, "min_seq", 0))
+        waits = bool(getattr(getattr(request, "recall", request), "min_seq", 0))
         stale: T | None = None
         while True:
             left = until - time.monotonic()
@@ -151,7 +161,7 @@ class QueryConnection:
     def _status(self, tenant_id: str = "") -> recall_pb2.GetStatusResponse:
         """Status of the service; the first reply is checked for the right instance."""
         # one service has one status, which is told to a credential of any tenant
-        scope = recall_pb2.Scope(tenant_id=tenant_id) if len(self._channels) > 1 else None
+        scope = recall_pb2.Scope(tenant_id=tenant_id) if self._is_sharded else None
         reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
             recall_pb2.GetStatusRequest(scope=scope),
             timeout=self._call_seconds,
@@ -168,7 +178,8 @@ class QueryConnection:
 
     def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
         error = error_of(code, details, who=f"the query service at {self.address}")
-        return type(error)(f"{error}; is `helix up` running?") if code in _UNREACHABLE else error
+        is_away = code == grpc.StatusCode.UNAVAILABLE  # what is late may well run
+        return type(error)(f"{error}; is `helix up` running?") if is_away else error
 
 
 def _is_near(until: float) -> bool:

@@ -112,60 +112,72 @@ class RecallClient(QueryConnection):
         reply: recall_pb2.FindIdsResponse = self._call(self._stub.FindIds, request)
         return reply
 
-    def why_not(self, request: recall_pb2.WhyNotRequest) -> recall_pb2.WhyNotResponse:
-        """Why a recall does not return a memory, and which change would return it.
+    def why_not(
+        self, request: recall_pb2.WhyNotRequest, *, seconds: float | None = None
+    ) -> recall_pb2.WhyNotResponse:
+        """Why a recall does not return a memory, and which change would return it; waits as `recall` does.
 
         Raises:
             NotFoundError: it does not exist, or the caller may not see it.
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        reply: recall_pb2.WhyNotResponse = self._call(self._stub.WhyNot, request)
+        reply: recall_pb2.WhyNotResponse = self._call(self._stub.WhyNot, request, seconds)
         return reply
 
-    def profile(self, request: recall_pb2.GetProfileRequest) -> recall_pb2.GetProfileResponse:
+    def profile(
+        self, request: recall_pb2.GetProfileRequest, *, seconds: float | None = None
+    ) -> recall_pb2.GetProfileResponse:
         """The profile of the caller that the request names.
 
         Raises:
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        reply: recall_pb2.GetProfileResponse = self._call(self._stub.GetProfile, request)
+        reply: recall_pb2.GetProfileResponse = self._call(self._stub.GetProfile, request, seconds)
         return reply
 
-    def memories(self, request: recall_pb2.ListMemoriesRequest) -> recall_pb2.ListMemoriesResponse:
+    def memories(
+        self, request: recall_pb2.ListMemoriesRequest, *, seconds: float | None = None
+    ) -> recall_pb2.ListMemoriesResponse:
         """A page of memories.
 
         Raises:
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        reply: recall_pb2.ListMemoriesResponse = self._call(self._stub.ListMemories, request)
+        reply: recall_pb2.ListMemoriesResponse = self._call(self._stub.ListMemories, request, seconds)
         return reply
 
-    def timeline(self, request: recall_pb2.TimelineRequest) -> recall_pb2.TimelineResponse:
+    def timeline(
+        self, request: recall_pb2.TimelineRequest, *, seconds: float | None = None
+    ) -> recall_pb2.TimelineResponse:
         """A page of what happened.
 
         Raises:
             NotFoundError: the memory in the middle does not exist, or the caller may not see it.
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        reply: recall_pb2.TimelineResponse = self._call(self._stub.Timeline, request)
+        reply: recall_pb2.TimelineResponse = self._call(self._stub.Timeline, request, seconds)
         return reply
 
-    def sessions(self, request: recall_pb2.ListSessionsRequest) -> recall_pb2.ListSessionsResponse:
+    def sessions(
+        self, request: recall_pb2.ListSessionsRequest, *, seconds: float | None = None
+    ) -> recall_pb2.ListSessionsResponse:
         """A page of sessions.
 
         Raises:
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        reply: recall_pb2.ListSessionsResponse = self._call(self._stub.ListSessions, request)
+        reply: recall_pb2.ListSessionsResponse = self._call(self._stub.ListSessions, request, seconds)
         return reply
 
-    def entities(self, request: recall_pb2.ListEntitiesRequest) -> recall_pb2.ListEntitiesResponse:
+    def entities(
+        self, request: recall_pb2.ListEntitiesRequest, *, seconds: float | None = None
+    ) -> recall_pb2.ListEntitiesResponse:
         """A page of entities.
 
         Raises:
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        reply: recall_pb2.ListEntitiesResponse = self._call(self._stub.ListEntities, request)
+        reply: recall_pb2.ListEntitiesResponse = self._call(self._stub.ListEntities, request, seconds)
         return reply
 
     def neighbours(self, request: recall_pb2.NeighboursRequest) -> recall_pb2.NeighboursResponse:

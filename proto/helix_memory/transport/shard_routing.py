@@ -16,24 +16,94 @@ import grpc
 from helix_memory.errors import InvalidInputError
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.sharding import MOST_SHARDS, SHARD_KEY, hashed_shard
+from helix_memory.transport.replicas import ReplicatedStub, tenant_of
 
 FIRST_WAIT_SECONDS: Final = 0.02
 LONGEST_WAIT_SECONDS: Final = 0.5
 """Between two calls where each of two shards says that the other has the tenant; doubled from the first."""
+MOST_REPLICAS: Final = 16
+"""Of one shard; a name of DNS may stand for more."""
 MOST_KEPT: Final = 10_000
 """Tenants of which a client knows that they lie elsewhere than hashing says."""
 
 
-def addresses_of(text: str) -> tuple[str, ...]:
-    """The addresses in a list with commas, one for each shard, in order.
+def addresses_of(text: str) -> tuple[tuple[str, ...], ...]:
+    """The addresses of the replicas of each shard, in the order of shards.
+
+    Commas are between shards, `|` between the replicas of one: `a:7461|b:7461,c:7461`.
 
     Raises:
         InvalidInputError: one is empty, or there are too many.
     """
-    found = tuple(one.strip() for one in text.split(","))
-    if not all(found) or len(found) > MOST_SHARDS:
-        raise InvalidInputError("address", f"must name 1 to {MOST_SHARDS} services, with commas between them")
+    found = tuple(tuple(one.strip() for one in shard.split("|")) for shard in text.split(","))
+    if not all(map(all, found)) or len(found) > MOST_SHARDS:
+        raise InvalidInputError(
+            "address",
+            f"must name 1 to {MOST_SHARDS} shards, with commas between them and | between replicas of one",
+        )
+    if max(map(len, found)) > MOST_REPLICAS:
+        raise InvalidInputError("address", f"must name 1 to {MOST_REPLICAS} replicas of a shard")
     return found
+
+
+def stub_of(shards: Sequence[Sequence[Any]], attempts: int) -> Any:
+    """What calls the service, over a stub for each replica of each shard, in order.
+
+    Calls to several replicas of a shard are repeated `attempts` times, those to a single one by its channel.
+    """
+    stubs = [replicas[0] if len(replicas) == 1 else ReplicatedStub(replicas, attempts) for replicas in shards]
+    return stubs[0] if len(stubs) == 1 else ShardedStub(stubs)
+
+
+class ShardGuesses:
+    """Where tenants lie, of `count` shards, as far as refused calls have told."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._elsewhere: dict[object, int] = {}
+
+    def of(self, key: object, tenant_id: str) -> int:
+        """The shard to call first."""
+        known = self._elsewhere.get(key)
+        return hashed_shard(tenant_id, self.count) if known is None else known
+
+    def tell(self, key: object, shard: int) -> None:
+        """A refused call named the shard."""
+        if len(self._elsewhere) >= MOST_KEPT:
+            self._elsewhere.clear()
+        self._elsewhere[key] = shard
+
+
+class RoutedCall:
+    """One call: its `shard`, and whether and when it is called again after a refusal."""
+
+    def __init__(self, guesses: ShardGuesses, request: Any, metadata: Any) -> None:
+        tenant = tenant_of(request)
+        self._guesses = guesses
+        # without a tenant in the request the credential has it
+        self._key: object = tenant or tuple(metadata or ())
+        self._refused = set[int]()
+        self._wait = FIRST_WAIT_SECONDS
+        self.shard = guesses.of(self._key, tenant)
+
+    def wait_after(self, error: grpc.RpcError, until: float) -> float | None:
+        """Seconds to wait before the next call, of `shard`; None: there is none, the error stands.
+
+        `until` is of the monotonic clock.
+        """
+        other = _other_shard(error)
+        if other is None or other >= self._guesses.count:
+            return None
+        self._refused.add(self.shard)
+        wait = 0.0
+        if other in self._refused:
+            # it is being moved: one of the two does not serve the generation of after the move yet
+            wait, self._wait = self._wait, min(2 * self._wait, LONGEST_WAIT_SECONDS)
+            if time.monotonic() + wait >= until:
+                return None
+        self._guesses.tell(self._key, other)
+        self.shard = other
+        return wait
 
 
 class ShardedStub:
@@ -41,7 +111,7 @@ class ShardedStub:
 
     def __init__(self, stubs: Sequence[Any]) -> None:
         self._stubs = tuple(stubs)
-        self._elsewhere: dict[object, int] = {}
+        self._guesses = ShardGuesses(len(self._stubs))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(request: Any, *, timeout: float, metadata: Any = None) -> Any:
@@ -68,44 +138,26 @@ class ShardedStub:
         return _of_all(replies)
 
     def _routed(self, name: str, request: Any, until: float, metadata: Any) -> Any:
-        tenant = _tenant_of(request)
-        # without a tenant in the request the credential has it
-        key: object = tenant or tuple(metadata or ())
-        refused, wait = set[int](), FIRST_WAIT_SECONDS
+        routed = RoutedCall(self._guesses, request, metadata)
         while True:
-            shard = self._elsewhere.get(key)
-            if shard is None:
-                shard = hashed_shard(tenant, len(self._stubs))
             try:
-                return getattr(self._stubs[shard], name)(
+                return getattr(self._stubs[routed.shard], name)(
                     request, timeout=until - time.monotonic(), metadata=metadata
                 )
             except grpc.RpcError as error:
-                other = _other_shard(error)
-                if other is None or other >= len(self._stubs):
+                wait = routed.wait_after(error, until)
+                if wait is None:
                     raise
-                refused.add(shard)
-                if other in refused:
-                    # it is being moved: one of the two does not serve the generation of after the move yet
-                    if time.monotonic() + wait >= until:
-                        raise
-                    time.sleep(wait)
-                    wait = min(2 * wait, LONGEST_WAIT_SECONDS)
-                if len(self._elsewhere) >= MOST_KEPT:
-                    self._elsewhere.clear()
-                self._elsewhere[key] = other
-
-
-def _tenant_of(request: Any) -> str:
-    scope = request.scope if "scope" in request.DESCRIPTOR.fields_by_name else request.recall.scope
-    return str(scope.tenant_id)
+                time.sleep(wait)
 
 
 def _other_shard(error: grpc.RpcError) -> int | None:
     """The shard in which the tenant of a refused call lies; None: it was refused for another reason."""
     if error.code() != grpc.StatusCode.FAILED_PRECONDITION:
         return None
-    stated = [str(one.value) for one in error.trailing_metadata() or () if one.key == SHARD_KEY]
+    # pairs, of another class for asyncio
+    metadata: Any = error.trailing_metadata() or ()
+    stated = [str(value) for key, value in metadata if key == SHARD_KEY]
     return int(stated[0]) if stated and stated[0].isdecimal() else None
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
+from io import TextIOWrapper
 from typing import Annotated, Final
 
 import typer
@@ -63,7 +67,15 @@ def prepare(
 
 
 def main() -> None:
-    """Run the program."""
+    """Run the program.
+
+    What the encoding of an output does not have is printed as `?`. No file that the program or its children
+    make may be written by every user.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    os.umask(os.umask(stat.S_IWOTH) | stat.S_IWOTH)
     app()
 
 

@@ -12,13 +12,10 @@ from helix_consolidation.redriving.responder import letter_responder
 from helix_consolidation.settings import ConsolidationSettings
 from helix_shared.broker.worker.watchdog import end_at_once
 from helix_shared.broker.worker.worker import DRAIN_SECONDS, Durable, Worker, create_broker, create_worker
-from helix_shared.errors import HelixError
-from helix_shared.telemetry.logs import configure_logging, logger
+from helix_shared.telemetry.logs import configure_logging
 
 if TYPE_CHECKING:
     from faststream.nats import NatsBroker
-
-_log = logger(__name__)
 
 
 def create_app() -> Worker:
@@ -42,17 +39,10 @@ def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) ->
     responder = contextlib.AsyncExitStack()
     running: list[asyncio.Task[None]] = []
 
-    async def write() -> None:
-        try:
-            await consolidate(broker.connection, settings, stop, worker.health)
-        except Exception as error:  # noqa: BLE001  every failure ends the process; a supervisor restarts it
-            if not isinstance(error, HelixError):
-                _log.exception("writer failed")
-            worker.fail(str(error) or type(error).__name__)
-
     async def start() -> None:
         await responder.enter_async_context(letter_responder(broker.connection))
-        running.append(asyncio.create_task(write()))
+        writing = consolidate(broker.connection, settings, stop, worker.health)
+        running.append(asyncio.create_task(worker.run_part("writer", writing)))
 
     async def drain() -> None:
         stop.set()

@@ -201,6 +201,7 @@ class DeepRecall:
             record.lists = len(lists)
 
     async def _fused(self, plain: recall_pb2.RecallResponse) -> list[Fused]:
+        fused: Sequence[Fused] = ()
         async with self.progress.stage(FUSE) as record:
             fused = fuse(self._found.lists)
             record.lists = len(self._found.lists)

@@ -11,8 +11,11 @@ from helix_deep.metrics import LEFT_OUT, STAGE_SECONDS
 from helix_deep.questions.model import LeftOutError
 from helix_memory.deep.v1 import deep_pb2
 from helix_shared.errors import HelixError
+from helix_shared.telemetry.logs import logger
 
 MILLISECONDS: Final = 1_000.0
+
+_log = logger(__name__)
 
 Emit = Callable[[deep_pb2.StageProgress], None]
 
@@ -34,8 +37,8 @@ class Progress:
     async def stage(self, name: str, *, required: bool = False) -> AsyncIterator[deep_pb2.StageProgress]:
         """Tell beginning and end of a stage; the block fills in what it asked and obtained.
 
-        A LeftOutError, or an error of the query service, ends the block and leaves the stage out; `required`
-        raises it after that.
+        An error ends the block and leaves the stage out; `required` raises it after that. One that nobody
+        expects is logged: the plain recall is there, and is answered with.
         """
         began = time.monotonic()
         self._emit(deep_pb2.StageProgress(stage=name, state=deep_pb2.STAGE_STATE_STARTED))
@@ -46,6 +49,11 @@ class Progress:
             record.state, record.reason = deep_pb2.STAGE_STATE_LEFT_OUT, str(error)
             if required:
                 raise
+        except Exception as error:
+            record.state, record.reason = deep_pb2.STAGE_STATE_LEFT_OUT, f"internal: {type(error).__name__}"
+            if required:
+                raise
+            _log.exception("stage failed", stage=name)
         finally:
             seconds = time.monotonic() - began
             STAGE_SECONDS.labels(name).observe(seconds)

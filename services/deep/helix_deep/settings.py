@@ -20,7 +20,9 @@ class DeepSettings(AccessSettings, EndpointSettings):
 
     listen: str = Field("127.0.0.1:7463", pattern=r"^\S+:\d{1,5}$", description="host:port of deep recalls")
     query_address: str = Field(
-        "127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port of the query service"
+        "127.0.0.1:7461",
+        pattern=r"^\S+:\d{1,5}$",
+        description="host:port of the query service; those of all shards with commas",
     )
     query_ca_file: Path | None = Field(None, description="CA (PEM) of the query service: connect with TLS")
     query_cert_file: Path | None = Field(None, description="own certificate (PEM), for mTLS")

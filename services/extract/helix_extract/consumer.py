@@ -60,12 +60,10 @@ class Extract:
             return
         with deadline.suspended():
             window = await self.sessions.completed_window(connected.client, turn)
-            if window is None:
-                return
-            answer, key = await self._answer(window, connected)
-        if answer is None:
+            answered = None if window is None else await self._answered(window, connected)
+        if answered is None:
             return
-        built = await self._build(window, answer, key, connected)
+        built = await self._build(*answered, connected)
         await built.publish(connected.publisher)
 
     async def rederive(self, request: Msg, connected: Connected) -> Rederived:
@@ -81,21 +79,43 @@ class Extract:
             raise TemporaryError(f"event {sequence} is no turn of the log")
         turn = Turn(event, sequence, found.stored_at)
         window = await self.sessions.window_of(connected.client, turn)
+        window = await self.sessions.still_logged(connected.client, window) or window
         key = answer_key(window, self.asking.endpoint.model)
         answer = await find_answer(connected.client, event.tenant_id, key)
         checked = CheckedAnswer() if answer is None else self._checked(answer, window)
         return (await connected.lanes.run(self.builder.build, window, checked, key)).rederived
+
+    async def _answered(
+        self, window: Window, connected: Connected
+    ) -> tuple[Window, RecordedAnswer, str] | None:
+        """The window without turns that are erased, the answer about it and its key; None: there is none.
+
+        An erasure may come while the model is waited for, which has no end.
+        """
+        there = await self.sessions.still_logged(connected.client, window)
+        while there is not None:
+            answer, key = await self._answer(there, connected)
+            if answer is not None:
+                return there, answer, key
+            left = await self.sessions.still_logged(connected.client, there)
+            if left == there:
+                break
+            there = left
+        return None
 
     async def _answer(self, window: Window, connected: Connected) -> tuple[RecordedAnswer | None, str]:
         """The recorded answer, and its key; None where the model may not be asked."""
         tenant = window.last.event.tenant_id
         key = answer_key(window, self.asking.endpoint.model)
 
+        async def is_there() -> bool:
+            return await self.sessions.still_logged(connected.client, window) == window
+
         async def ask() -> RecordedAnswer | None:
             most_tokens = self.settings.max_output_tokens
             asked = Question(ABOUT_WINDOWS, SYSTEM, question(window), answer_schema(), most_tokens)
             parts = [Part(key, tuple(turn.sequence for turn in window.turns))]
-            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, parts, connected)
+            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, parts, connected, may_ask=is_there)
             return answers[0] if answers else None
 
         about = Subject(ABOUT_WINDOWS, tenant, key, window.last.stored_at)

@@ -26,7 +26,7 @@ from helix_shared.naming import canonical
 from helix_shared.timex import find_time_expressions
 
 EDGE: Final = "statements"
-VERSION: Final = "4"
+VERSION: Final = "5"
 """Part of the de-duplication id: raise it when the same answer should give other rows."""
 TYPES: Final = {
     "fact": "semantic",
@@ -180,7 +180,7 @@ def _event_times(memory: CheckedMemory) -> tuple[dt.datetime | None, dt.datetime
         start = dt.datetime.combine(first, dt.time(), occurred_at.tzinfo)
         return start, dt.datetime.combine(last, dt.time(), occurred_at.tzinfo) + _DAY, False
     found = find_time_expressions(memory.text, occurred_at)
-    first_time = next((time for time in found if time.certainty != "open"), None)
+    first_time = next((time for time in found if time.certainty != "open" and time.is_storable), None)
     if first_time is None:
         return None, None, False
     return first_time.start, first_time.end, first_time.certainty == "guessed"

@@ -8,11 +8,13 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from starlette.exceptions import HTTPException
 from starlette.routing import Router
 
 from helix_gateway.callers import Callers
 from helix_gateway.door import Door
 from helix_gateway.explorer.routes import EXPLORER, Explorer
+from helix_gateway.failures import MethodError
 from helix_gateway.hooks import hook_routes
 from helix_gateway.mcp.routes import McpDoors
 from helix_gateway.operations.operation import PREFIX
@@ -48,7 +50,7 @@ class App:
         """Serve until SIGTERM or SIGINT.
 
         Raises:
-            TemporaryError: the address cannot be bound.
+            TemporaryError: the address cannot be bound, or the server ended by itself.
             InvalidInputError: a file with credentials cannot be used.
         """
         stopped = stop_signals()
@@ -59,7 +61,7 @@ class App:
             beating = asyncio.create_task(beat(self.health))
             _log.info("listening", address=self.settings.listen, port=port, query=self.settings.query_address)
             try:
-                await stopped.wait()
+                await server.serve_until(stopped)
             finally:
                 self.health.stop()
                 _log.info("stopping")
@@ -115,7 +117,20 @@ def application(settings: GatewaySettings, helix: AsyncHelix, health: Health) ->
 
 
 class _Paths(Router):
-    """Routes; a request for another path is answered as every failure is."""
+    """Routes; a request for another path or method is answered as every failure is."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As in the base class, whose routes raise for another method where the scope has an `app`.
+
+        Raises:
+            MethodError: the path does not have the method.
+        """
+        scope["app"] = self
+        try:
+            await super().__call__(scope, receive, send)
+        except HTTPException as error:
+            allow = (error.headers or {}).get("Allow", "")
+            raise MethodError(f"{scope['path'][:100]!r} is only for {allow}", allow=allow) from error
 
     async def not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Name where the paths are listed.

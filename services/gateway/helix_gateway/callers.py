@@ -52,6 +52,8 @@ class Caller:
     tenant: str
     user: str
     credential: Credential | None = None
+    project: str = ""
+    """Of what is written; empty: none."""
 
     def require(self, role: str | None) -> None:
         """Refuse a caller whose credential lacks a role; None: any role will do.
@@ -111,15 +113,16 @@ class Callers:
             credential = self._authenticator.authenticate([(KEY, value) for value in given])
             token = given[0][len(SCHEME) :].strip()
             _bound(credential, scope)
+        project = _text(headers, PROJECT)
         helix = self._helix.acting_as(
             tenant=scope.tenant_id or DEFAULT_TENANT,
             user=scope.user_id,
             principals=list(scope.principals),
-            project=_text(headers, PROJECT),
+            project=project,
             time_zone=_text(headers, TIME_ZONE) or None,
             token=token,
         )
-        return Caller(helix, scope.tenant_id or DEFAULT_TENANT, scope.user_id, credential)
+        return Caller(helix, scope.tenant_id or DEFAULT_TENANT, scope.user_id, credential, project)
 
 
 def _bound(credential: Credential, scope: recall_pb2.Scope) -> None:

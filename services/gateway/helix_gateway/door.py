@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -48,7 +48,7 @@ def _none(_: str) -> bool:
     return False
 
 
-def _as_json(_: Scope, error: BaseException) -> Response:
+async def _as_json(_: Scope, __: Receive, error: BaseException) -> Response:
     return response_of(error)
 
 
@@ -62,8 +62,8 @@ class Manner:
     """Whether a path needs no caller."""
     headers: Callable[[Headers], Headers] = _as_sent
     """The headers that name the caller."""
-    failed: Callable[[Scope, BaseException], Response] = _as_json
-    """The response to a request that failed."""
+    failed: Callable[[Scope, Receive, BaseException], Awaitable[Response]] = _as_json
+    """The response to a request that failed, whose body may be unread."""
 
 
 MACHINES: Final = Manner()
@@ -107,7 +107,8 @@ class Door:
             await self._served(scope, receive, sent, state, manner)
         except Exception as error:  # noqa: BLE001 - every error becomes a response
             if not sent.status:
-                await manner.failed(scope, error)(scope, receive, sent)
+                response = await manner.failed(scope, _bounded(receive), error)
+                await response(scope, receive, sent)
         finally:
             seconds = time.perf_counter() - began
             REQUEST_SECONDS.labels(state.get("operation", UNKNOWN), str(sent.status)).observe(seconds)

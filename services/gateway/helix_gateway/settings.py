@@ -45,7 +45,10 @@ class GatewaySettings(AccessSettings):
         None, description="file with one line user:password for NATS, mode 0600; `helix security` makes it"
     )
     query_address: str = Field(
-        "127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port of the query service"
+        "127.0.0.1:7461",
+        pattern=r"^\S+:\d{1,5}$",
+        description="host:port of the query service; those of shards are separated by commas, "
+        "those of the replicas of one by vertical bars",
     )
     ca_file: Path | None = Field(
         None, description="CA (PEM) of the query service and, with a user of NATS, of NATS: connect with TLS"

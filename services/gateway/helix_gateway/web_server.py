@@ -85,11 +85,26 @@ class WebServer:
             raise TemporaryError(f"the server on {self._listen} ended while it started; its log says why")
         return int(listener.getsockname()[1])
 
+    async def serve_until(self, stopped: asyncio.Event) -> None:
+        """Return when `stopped` is set.
+
+        Raises:
+            TemporaryError: it serves no more before that; a process that goes on would answer nobody.
+        """
+        waiting = asyncio.create_task(stopped.wait())
+        try:
+            await asyncio.wait({waiting, *filter(None, [self._task])}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if not stopped.is_set():
+            cause = self._task.exception() if self._task is not None else None
+            raise TemporaryError(f"the server on {self._listen} ended: {cause!r}") from cause
+
     async def stop(self) -> None:
         """Accept nothing more, wait for the running requests."""
         self._server.should_exit = True
         if self._task is not None:
-            await self._task
+            await asyncio.wait({self._task})
 
 
 def _bound(host: str, port: int, listen: str) -> socket.socket:

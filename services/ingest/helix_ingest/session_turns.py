@@ -31,6 +31,8 @@ CACHE_SECONDS: Final = 60.0
 """A cached session that is older is read from the log again."""
 CACHED_MESSAGES: Final = 2 * CONTEXT_TURNS
 """Messages cached per session; more than one event needs, because events may be handled out of order."""
+MOST_VISITED: Final = 256
+"""Each is read from the log. A publisher may have sent any number of messages that are refused."""
 OVERHEAD_BYTES: Final = 2_048
 """Memory of a cached message besides its body."""
 
@@ -95,7 +97,8 @@ class SessionTurns:
     async def before(self, logged: LoggedEvent, client: Client) -> list[LoggedEvent]:
         """Up to `NEAR_TURNS` turns of the same session before the event, oldest first.
 
-        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she".
+        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she". Of the messages before the
+        event, the last `MOST_VISITED` are looked at.
 
         Raises:
             TemporaryError: the log does not answer.
@@ -108,7 +111,7 @@ class SessionTurns:
         turns: list[LoggedEvent] = []
         visited: list[_SessionMessage] = []
         sequence = logged.sequence
-        while len(turns) < wanted:
+        while len(turns) < wanted and len(visited) < MOST_VISITED:
             found = self._last_cached(subject, sequence) or await _read(client, subject, sequence)
             if found is None:
                 break

@@ -51,7 +51,7 @@ PLACE: Final = "place"
 """Kind of a name that stands where a place does."""
 
 _CONTEXT_CHARACTERS: Final = 4_000
-_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
 _SPEAKER: Final = re.compile(r"^([^\W\d_][^\s:]{1,40}):\s", re.MULTILINE)
 """Lines of the context begin with the speaker."""
 _BEFORE_CHARACTERS: Final = 40
@@ -141,7 +141,8 @@ def _mentions(names: list[Name]) -> Iterator[Link]:
 
 def _known_in(context: str, text: str, names: list[Name]) -> Iterator[Link]:
     """Names of the turns around, and their speakers, that the text has in lower case."""
-    words = {word.lower(): word for word in _WORD.findall(text[:_CONTEXT_CHARACTERS]) if word.islower()}
+    lower = (word for word in _WORD.findall(text[:_CONTEXT_CHARACTERS]) if word.islower())
+    words = {word if word.isascii() and word.isalpha() else canonical(word) for word in lower}
     if not words or not context:
         return
     read = context[:_CONTEXT_CHARACTERS]

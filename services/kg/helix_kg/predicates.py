@@ -18,14 +18,19 @@ class Rule:
     """Whether the name behind the verb is the subject: the passive voice, or the inverse verb."""
     behind: re.Pattern[str] | None = None
     """What must end where the name before the verb begins, if that matters."""
+    active: bool = False
+    """Whether the verb is also the participle of a passive, which says nothing about the name behind it."""
 
 
-def _rule(predicate: str, verb: str, *, inverse: bool = False, behind: str | None = None) -> Rule:
+def _rule(
+    predicate: str, verb: str, *, inverse: bool = False, behind: str | None = None, active: bool = False
+) -> Rule:
     return Rule(
         predicate,
         re.compile(rf"(?<![\w-])(?:{verb})(?![\w-])", re.IGNORECASE),
         inverse,
         None if behind is None else re.compile(behind, re.IGNORECASE),
+        active,
     )
 
 
@@ -37,12 +42,17 @@ _WITH_NOTHING: Final = r"(?![^.;,\n]{1,60}? with\b)"
 """Who replaces one thing with another takes the place of neither."""
 _OF_LIST: Final = r"(?:a |an |the |one of the )?(?:\w+ ){0,2}?"
 
+THROUGH_PLACES: Final = frozenset(
+    {"MOVED_TO", "MOVED_FROM", "LIVES_IN", "LOCATED_IN", "BORN_IN", "MEMBER_OF", "DEPENDS_ON"}
+)
+"""Predicates whose object may stand behind a place: "lives in a flat in Ghent", "joined the team at Acme"."""
+
 RULES: Final = (
     _rule(
         "WORKS_FOR", rf"work(?:s|ed|ing)?{_AS} (?:for|at)|employed (?:by|at)|hired by|took a job (?:at|with)"
     ),
     _rule("WORKS_FOR", r"(?:started|begun|began|got a job) (?:work(?:ing)? )?(?:at|with)"),
-    _rule("WORKS_FOR", r"employs|hired", inverse=True),
+    _rule("WORKS_FOR", r"employs|hired", inverse=True, active=True),
     _rule("MOVED_TO", rf"(?:moved|relocated|emigrated)(?: back| over| house)?{_SINCE}{_FROM} to"),
     _rule("MOVED_FROM", rf"(?:moved|relocated|emigrated)(?: away| here| over)?{_SINCE} from"),
     _rule("LIVES_IN", rf"(?:live[sd]?|living|resid(?:es|ed|ing)){_SINCE} in|based in(?= )|settled in"),
@@ -54,6 +64,7 @@ RULES: Final = (
         rf"(?:replaces|replaced(?! (?:by|with))|replacing|superseded(?! by)|supersedes){_WITH_NOTHING}"
         r"|took the place of",
         inverse=True,
+        active=True,
     ),
     _rule(
         "REPLACED_BY",
@@ -66,27 +77,31 @@ RULES: Final = (
         behind=r"\b(?:migrated|switched|ported|converted|swapped)\b[^.;,\n]{0,40}? from (?:the )?[\"'`]?$",
     ),
     _rule("DEPENDS_ON", r"depend(?:s|ed|ing)? (?:up)?on|relies on|rely on|requires|built on(?: top of)?"),
-    _rule("OWNS", r"owns|owned(?! by)|bought|acquired(?! by)|purchased(?! by)|possesses|own"),
-    _rule("OWNS", r"(?:owned|acquired|bought|purchased) by|belongs to|belonged to", inverse=True),
+    _rule("OWNS", r"owns|owned(?! by)|bought|acquired(?! by)|purchased(?! by)|possesses|own", active=True),
+    _rule("OWNS", r"(?:owned|acquired|bought|purchased) by|belongs to(?! the)|belonged to", inverse=True),
     _rule(
         "MARRIED",
         r"married(?: to)?|(?:the )?(?:wife|husband|spouse) of|'s (?:wife|husband|spouse)(?: is| was)?",
     ),
-    _rule("SUCCEEDED", r"succeeded(?! by)|succeeds|took over from|the successor (?:of|to)"),
+    _rule("SUCCEEDED", r"succeeded(?! by)", active=True),
+    _rule("SUCCEEDED", r"succeeds|took over from|the successor (?:of|to)"),
     _rule("SUCCEEDED", r"succeeded by", inverse=True),
     _rule("REPORTS_TO", r"report(?:s|ed|ing)? to|managed by|supervised by"),
     _rule("REPORTS_TO", r"(?:'s )?(?:manager|boss|supervisor|line manager) is"),
     _rule("REPORTS_TO", r"manages|supervises|(?:the )?(?:manager|boss|supervisor) of", inverse=True),
     _rule(
-        "MEMBER_OF", rf"{_OF_LIST}member of|joined|belongs to the|{_OF_LIST}part of|plays (?:\w+ )?(?:for|in)"
+        "MEMBER_OF",
+        rf"{_OF_LIST}member of|joined(?! (?:in|at|on))|belongs to the|{_OF_LIST}part of"
+        r"|plays (?:\w+ )?(?:for|in)",
     ),
     _rule("PARENT_OF", r"(?:the )?(?:mother|father|mum|mom|dad|parent) of"),
     _rule("PARENT_OF", r"(?:the )?(?:\w+ )?(?:son|daughter|child) of", inverse=True),
-    _rule("FOUNDED", r"founded(?! (?:by|in))|co-founded(?! by)|established(?! (?:by|in))"),
+    _rule("FOUNDED", r"founded(?! (?:by|in))|co-founded(?! by)|established(?! (?:by|in))", active=True),
     _rule("FOUNDED", r"(?:co-)?founded by|established by", inverse=True),
     _rule(
         "CREATED",
         r"wrote|(?:directed|composed|designed|painted|created|invented)(?! by)",
+        active=True,
     ),
     _rule(
         "CREATED", r"(?:written|directed|composed|designed|painted|created|invented|built) by", inverse=True

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from helix_kg.predicates import RULES, Rule
+from helix_kg.predicates import RULES, THROUGH_PLACES, Rule
 from helix_kg.sentences import sentence_spans
 from helix_shared.naming import Name
 
@@ -39,6 +39,8 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _WE = re.compile(r"\b(?:I|[Mm]y|me)\b")
+_QUOTED = re.compile(r"\"[^\"\n]{1,400}+\"|\u201c[^\u201d\n]{1,400}+\u201d|^[ \t]{0,3}>[^\n]*+", re.MULTILINE)
+"""Somebody else's words: who says "I" in them is not the speaker."""
 _AUXILIARY: Final = (
     r"(?:(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
     r"|recently|finally|still|then|already|since|later|soon|eventually|always|mostly|really|mainly|first|all"
@@ -54,6 +56,10 @@ _BEFORE_OBJECT = re.compile(
 )
 _CARRIED = re.compile(
     r"(?:.*\s|,\s*)(?:and|but|then)(?: then| now| later| also| has| is| was)*\s*", re.DOTALL
+)
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|been|be|got)\b[^,()]*$", re.IGNORECASE)
+_AT_A_PLACE = re.compile(
+    r"\b(?:in|at|on|near|during|under|through|alongside|around|within|across|via)\b", re.IGNORECASE
 )
 _BOTH = re.compile(r",?\s(?:and|&)\s")
 _CLOSED = re.compile(r"[\"'`*)\u201d\u2019]*\s*(?:[.,;:!]|$)")
@@ -77,12 +83,13 @@ def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> li
     found: list[Relation] = []
     usable = [name for name in names if name.kind not in _NO_SIDE and _DAY.match(name.name) is None]
     starts = [name.span[0] for name in usable]
+    own = [] if speaker is None else _own_words(text)
     for start, end in islice(sentence_spans(text), SENTENCES):
         if text[start:end].rstrip("\"')").endswith("?"):
             continue
         sides = usable[bisect_left(starts, start) : bisect_left(starts, end)]
         if speaker is not None:
-            here = (match.span() for match in _WE.finditer(text, start, end))
+            here = own[bisect_left(own, (start, start)) : bisect_left(own, (end, end))]
             sides = [*sides, *(Name(speaker.kind, speaker.name, speaker.surface, span) for span in here)]
         if len(sides) < len(("subject", "object")):
             continue
@@ -91,6 +98,18 @@ def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> li
             if _is_clear(relation, found):
                 found.append(relation)
     return found
+
+
+def _own_words(text: str) -> list[tuple[int, int]]:
+    """Where the speaker says "I", "my" or "me", in order; not where somebody is quoted."""
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    said = (match.span() for match in _WE.finditer(text))
+    return [span for span in said if not _is_inside(span[0], quoted)]
+
+
+def _is_inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_left(spans, (place, place)) - 1
+    return before >= 0 and place < spans[before][1]
 
 
 def _of_sentence(text: str, start: int, end: int, sides: list[Name]) -> Iterator[Relation]:
@@ -108,7 +127,7 @@ def _of_sentence(text: str, start: int, end: int, sides: list[Name]) -> Iterator
         if doubt is not None and (doubt.start() < first or doubt.group().lower() == "if"):
             return
         subjects = _before(text, start, first, sides, carried, rule)
-        objects = _behind(text, last, sides, end)
+        objects = _behind(text, last, sides, end, rule)
         if subjects and objects:
             carried = subjects
         for subject in subjects:
@@ -127,6 +146,8 @@ def _before(
         if rule.behind is not None and not rule.behind.search(text, start, name.span[0]):
             continue
         if _BESIDE_VERB.fullmatch(text, name.span[1], verb):
+            if rule.active and _PASSIVE.search(text, name.span[1], verb):
+                return []
             return [name, *_coordinated(text, name, nearest)]
     if carried and nearest and _CARRIED.fullmatch(text, carried[0].span[1], verb) and rule.behind is None:
         return carried
@@ -137,12 +158,14 @@ def _coordinated(text: str, name: Name, others: list[Name]) -> list[Name]:
     return [other for other in others if _BOTH.fullmatch(text, other.span[1], name.span[0])][:1]
 
 
-def _behind(text: str, verb: int, sides: list[Name], end: int) -> list[Name]:
+def _behind(text: str, verb: int, sides: list[Name], end: int, rule: Rule) -> list[Name]:
     """The first name behind the verb, and one that "and" joins to it at the end of the clause."""
     place = next((place for place, name in enumerate(sides) if name.span[0] >= verb), len(sides))
     if place == len(sides) or not _BEFORE_OBJECT.fullmatch(text, verb, sides[place].span[0]):
         return []
     first = sides[place]
+    if rule.predicate not in THROUGH_PLACES and _AT_A_PLACE.search(text, verb, first.span[0]):
+        return []
     joined = (
         name
         for name in sides[place + 1 :]

@@ -17,6 +17,7 @@ from helix_memory.vocabulary.predicates import SIDES
 LINKS: Final = 64
 """Most links of one memory; a memory with more mentions says little about each."""
 _PERSON_WORDS: Final = (2, 3)
+_INSIDE_NAMES: Final = str.maketrans("", "", ".-'\u2019")
 
 
 def resolve(links: Sequence[Link], *, limit: int = LINKS) -> list[Link]:
@@ -66,6 +67,4 @@ def _short_forms(links: Sequence[Link]) -> dict[str, Link]:
 
 def _is_person(surface: str) -> bool:
     """Whether every word is capitalised and alphabetic: not "Bishop of Elmham" or "Apollo 11"."""
-    return all(
-        word[:1].isupper() and word.replace(".", "").replace("-", "").isalpha() for word in surface.split()
-    )
+    return all(word[:1].isupper() and word.translate(_INSIDE_NAMES).isalpha() for word in surface.split())

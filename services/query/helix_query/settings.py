@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+from helix_memory import limits
 from helix_shared.rpc.access.settings import AccessSettings
 from helix_shared.settings import helix_home
 
@@ -113,3 +114,8 @@ class QuerySettings(AccessSettings):
         0.5, gt=0, le=600, description="interval at which the pointer in the bucket is read"
     )
     grace_seconds: float = Field(5.0, ge=0, le=60, description="time for running calls to finish at shutdown")
+
+    @property
+    def batch_recalls(self) -> int:
+        """Most recalls of one batch: a larger one would never find places for all of them."""
+        return min(limits.BATCH_RECALLS, self.in_flight, self.tenant_in_flight or limits.BATCH_RECALLS)

@@ -169,7 +169,7 @@ async def _from_leader(client: Client, stream: str, selector: Mapping[str, Any])
 
 def _headers(encoded: str) -> dict[str, str]:
     """Headers as NATS stores them: a line with the version, then a line for each, in base64."""
-    lines = base64.b64decode(encoded).decode().split("\r\n")[1:]
+    lines = base64.b64decode(encoded).decode("utf-8", "replace").split("\r\n")[1:]
     named = (line.partition(":") for line in lines if line)
     return {name.strip(): value.strip() for name, _, value in named}
 

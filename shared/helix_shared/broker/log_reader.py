@@ -1,19 +1,21 @@
 """Reads a range of a stream in order, many messages at a time: for exports, the archive and backups.
 
 `log` reads single messages. The consumer is ephemeral and acknowledges nothing. A message that is lost on the
-way is noticed by the count of the consumer, and the reading ends with an error; it never leaves a gap.
+way is noticed by the count of the consumer, and the reading ends with an error; it never leaves a gap. A
+reader may pause: the server removes its consumer, and another one continues after the last message.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 from nats.js import api
 
 from helix_memory import subjects
+from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.stored_at import IMPORT_HEADERS, check_times, stored_at
 from helix_shared.errors import TemporaryError
 from helix_shared.event_log.record import EventRecord, kept_headers
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from nats.aio.client import Client
     from nats.aio.msg import Msg
-    from nats.js import JetStreamContext
 
 BATCH: Final = 256
 FETCH_SECONDS: Final = 10.0
@@ -49,44 +50,67 @@ async def read_range(
     Raises:
         TemporaryError: NATS does not answer, or a message was lost on the way.
     """
-    config = api.ConsumerConfig(
-        ack_policy=api.AckPolicy.NONE,
-        deliver_policy=api.DeliverPolicy.BY_START_TIME if since else api.DeliverPolicy.BY_START_SEQUENCE,
-        opt_start_seq=None if since else after + 1,
-        opt_start_time=since,
-        filter_subjects=list(filters),
-        inactive_threshold=IDLE_SECONDS,
-        mem_storage=True,
-        num_replicas=1,
-        headers_only=headers_only or None,
-    )
+    while True:
+        config = api.ConsumerConfig(
+            ack_policy=api.AckPolicy.NONE,
+            deliver_policy=api.DeliverPolicy.BY_START_TIME if since else api.DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=None if since else after + 1,
+            opt_start_time=since,
+            filter_subjects=list(filters),
+            inactive_threshold=IDLE_SECONDS,
+            mem_storage=True,
+            num_replicas=1,
+            headers_only=headers_only or None,
+        )
+        has_read = False
+        try:
+            async with contextlib.aclosing(_delivered(client, stream, config)) as batches:
+                async for messages in batches:
+                    if not headers_only:
+                        await check_times(client, messages)
+                    found = [_record(message) for message in messages]
+                    after, since, has_read = found[-1].sequence, None, True
+                    within = [record for record in found if record.sequence <= until]
+                    if within:
+                        yield within
+                    if len(within) < len(found):
+                        break
+        except (NatsError, TimeoutError, OSError) as error:
+            # whoever paused for longer than the consumer lives reads on with another one
+            if not has_read:
+                raise TemporaryError(
+                    f"stream {stream} does not answer: {error or type(error).__name__}"
+                ) from error
+        else:
+            return
+
+
+async def _delivered(
+    client: Client, stream: str, config: api.ConsumerConfig
+) -> AsyncGenerator[list[Msg], None]:
+    """Every message that a new consumer has when it is made, in batches.
+
+    Raises:
+        TemporaryError: a message was lost on the way.
+        nats.errors.Error, TimeoutError: the server does not answer, or the consumer has gone.
+    """
     delivered = 0
-    try:
-        async with consumer_of(client.jetstream(), stream, config) as (reading, waiting):
-            left = waiting
-            while left:
-                messages = await reading.fetch(min(BATCH, left), timeout=FETCH_SECONDS)
-                if not headers_only:
-                    await check_times(client, messages)
-                for message in messages:
-                    delivered += 1
-                    if message.metadata.sequence.consumer != delivered:
-                        raise TemporaryError(f"a message of {stream} was lost on the way; try again")
-                left = messages[-1].metadata.num_pending
-                found = [_record(message) for message in messages]
-                within = [record for record in found if record.sequence <= until]
-                if within:
-                    yield within
-                if len(within) < len(found):
-                    return
-    except (NatsError, TimeoutError, OSError) as error:
-        raise TemporaryError(f"stream {stream} does not answer: {error or type(error).__name__}") from error
+    async with consumer_of(client, stream, config) as (reading, waiting):
+        left = waiting
+        while left:
+            messages = await reading.fetch(min(BATCH, left), timeout_seconds=FETCH_SECONDS)
+            for message in messages:
+                delivered += 1
+                if message.metadata.sequence.consumer != delivered:
+                    raise TemporaryError(f"a message of {stream} was lost on the way; try again")
+            left = messages[-1].metadata.num_pending
+            yield messages
 
 
 @contextlib.asynccontextmanager
 async def consumer_of(
-    jetstream: JetStreamContext, stream: str, config: api.ConsumerConfig
-) -> AsyncIterator[tuple[JetStreamContext.PullSubscription, int]]:
+    client: Client, stream: str, config: api.ConsumerConfig
+) -> AsyncIterator[tuple[PullReader, int]]:
     """A consumer that is removed afterwards, and how many messages it has.
 
     The server names it. The user of the writer may make no other: with a name it could change a durable one.
@@ -94,8 +118,9 @@ async def consumer_of(
     Raises:
         nats.errors.Error: the server does not answer, or there is no such stream.
     """
+    jetstream = client.jetstream()
     made = await jetstream.add_consumer(stream, config)
-    reading = await jetstream.pull_subscribe_bind(durable=made.name, stream=stream)
+    reading = await PullReader.open(client, stream=stream, consumer=made.name)
     try:
         yield reading, made.num_pending or 0
     finally:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nats.errors import Error as NatsError
 
 from helix_shared.broker.cancelling import cancel_all
+from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.stored_at import check_times
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -28,7 +29,6 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
-    from nats.js import JetStreamContext
 
 LINGER_SECONDS: Final = 0.5
 """Longest wait for a first message; a loop may take as long to notice that it is stopped."""
@@ -69,16 +69,17 @@ async def pull(
     """
     pulling = pulling or Pulling()
     pulling.fetched_at = time.monotonic()
-    subscription = await client.jetstream().pull_subscribe_bind(durable=durable, stream=stream)
+    reader = await PullReader.open(client, stream=stream, consumer=durable)
     in_work: dict[asyncio.Task[None], Msg] = {}
-    heartbeat = asyncio.create_task(_send_heartbeats(in_work, ack_wait_seconds / 3))
+    every_seconds = await reader.heartbeat_seconds(ack_wait_seconds)
+    heartbeat = asyncio.create_task(_send_heartbeats(in_work, every_seconds))
     try:
         while not stop.is_set():
             free = most_in_work - len(in_work)
             if free < max(1, most_in_work // REFILL):
                 await _wait_for_one(in_work)
                 continue
-            for message in await fetch(client, subscription, free, collect_seconds):
+            for message in await fetch(client, reader, free, collect_seconds):
                 in_work[asyncio.create_task(process(message))] = message
                 pulling.fetched_at = time.monotonic()
             _remove(in_work, {task for task in in_work if task.done()})
@@ -88,7 +89,7 @@ async def pull(
     finally:
         await cancel_all((heartbeat, *in_work))
         with contextlib.suppress(NatsError):
-            await subscription.unsubscribe()
+            await reader.unsubscribe()
 
 
 async def _wait_for_one(in_work: dict[asyncio.Task[None], Msg]) -> None:
@@ -114,15 +115,13 @@ async def _send_heartbeats(in_work: Mapping[asyncio.Task[None], Msg], every_seco
                     await message.in_progress()
 
 
-async def fetch(
-    client: Client, subscription: JetStreamContext.PullSubscription, most: int, collect_seconds: float
-) -> list[Msg]:
+async def fetch(client: Client, reader: PullReader, most: int, collect_seconds: float) -> list[Msg]:
     """At most `most` messages: the first within `LINGER_SECONDS`, the others `collect_seconds` after it.
 
     Empty if there is no message, or, after a pause, if the server is unreachable.
     """
     try:
-        messages = await subscription.fetch(1, timeout=LINGER_SECONDS)
+        messages = await reader.fetch(1, timeout_seconds=LINGER_SECONDS)
     except TimeoutError:
         return []
     except (NatsError, OSError) as error:
@@ -132,7 +131,7 @@ async def fetch(
     if most > 1:
         # the first message must be processed even when this fetch fails
         with contextlib.suppress(TimeoutError, NatsError, OSError):
-            messages += await subscription.fetch(most - 1, timeout=collect_seconds)
+            messages += await reader.fetch(most - 1, timeout_seconds=collect_seconds)
     try:
         await check_times(client, messages)
     except TemporaryError as error:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
+from helix_memory.transport.credentials import shown
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.whole_file import SECRET, write_whole
 
@@ -32,6 +33,7 @@ NAME_SECONDS: Final = 5.0
 INFO_BYTES: Final = 64 * 1024
 WRITE_ERRORS: Final = (b"[ERR] JetStream failed to store a msg", b"will be DISABLED")
 """What the server logs whenever a message comes for a stream that could not write once."""
+LISTENING: Final = b"[INF] Listening for client connections on "
 ROOM_BYTES: Final = 32 * 1024 * 1024
 """Free bytes with which a restart helps."""
 FIRST_PORT: Final = 15_000
@@ -52,15 +54,20 @@ def server_binary() -> Path:
     return Path(found)
 
 
+def config_text(text: str) -> str:
+    r"""A text in a configuration of nats-server, which knows \" and \n, but no \u as JSON does."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def server_config(*, host: str, port: int, store: Path, name: str = "", access: str = "") -> str:
     """Text of the configuration; ops/nats.conf is the same for a container. `access`: TLS and users."""
     return "\n".join(
         [
-            *([f"server_name: {json.dumps(name)}"] if name else []),
-            f"listen: {json.dumps(f'{host}:{port}')}",
+            *([f"server_name: {config_text(name)}"] if name else []),
+            f"listen: {config_text(f'{host}:{port}')}",
             f"max_payload: {MAX_PAYLOAD_BYTES}",
             "jetstream {",
-            f"  store_dir: {json.dumps(str(store))}",
+            f"  store_dir: {config_text(str(store))}",
             "  sync_interval: always",
             "}",
             access,
@@ -89,10 +96,10 @@ def server_name_at(
             line = connection.makefile("rb").readline(INFO_BYTES)
         word, _, body = line.partition(b" ")
         if word != b"INFO":
-            raise TemporaryError(f"the server at {url} is not a NATS server")
+            raise TemporaryError(f"the server at {shown(url)} is not a NATS server")
         return str(json.loads(body)["server_name"])
     except (OSError, ValueError, KeyError) as error:
-        raise TemporaryError(f"no NATS server answers at {url}: {error}") from error
+        raise TemporaryError(f"no NATS server answers at {shown(url)}: {error}") from error
 
 
 def free_port() -> int:
@@ -182,7 +189,8 @@ class NatsServer:
             if self._process.poll() is not None:
                 tail = log.read_text()[-800:] if log.exists() else ""
                 raise PermanentError(f"nats-server ended with {self._process.returncode}: {tail}")
-            if self._accepts():
+            # where another server has the port, that one accepts until ours has ended
+            if self._has_said(LISTENING) and self._accepts():
                 return self
             time.sleep(0.02)
         self.stop()
@@ -207,6 +215,13 @@ class NatsServer:
             self._is_frozen = self._is_frozen or any(error in said for error in WRITE_ERRORS)
         return self._is_frozen and shutil.disk_usage(self.folder).free >= ROOM_BYTES
 
+    def _has_said(self, words: bytes) -> bool:
+        """Whether the log has words since the start."""
+        with contextlib.suppress(FileNotFoundError), self.log.open("rb") as log:
+            log.seek(self._log_read)
+            return words in log.read()
+        return False
+
     def _write_config(self) -> Path:
         path = self.folder / "nats.conf"
         config = server_config(
@@ -216,7 +231,8 @@ class NatsServer:
             name=self.name,
             access=self._access(),
         )
-        write_whole(path, config.encode(), mode=SECRET)
+        # a path may have bytes that are no UTF-8
+        write_whole(path, config.encode("utf-8", "surrogateescape"), mode=SECRET)
         return path
 
     def stop(self) -> None:

@@ -137,6 +137,6 @@ def _moment(stamp: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(stamp)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):  # a time in another zone may lie before the calendar
         return None
-    return moment.astimezone(UTC) if moment.tzinfo is not None else None

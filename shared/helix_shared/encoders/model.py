@@ -35,6 +35,13 @@ QUERY_ENCODER_FOLDER = "query_encoder"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 PROJECTION_FILE = "token_projection.npz"
+_FIRST_MINILM = "9e8bf453cb90d52c8e1ea0c395ac9a24d162fed888b425742d368c71b861abe3"
+SAME_VECTORS = {
+    "ec386658671fda519a75f9eb5539d88bb8cc9d2bea58b9f95816afb00b9dca71": _FIRST_MINILM,
+    "8fb2b0351898f983d0122dbbc9129ec62a8556c03713856d45b5811d049ec113": _FIRST_MINILM,
+}
+"""The identity of encoders that differ from another one by the rounding of int8 alone: MiniLM with smoothed
+products (decision 0103), with weights of 8 and of 7 bits."""
 # A name is the name of a folder: no separators, no leading dot (unfinished builds have one).
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
@@ -124,11 +131,13 @@ class ModelCard(FolderCard):
 
     @property
     def encoder_checksum(self) -> str:
-        """The identity of what makes vectors, which is everything but what makes codes of tokens.
+        """The identity of what makes vectors, for what was fitted to their cosines.
 
-        The last digits of a projection differ between kinds of processors.
+        That is everything but what makes codes of tokens: the last digits of a projection differ between
+        kinds of processors. Builds that round the same vectors in other ways have one identity.
         """
-        return _checksum(self.encoder_files)
+        found = _checksum(self.encoder_files)
+        return SAME_VECTORS.get(found, found)
 
     @property
     def encoder_files(self) -> dict[str, str]:

@@ -134,7 +134,7 @@ def words_of_codes(
 ) -> list[tuple[int, int] | None]:
     """`Encoder.coded_words` of a text after `prefix` and `before`, of which `limit` tokens were embedded."""
     skipped, passage = len(prefix), prefix + before + text
-    words, ids = tokens.word_spans(passage), tokens.ids(passage)[0]
+    ids, words = tokens.ids_and_word_spans(passage)
     spans = words[projection.is_coded(ids) & (words[:, 0] >= skipped)] - np.int32(skipped + len(before))
     if len(spans) != count:
         ids, words = tokens.all_word_spans(text)

@@ -74,7 +74,12 @@ class TextTokens:
 
         Special tokens belong to no word: -1, -1.
         """
-        return _word_spans(self._cutting.post_process(self._tokenised(text)))
+        return self.ids_and_word_spans(text)[1]
+
+    def ids_and_word_spans(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return int64 [n], the ids of `ids`, and int32 [n, 2], `word_spans`; the text is tokenised once."""
+        encoding = self._cutting.post_process(self._tokenised(text))
+        return np.array(encoding.ids, dtype=np.int64), _word_spans(encoding)
 
     def all_word_spans(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Ids and word spans of the tokens of the whole text, without special tokens."""

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 ANSWER_BYTES: Final = 1024 * 1024
 """A longer body is not read."""
 REASON_BYTES: Final = 4_096
+PATIENCE_SECONDS: Final = 10.0
+"""A caller that waits for less says nothing about the server when it gives up."""
 PAUSE_STATUSES: Final = frozenset({429, 503})
 OK: Final = 200
 _CODE: Final = re.compile(r"[\w.-]{1,64}\Z", re.ASCII)
@@ -96,7 +99,9 @@ class Endpoint:
         self.model = model
         self.form = form
         self.breaker = breaker
-        self._url = base_url.rstrip("/") + "/chat/completions"
+        base = httpx.URL(base_url)
+        # a query, such as the version of an interface, stays behind the path
+        self._url = base.copy_with(path=f"{base.path.rstrip('/')}/chat/completions")
         self._timeout_seconds = timeout_seconds
         self._places = asyncio.Semaphore(concurrency)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -104,7 +109,7 @@ class Endpoint:
             headers=headers,
             timeout=None,  # noqa: S113  `asyncio.timeout` limits the whole call
             follow_redirects=False,
-            mounts=_past_proxies(httpx.URL(base_url)),
+            mounts=_past_proxies(base),
         )
 
     @classmethod
@@ -130,23 +135,43 @@ class Endpoint:
     ) -> None:
         await self._client.aclose()
 
-    async def ask(self, question: Question) -> Reply:
-        """The reply of the model to one question.
+    async def ask(self, question: Question, *, seconds: float | None = None) -> Reply:
+        """The reply of the model to one question; `seconds` is the longest wait of the caller, if it has one.
 
         Raises:
             UnavailableError: it was not asked, or did not answer.
             RefusedError: the server refuses this question.
+            TimeoutError: `seconds` are over.
         """
-        async with self._places:
-            if not self.breaker.enter():
-                raise UnavailableError("the circuit breaker is open", delay_seconds=self.breaker.wait_seconds)
-            try:
-                return await self._ask(question)
-            except asyncio.CancelledError:
-                self.breaker.abandoned()
+        is_sent = False
+        try:
+            async with asyncio.timeout(seconds) as limit, self._places:
+                if not self.breaker.enter():
+                    wait = self.breaker.wait_seconds
+                    raise UnavailableError("the circuit breaker is open", delay_seconds=wait)
+                is_sent = True
+                return await self._watched(question, limit)
+        except TimeoutError as error:
+            if is_sent:
                 raise
-            finally:
-                BREAKER.state(self.breaker.state)
+            CALLS.labels(question.call, "busy").inc()
+            raise UnavailableError("busy: other questions are in progress", delay_seconds=1.0) from error
+
+    async def _watched(self, question: Question, limit: asyncio.Timeout) -> Reply:
+        """`_ask`; what becomes of a question that is given up at `limit`, or with its caller, is counted."""
+        began = time.monotonic()
+        try:
+            return await self._ask(question)
+        except asyncio.CancelledError:
+            CALLS.labels(question.call, "timeout" if limit.expired() else "abandoned").inc()
+            patience = min(PATIENCE_SECONDS, self._timeout_seconds)
+            if limit.expired() and time.monotonic() - began >= patience:
+                self.breaker.failed()
+            else:
+                self.breaker.abandoned()
+            raise
+        finally:
+            BREAKER.state(self.breaker.state)
 
     async def _ask(self, question: Question) -> Reply:
         call, schema = question.call, question.schema
@@ -211,6 +236,8 @@ class Endpoint:
             raise self._failure(call, "malformed", "malformed: the body is not a chat completion") from error
         if not isinstance(text, str) or not isinstance(usage, dict):
             raise self._failure(call, "malformed", "malformed: the body is not a chat completion")
+        # half a pair of surrogates, as of an emoji that was cut off, is no text
+        text = text.encode("utf-8", "replace").decode()
         self.breaker.succeeded()
         self.form.accepted(sent)
         prompt = _count(usage.get("prompt_tokens"), estimate_tokens(question.system + question.text))

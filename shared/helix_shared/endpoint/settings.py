@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, field_validator
 from pydantic_settings import NoDecode
@@ -14,6 +16,7 @@ from helix_shared.settings import ServiceSettings
 
 Structured = Literal["auto", "json_schema", "json_object", "text"]
 EVERY_TENANT = "*"
+_KEY: Final = re.compile(r"[!-~]*")
 
 
 def _split(value: object) -> object:
@@ -53,6 +56,19 @@ class EndpointSettings(ServiceSettings):
         15.0, gt=0, le=3_600, description="first pause after failures; doubles with each one, to 10 minutes"
     )
 
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        # the address may hold a password, so nothing of it is said
+        message = "is no address: its host or port cannot be used"
+        try:
+            port = urlsplit(value).port
+        except ValueError:
+            raise ValueError(message) from None
+        if port == 0:
+            raise ValueError(message)
+        return value
+
     @field_validator("tenants")
     @classmethod
     def _named(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,12 +85,17 @@ class EndpointSettings(ServiceSettings):
         """The key of the address; empty if there is none.
 
         Raises:
-            InvalidInputError: the file cannot be read.
+            InvalidInputError: the file cannot be read, or the key cannot stand in a header.
         """
-        if self.api_key_file is None:
-            return self.api_key.get_secret_value()
-        try:
-            return self.api_key_file.read_text().strip()
-        except (OSError, UnicodeDecodeError) as error:
-            variable = f"{self.model_config.get('env_prefix', '')}API_KEY_FILE"
-            raise InvalidInputError(variable, f"not readable: {type(error).__name__}") from error
+        prefix, key = self.model_config.get("env_prefix", ""), self.api_key.get_secret_value().strip()
+        if self.api_key_file is not None:
+            try:
+                key = self.api_key_file.read_text().strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise InvalidInputError(
+                    f"{prefix}API_KEY_FILE", f"not readable: {type(error).__name__}"
+                ) from error
+        if _KEY.fullmatch(key) is None:
+            name = f"{prefix}API_KEY" if self.api_key_file is None else f"{prefix}API_KEY_FILE"
+            raise InvalidInputError(name, "must be one line of ASCII characters without spaces")
+        return key

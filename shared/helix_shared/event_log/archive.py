@@ -94,6 +94,8 @@ class Archive:
 
     def _write(self, data: bytes) -> None:
         """Write all of it, or nothing: half a record would be in front of the next attempt."""
+        if self._open.closed:  # sealed when the disk had no room for another
+            self._open = self._open_segment()
         end, left = self._open.tell(), memoryview(data)
         try:
             while left:
@@ -105,14 +107,21 @@ class Archive:
             raise
 
     def seal(self) -> None:
-        """Seal the open segment, if it holds anything, and begin another."""
+        """Seal the open segment, if it holds anything, and begin another.
+
+        Raises:
+            OSError: the disk is full, or fails; it may be called again.
+        """
         path = Path(self._open.name)
-        self._open.close()
-        if path.stat().st_size > len(MAGIC):
+        if not self._open.closed:
+            size = self._open.tell()
+            if size <= len(MAGIC):
+                return
             first = self._sealed[-1].last + 1 if self._sealed else 1
-            sealed = Segment(path.name, first, self.last_sequence, path.stat().st_size, sha256_of(path))
+            sealed = Segment(path.name, first, self.last_sequence, size, sha256_of(path))
+            _write_segments(self._folder, [*self._sealed, sealed])
             self._sealed.append(sealed)
-            _write_segments(self._folder, self._sealed)
+            self._open.close()
         self._open = self._open_segment()
 
     def erase(self, sequences: Collection[int]) -> frozenset[int]:
@@ -157,24 +166,23 @@ class Archive:
     ) -> frozenset[int]:
         """Replace entries in the segments that may have one of `wanted`; returns the changed sequences.
 
-        None: every segment may have one.
+        None: every segment may have one. After an error nothing is changed, or an old file is left: the next
+        call begins with its removal.
         """
+        _remove_leftovers(self._folder, self._sealed)
         if wanted is None or any(one > (self._sealed[-1].last if self._sealed else 0) for one in wanted):
             self.seal()
         found: set[int] = set()
-        replaced: list[Path] = []
+        sealed = list(self._sealed)
         for place, segment in enumerate(self._sealed):
             if wanted is not None and not any(segment.first <= one <= segment.last for one in wanted):
                 continue
-            other, here = self._rewritten(segment, changed)
-            if here:
-                replaced.append(self._folder / segment.file)
-                self._sealed[place] = other
-                found |= here
+            sealed[place], here = self._rewritten(segment, changed)
+            found |= here
         if found:
-            _write_segments(self._folder, self._sealed)
-            for path in replaced:
-                path.unlink()
+            _write_segments(self._folder, sealed)
+            self._sealed = sealed
+            _remove_leftovers(self._folder, self._sealed)
             sync(self._folder)
         return frozenset(found)
 
@@ -258,7 +266,7 @@ def _write_segments(folder: Path, segments: Sequence[Segment]) -> None:
 
 
 def _remove_leftovers(folder: Path, sealed: Sequence[Segment]) -> None:
-    """Remove what an erasure that was killed left: files that nothing names."""
+    """Remove what an erasure replaced, or was ended in: files that nothing names."""
     named = {segment.file for segment in sealed} | {segment_name(sealed[-1].last + 1 if sealed else 1)}
     for path in folder.glob("*.log"):
         if path.name not in named:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import IO, Any, Final
 
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.event_log.record import EventRecord
 
 FORMAT: Final = "helix-export"
@@ -72,6 +72,7 @@ class ExportWriter:
         self._target = target
         self._digest = hashlib.sha256()
         self._counts = {EVENT: 0, ANSWER: 0}
+        self._told = {"events": header.events, "answers": header.answers}
         self.size_bytes = 0
         self._write({"format": FORMAT, "version": VERSION, **asdict(header)})
 
@@ -81,9 +82,18 @@ class ExportWriter:
         self._write({"type": kind, **record.fields})
 
     def finish(self) -> str:
-        """Write the trailer; returns the SHA-256 in it."""
-        digest = self._digest.hexdigest()
+        """Write the trailer; returns the SHA-256 in it.
+
+        Raises:
+            TemporaryError: other lines were written than the header says, as after an erasure meanwhile.
+        """
         counts = {"events": self._counts[EVENT], "answers": self._counts[ANSWER]}
+        if counts != self._told:
+            raise TemporaryError(
+                f"the export has {counts['events']} events and {counts['answers']} answers, of "
+                f"{self._told['events']} and {self._told['answers']}: some were erased meanwhile; try again"
+            )
+        digest = self._digest.hexdigest()
         self._write({"type": END, **counts, "sha256": digest})
         self._target.flush()
         return digest
@@ -164,7 +174,7 @@ class ExportReader:
             raise self._damaged("was changed: its checksum differs")
         try:
             fields = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._damaged("is not JSON") from error
         if not isinstance(fields, dict):
             raise self._damaged("is no JSON object")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,10 @@ from helix_shared.moments import microseconds, moment_of
 SERVER_HEADER: Final = "Nats-"
 """Headers that begin so are instructions to the server, except the message id."""
 MESSAGE_ID_HEADER: Final = "Nats-Msg-Id"
+
+_HEADER_NAME: Final = re.compile(r"[!-9;-~]+")
+"""As clients of NATS check it."""
+_LINE_BREAK: Final = re.compile(r"[\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +70,27 @@ class EventRecord:
                 stored_at=moment_of(microseconds(moment)),
                 body=body,
                 message_id=str(fields["id"]),
-                headers={str(name): str(value) for name, value in fields.get("headers", {}).items()},
+                # a file may have been written by anybody
+                headers=kept_headers(
+                    {str(name): str(value) for name, value in fields.get("headers", {}).items()}
+                ),
             )
         except (KeyError, TypeError, AttributeError, OverflowError, binascii.Error) as error:
             raise ValueError(f"no record of an event: {error}") from error
 
 
 def kept_headers(headers: Mapping[str, str], *, without: frozenset[str] = frozenset()) -> dict[str, str]:
-    """The headers that belong to a message and not to its delivery or storage."""
+    """The headers that belong to a message and not to its delivery or storage.
+
+    Without those that nobody could publish again: a client may have sent bytes that are no name.
+    """
     return {
         name: value
         for name, value in headers.items()
-        if not name.startswith(SERVER_HEADER) and name not in without
+        if not name.startswith(SERVER_HEADER)
+        and name not in without
+        and _HEADER_NAME.fullmatch(name)
+        and not _LINE_BREAK.search(value)
     }
 
 

@@ -6,6 +6,7 @@ for the whole session. A call and the output of the same `call_id` become one to
 repetitions, reasoning, context messages of the program (environment, instructions), and other lines.
 
 Lines have no id: the id of an event is its session and line. That is stable, because the files only grow.
+The first line names the session: a fork copies the lines of the other session, with the line that names that.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class CodexReader:
     def __init__(self, scope: Scope, fallback_session: str) -> None:
         self._scope = scope
         self._session = fallback_session
+        self._is_named = False
         self._folder = ""
         self._time: datetime | None = None
         self._calls: dict[str, tuple[ToolCall, str, dict[str, Any]]] = {}
@@ -104,8 +106,8 @@ class CodexReader:
             yield tool_item(call, ToolResult(), event_id=event_id, scope_fields=fields)
 
     def _note_session(self, payload: Record) -> None:
-        if isinstance(payload.get("id"), str):
-            self._session = payload["id"]
+        if not self._is_named and isinstance(payload.get("id"), str):
+            self._session, self._is_named = payload["id"], True
         if isinstance(payload.get("cwd"), str):
             self._folder = payload["cwd"]
 

@@ -33,7 +33,9 @@ class Scope:
 
 def session_token(session: str) -> str:
     """A session id as a subject token: the id if it is a valid token, else a hash of it."""
-    return session if subjects.is_token(session) else hashlib.sha256(session.encode()).hexdigest()[:32]
+    if subjects.is_token(session):
+        return session
+    return hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def short_name(name: str) -> str:

@@ -18,11 +18,13 @@ _ORIGIN: Final = '[remote "origin"]'
 _SEPARATORS: Final = str.maketrans("\\:", "//")
 
 
-@lru_cache(maxsize=1024)
 def project_of(folder: object) -> str:
     """Project of a working directory, which need not exist; "" for anything but a text."""
-    if not isinstance(folder, str):
-        return ""
+    return _named(folder) if isinstance(folder, str) else ""
+
+
+@lru_cache(maxsize=1024)
+def _named(folder: str) -> str:
     name = folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
     try:
         path = Path(folder)

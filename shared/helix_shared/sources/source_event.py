@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from helix_memory import events, limits
 from helix_memory.transport.publisher import HEADER_ALLOWANCE_BYTES
+from helix_shared.text.unicode_form import storable
 
 BODY_BYTES: Final = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
 """Largest JSON body that fits into a message of the stream with its headers."""
@@ -74,4 +75,8 @@ def _measured(where: str, event: events.Event) -> SourceEvent | Refusal:
 
 
 def _repair(value: object) -> object:
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {key: _repair(inner) for key, inner in value.items()}
+    return [_repair(inner) for inner in value] if isinstance(value, list | tuple) else value

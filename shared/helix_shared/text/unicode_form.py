@@ -15,6 +15,8 @@ MARKS_IN_A_ROW: Final = 30
 SHORT: Final = 256
 """Characters; in a text up to this length, marks are sorted in microseconds."""
 
+_VALUES: Final = re.compile("[\xb2\xb3\xb9\xbc-\xbe\u2070\u2074-\u2079\u2080-\u2089\u2150-\u215f\u2189]+")
+"""Fractions and raised or lowered digits: NFKC makes "1\xbd" 11/2 and "x\xb2" x2."""
 # Latin, Greek and Cyrillic accents only: kana voicing and Indic vowels are marks too, and letters
 _ACCENT: Final = re.compile("[\u0300-\u036f]")
 _BARE: Final = str.maketrans(
@@ -35,6 +37,20 @@ def normalised(form: Literal["NFKC", "NFKD"], text: str) -> str:
     if len(text) > SHORT and not text.isascii():
         text = _PERHAPS_MARKS.sub(_broken, text)
     return unicodedata.normalize(form, text)
+
+
+def one_form(text: str) -> str:
+    """`text` in NFKC, without a change of fractions and of raised or lowered digits."""
+    if _VALUES.search(text) is None:
+        return normalised("NFKC", text)
+    between = (normalised("NFKC", part) for part in _VALUES.split(text))
+    kept = [*_VALUES.findall(text), ""]
+    return "".join(part + value for part, value in zip(between, kept, strict=True))
+
+
+def storable(text: str) -> str:
+    """`text` with `?` for each lone surrogate, which neither UTF-8 nor any store can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def without_accents(text: str) -> str:

@@ -25,6 +25,8 @@ Conventions for ambiguous English:
 * "N units before X": the N-th unit counted back from the start of X ("the week before 9 June" is
   2 to 8 June); "after" counts forward from its end. "Early", "mid", "late", "end of" do not narrow.
 * "The third week of May" is its days 15 to 21; "the second weekend" has the second Saturday.
+* "Friday the 13th" is the next or last day that is both; "by the end of the month" is this month. "'98" and
+  "on 13/04/24" are the latest such years up to ten years ahead; "3/4/24" could be two days and is none.
 * Seasons are northern and meteorological; winter 2022 starts in December 2022. Morning is 5-12 h,
   afternoon 12-17 h, evening 17-24 h, night 18-6 h.
 """

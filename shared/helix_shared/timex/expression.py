@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from helix_memory import limits
+
 Grain = Literal["second", "minute", "hour", "day", "week", "month", "season", "quarter", "year", "range"]
 Direction = Literal["past", "future", "present", "absolute"]
 Certainty = Literal["stated", "guessed", "open"]
@@ -43,3 +45,11 @@ class TimeExpression:
     grain: Grain
     direction: Direction
     certainty: Certainty = "stated"
+
+    @property
+    def is_storable(self) -> bool:
+        """Whether a memory may have it as event time: both ends lie in the years that an event may state.
+
+        "0001-01-01" and "9999-12-31" mean no time in many logs, and not every zone can represent them.
+        """
+        return self.start.year > limits.FIRST_YEAR and self.end.year <= limits.LAST_YEAR

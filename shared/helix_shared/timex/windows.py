@@ -9,7 +9,7 @@ from __future__ import annotations
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from helix_shared.timex.words import Unit, weekday_number
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Which = Literal["last", "this", "next", "past", "future", "near"]
 Window = tuple[datetime, datetime]
+T = TypeVar("T")
 
 _STEPS: dict[Unit, timedelta] = {
     "second": timedelta(seconds=1),
@@ -27,6 +28,7 @@ _STEPS: dict[Unit, timedelta] = {
 _MONTHS_IN: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12}
 _SATURDAY = 5
 _MONTHS_WITH_ANY_DAY = 4  # this month, and of the next three at least one has 31 days
+_MONTHS_WITH_ANY_WEEKDAY = 48  # the 31st is the rarest: seven months of a year have it
 _LEAP_REACH_YEARS = 8  # between two leap days lie at most eight years (1896 and 1904)
 
 
@@ -40,11 +42,16 @@ class Frame:
 
 
 def frame_of(reference: datetime, zone: tzinfo | None = None) -> Frame:
-    """Return the frame of a reference, in `zone` or its own; a naive reference is taken as UTC."""
+    """Return the frame of a reference, in `zone` or its own; a naive reference is taken as UTC.
+
+    A reference of the first or last day of the calendar that another zone cannot represent is read as UTC.
+    """
     aware = reference if reference.tzinfo else reference.replace(tzinfo=UTC)
-    if zone is not None:
-        aware = aware.astimezone(zone)
-    return Frame(aware.astimezone(UTC), aware.tzinfo or UTC, aware.date())
+    try:
+        aware = aware.astimezone(zone) if zone is not None else aware
+        return Frame(aware.astimezone(UTC), aware.tzinfo or UTC, aware.date())
+    except OverflowError:
+        return Frame(reference.replace(tzinfo=UTC), UTC, reference.date())
 
 
 def midnight(frame: Frame, day: date) -> datetime:
@@ -188,6 +195,28 @@ def monthly(frame: Frame, day: int, which: Literal["past", "future"]) -> date:
     raise ValueError(day)
 
 
+def weekday_of_month(frame: Frame, number: int, day: int, which: Literal["past", "future", "near"]) -> date:
+    """Return the date of a weekday (Monday = 0) that is a day of the month ("Friday the 13th").
+
+    It is the latest one up to today, the first one from today on, or the closer of these two.
+
+    Raises:
+        ValueError: There is none within four years.
+    """
+    if which == "near":
+        behind, ahead = _both_sides(lambda side: weekday_of_month(frame, number, day, side))
+        return behind if frame.today - behind < ahead - frame.today else ahead
+    step = -1 if which == "past" else 1
+    first = begin(frame.today, "month")
+    for _ in range(_MONTHS_WITH_ANY_WEEKDAY):
+        if day <= monthrange(first.year, first.month)[1]:
+            found = first.replace(day=day)
+            if found.weekday() == number and (found - frame.today).days * step >= 0:
+                return found
+        first = move(first, "month", step)
+    raise ValueError(day)
+
+
 def part_of_month(frame: Frame, first: date, name: str, number: int) -> Window:
     """Return the n-th weekday, weekend, day or week (of seven days from the 1st) of a month; -1 is the last.
 
@@ -224,7 +253,7 @@ def yearly(frame: Frame, make: Callable[[int], Window], which: Which) -> Window:
     """
     year = frame.today.year
     if which == "near":
-        behind, ahead = yearly(frame, make, "past"), yearly(frame, make, "future")
+        behind, ahead = _both_sides(lambda side: yearly(frame, make, side))
         return behind if frame.now - behind[0] < ahead[0] - frame.now else ahead
     if which == "this":
         before = _made(make, year - 1)
@@ -236,6 +265,15 @@ def yearly(frame: Frame, make: Callable[[int], Window], which: Which) -> Window:
         if window and _fits(window, frame.now, which):
             return window
     raise ValueError(which)
+
+
+def _both_sides(occurrence: Callable[[Literal["past", "future"]], T]) -> tuple[T, T]:
+    """Return the last and the next occurrence, or twice the next one where the calendar has no last."""
+    ahead = occurrence("future")
+    try:
+        return occurrence("past"), ahead
+    except ValueError:
+        return ahead, ahead
 
 
 def _made(make: Callable[[int], Window], year: int) -> Window | None:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 import string
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datetime import date
 
 Unit = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
 
@@ -18,10 +21,20 @@ _WEEKDAY_KEYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 DAY_PARTS = {"morning": (5, 12), "afternoon": (12, 17), "evening": (17, 24), "night": (18, 30)}
-NUMBERS = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30,
+_ONES = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
 }  # fmt: skip
+_TEENS = {
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19,
+}  # fmt: skip
+_TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
+    "ninety": 90,
+}  # fmt: skip
+NUMBERS = {"a": 1, "an": 1} | _ONES | _TEENS | _TENS
+HUNDREDS = frozenset(["hundred", "thousand", "million"])
+"""Words after which a number is only the end of one: "a thousand and twenty"."""
 _UNITS: dict[str, tuple[Unit, int]] = {
     "sec": ("second", 1), "second": ("second", 1), "min": ("minute", 1), "minute": ("minute", 1),
     "hr": ("hour", 1), "hour": ("hour", 1), "day": ("day", 1), "week": ("week", 1), "fortnight": ("week", 2),
@@ -47,7 +60,10 @@ UNIT = (
     r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|quarters?|years?|yrs?"
     r"|decades?)\b"
 )
-NUMBER = rf"(?:{'|'.join(NUMBERS)}|[0-9]{{1,4}})"
+_UP_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:[-\s](?:{'|'.join(_ONES)})\b)?|{'|'.join(_TEENS | _ONES)})"
+NUMBER = (
+    rf"(?:(?:an?|{'|'.join(_ONES)}){S}hundred\b(?:{S}(?:and{S})?{_UP_TO_99}\b)?|{_UP_TO_99}|an?|[0-9]{{1,4}})"
+)
 COUNT = (
     rf"(?:(?:half{S}|a{S})?(?:couple(?:{S}of)?|few)|several|half{S}an?"
     rf"|{NUMBER}(?:(?:{S}(?:or|to){S}|\s?[-\u2013]\s?){NUMBER})?)\b"
@@ -60,13 +76,17 @@ _COUNTED = (
     r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|degrees?|calories|nodes?|vectors?|pages?|entries"
 )
 NOT_COUNTED = rf"(?!\s{{0,3}}(?:%|(?:{_COUNTED})\b))"
+SHORT_YEAR = r"['\u2018][0-9]{2}(?!['0-9])"
+""" "'98": an apostrophe, and no quote behind it."""
 YEAR_END = rf"(?![\w%]|[.,:/-][0-9]|-|\.[a-z]){NOT_COUNTED}"
 IN_YEAR = (
-    rf"(?:(?:,?{S}(?:(?:of|in){S})?|-)(?:(?P<year>[0-9]{{4}})(?![\w%]|[.,:/-][0-9]){NOT_COUNTED}"
+    rf"(?:(?:,?{S}(?:(?:of|in){S})?|-)(?:(?P<year>[0-9]{{4}}|{SHORT_YEAR})(?![\w%]|[.,:/-][0-9]){NOT_COUNTED}"
     rf"|(?P<when>last|this|next){S}year\b))"
 )
 
-_RANGE_OF_COUNTS = re.compile(rf"{S}(?:or|to){S}|\s?[-\u2013]\s?")
+_YEARS_AHEAD = 10
+_ONE_NUMBER = re.compile(rf"\b{NUMBER}\b")
+_PARTS = re.compile(r"[-\s]+")
 
 
 def fold(text: str) -> str:
@@ -82,6 +102,15 @@ def month_number(word: str) -> int:
 def weekday_number(word: str) -> int:
     """Return 0 (Monday) to 6 for a weekday name or its abbreviation."""
     return _WEEKDAY_KEYS.index(word[:3])
+
+
+def year_number(written: str, today: date) -> int:
+    """Return the year of four digits, or of the last two: the latest one up to ten years ahead."""
+    digits = written.strip("'\u2018")
+    if len(digits) > 2:  # noqa: PLR2004 a century is left out
+        return int(digits)
+    latest = today.year + _YEARS_AHEAD
+    return latest - (latest - int(digits)) % 100
 
 
 def measure(count: str, unit: str) -> tuple[Unit, int, int]:
@@ -106,7 +135,18 @@ def _count(words: str) -> tuple[int, int]:
         return 2, 4
     if words == "several":
         return 3, 7
-    numbers = sorted(NUMBERS.get(part) or int(part) for part in _RANGE_OF_COUNTS.split(words))
+    numbers = sorted(_value(match[0]) for match in _ONE_NUMBER.finditer(words))
     if numbers[0] < 1:
         raise ValueError(words)
     return numbers[0], numbers[-1]
+
+
+def _value(number: str) -> int:
+    """Return the value of a number in words or digits ("a hundred and twenty-one")."""
+    value = 0
+    for part in _PARTS.split(number):
+        if part == "hundred":
+            value *= 100
+        elif part != "and":
+            value += NUMBERS.get(part) or int(part)
+    return value

@@ -168,7 +168,11 @@ def test_no_probe_restarts_a_process_for_a_backend(name: str) -> None:
         assert alive == ("/healthz?js-enabled-only=true" if container["name"] == "nats" else "/healthz"), (
             owner
         )
-        assert container["readinessProbe"]["httpGet"]["path"] != alive
+        if container["name"] == "forwarder":
+            # it is ready while NATS answers, and its pod serves recalls without NATS
+            assert "readinessProbe" not in container
+        else:
+            assert container["readinessProbe"]["httpGet"]["path"] != alive
         start = container["startupProbe"]
         assert start["periodSeconds"] * start["failureThreshold"] >= 300
         assert (

@@ -38,6 +38,7 @@ EXTRAS = {
         "helix_memory.transport.batch",
         "helix_memory.transport.connection",
         "helix_memory.transport.dead_letters",
+        "helix_memory.transport.delivered",
         "helix_memory.transport.letter_requests",
         "helix_memory.transport.publisher",
     ),

@@ -89,4 +89,4 @@ def main(root: Path, how: str, told: Connection, said: Connection) -> None:
             messages.append(stream.links(TENANT, name, event, [f"hall {event}"]))
         bench.apply(*messages)
         said.send(bench.publish().generation)
-        bench.shard.retire(now=datetime.now(UTC), keep=3, min_age_seconds=0)
+        bench.shard.purge.retire(now=datetime.now(UTC), keep=3, min_age_seconds=0)

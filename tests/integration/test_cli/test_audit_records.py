@@ -11,7 +11,7 @@ import pytest
 
 from helix_cli.clients.auditing import CommandRecord, RecordFilter, newest_records, recorded
 from helix_cli.clients.broker import connected_client, provision
-from helix_cli.stack.addresses import Server
+from helix_cli.home.addresses import Server
 from helix_shared.audit.record import AuditRecord
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import InvalidInputError, TemporaryError

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_cli.stack.home import read_record
+from helix_cli.home.record import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_memory.identity import memory_id

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from nats.js import JetStreamContext, api
 
-from helix_cli.stack.home import HomeFolder, RunRecord, read_record, write_record
+from helix_cli.doctor import process_checks, server_checks
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import RunRecord, read_record, write_record
 from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_memory.events import MemoryEvent
@@ -25,6 +27,14 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from .running import run
 
 pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine takes long to answer, and is no fault of the home."""
+    monkeypatch.setattr(process_checks, "READY_SECONDS", 120.0)
+    monkeypatch.setattr(server_checks, "OPENING_SECONDS", 120.0)
+    monkeypatch.setattr(server_checks, "CALL_SECONDS", 60.0)
 
 
 @pytest.fixture(scope="module")

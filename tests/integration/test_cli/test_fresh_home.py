@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from helix_cli.stack.home import HomeFolder, read_record
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.client import Helix
 from helix_shared.artifacts.generation.folders import CURRENT

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from helix_cli.commands.common import model_use
+from helix_cli.home.record import read_record
 from helix_cli.model_build.description import Description
 from helix_cli.model_build.importing import Origin, import_folder
 from helix_cli.rebuilding import rebuild, source
-from helix_cli.stack.home import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.recall.v1.recall_pb2 import RecallRequest, Scope
 from helix_memory.transport.recall_client import RecallClient
@@ -273,7 +273,7 @@ def test_processes_start_again_when_the_command_that_held_them_is_killed(stack: 
     _publish(home, range(2))
     hold = (
         "import sys, time, pathlib; from helix_cli.stack.hold import held; "
-        "from helix_cli.stack.home import HomeFolder\n"
+        "from helix_cli.home.folder import HomeFolder\n"
         "with held(HomeFolder.at(pathlib.Path(sys.argv[1]))): print('held', flush=True); time.sleep(600)"
     )
     holder = subprocess.Popen([sys.executable, "-c", hold, str(home)], stdout=subprocess.PIPE, text=True)

@@ -1,7 +1,6 @@
 """All of Helix as processes: recalls, status, and restarts after crashes."""
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,8 +10,8 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from helix_cli.stack.home import HomeFolder, read_record, write_record
-from helix_cli.stack.served import SERVED_SECONDS
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record, write_record
 from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_shared.errors import PermanentError
@@ -185,11 +184,9 @@ def test_servers_of_another_instance_are_refused(stack: Stack, tmp_path: Path) -
     assert record is not None
     write_record(HomeFolder.at(tmp_path), replace(record, instance="helix-of-somebody-else"))
     (tmp_path / "note.md").write_text("# Note\n\nText.\n")
-    begin = time.monotonic()
     for arguments in commands_that_talk(tmp_path):
         code, out, err = run(tmp_path, *arguments)
         assert (code, "another instance" in out + err) == (3, True), (arguments, out, err)
-    assert time.monotonic() - begin < SERVED_SECONDS, "a command does not wait for another instance"
 
 
 def test_a_command_line_typed_twice_is_one_event(stack: Stack) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_cli.stack.home import HomeFolder, read_record, start_time
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record, start_time
 from helix_cli.stack.ports import is_free
 from helix_cli.stack.stack import Stack
 

@@ -33,6 +33,8 @@ from helix_shared.identity import content_hash, memory_id
 DIMENSIONS = 8
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ACK_WAIT_SECONDS = 3.0
+LEASE_SECONDS = 5.0
+"""Half of the usual ones: tests that kill the holder of a lease wait for them."""
 PATIENCE_SECONDS = 90
 DRAIN_SECONDS = 15.0
 PUBLISH_SECONDS = 2.0
@@ -228,7 +230,9 @@ def server(tmp_path: Path) -> Iterator[NatsServer]:
 async def stack(server: NatsServer, tmp_path: Path) -> AsyncIterator[Stack]:
     """A provisioned server and a data folder; every process ends with the test."""
     client = await connect(server.url, name="test")
-    await streams.provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
+    await streams.provision(
+        client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
+    )
     made = Stack(server.url, tmp_path / "data", client)
     yield made
     made.end()

@@ -41,7 +41,7 @@ from helix_shared.encoders.store import default_model
 from helix_shared.event_log.archive_files import entries_of
 from helix_shared.event_log.record import EventRecord
 
-from .conftest import ACK_WAIT_SECONDS, Stack
+from .conftest import ACK_WAIT_SECONDS, LEASE_SECONDS, Stack
 
 TENANT = "acme"
 FIRST = hashed_shard(TENANT, 2)
@@ -192,7 +192,9 @@ async def world_of(url: str, folder: Path, models: Path) -> AsyncIterator[World]
     """Two shards that were provisioned before any event, with running writers."""
     client = await connect(url, name="test")
     for _ in range(2):  # consumers of new shards come with the second
-        await streams.provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
+        await streams.provision(
+            client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
+        )
         await grow(client, 2)
     with tempfile.TemporaryDirectory() as noted, Encoder.load(default_model(models)) as encoder:
         workers = Workers.configured(encoder)

@@ -26,7 +26,7 @@ from helix_shared.event_log.record import EventRecord
 from helix_shared.identity import memory_id
 from helix_shared.shard_map import SHARD_FILE, ShardPlace
 
-from .conftest import ACK_WAIT_SECONDS, DIMENSIONS, Stack, row
+from .conftest import ACK_WAIT_SECONDS, DIMENSIONS, LEASE_SECONDS, Stack, row
 
 pytestmark = pytest.mark.integration
 
@@ -98,7 +98,9 @@ async def sharded(server: NatsServer, tmp_path: Path) -> AsyncIterator[Sharded]:
     """Two shards that were provisioned before any event."""
     client = await connect(server.url, name="test")
     for _ in range(2):  # consumers of new shards come with the second
-        await streams.provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
+        await streams.provision(
+            client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
+        )
         await grow(client, 2)
     made = Sharded(server.url, tmp_path, client)
     yield made
@@ -220,7 +222,7 @@ async def test_of_two_writers_of_a_shard_the_one_that_paused_publishes_nothing(
     await asyncio.sleep(1)  # applied, and not published yet
     assert current_number(shard.data) == before
     paused.send_signal(signal.SIGSTOP)
-    await asyncio.sleep(streams.LEASE_TTL_SECONDS + 1)
+    await asyncio.sleep(LEASE_SECONDS + 1)
     try:
         # it lacks what the first one acknowledged, so it has that one's generations
         await asyncio.to_thread(_copy, shard.data, other.data)

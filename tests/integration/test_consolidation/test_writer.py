@@ -18,7 +18,7 @@ from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.broker import streams
 from helix_shared.identity import memory_id
 
-from .conftest import DRAIN_SECONDS, PATIENCE_SECONDS, Stack, row
+from .conftest import DRAIN_SECONDS, LEASE_SECONDS, PATIENCE_SECONDS, Stack, row
 
 pytestmark = pytest.mark.integration
 
@@ -160,7 +160,7 @@ async def test_a_writer_suspended_past_its_lease_publishes_nothing(stack: Stack)
     process.send_signal(signal.SIGSTOP)
     bucket = await stack.client.jetstream().key_value(streams.LEASES)
     await stack.derive("e1", 2, [row("e1", 2, "two")])
-    await asyncio.sleep(streams.LEASE_TTL_SECONDS)
+    await asyncio.sleep(LEASE_SECONDS)
     await bucket.put(streams.writer_key(0), OTHER_HOLDER)
     process.send_signal(signal.SIGCONT)
     await stack.until_logged(process, "another process has the lease")

@@ -1,5 +1,7 @@
 """The log of a backup in a real stream: sequences, times, and an id that the log holds twice."""
 
+import asyncio
+import io
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,15 +9,23 @@ from pathlib import Path
 import pytest
 from nats.aio.client import Client
 
+from helix_cli.backup.backup import back_up
 from helix_cli.backup.contents import EventsCopy
 from helix_cli.backup.event_copy import _Pieces, copy_events, entries_of, publish_events
 from helix_cli.backup.objects import Objects
+from helix_cli.exchange.export import export
 from helix_memory import subjects
-from helix_shared.broker.log_reader import read_range
-from helix_shared.broker.streams import provision
+from helix_shared.broker import log
+from helix_shared.broker.log_reader import BATCH, read_range
+from helix_shared.broker.pull import fetch
+from helix_shared.broker.pull_reader import PullReader
+from helix_shared.broker.shard_bucket import replace_map
+from helix_shared.broker.streams import INGEST, provision
+from helix_shared.errors import PermanentError
 from helix_shared.event_log.record import EventRecord
 from helix_shared.keys.key_store import KeyStore
 from helix_shared.keys.owner import owner_code
+from helix_shared.shard_map import ShardMap
 
 pytestmark = pytest.mark.integration
 
@@ -68,3 +78,63 @@ async def test_a_log_with_holes_and_a_repeated_id_keeps_its_sequences(
     assert info.state.last_seq == 8
     assert info.config.duplicate_window == 3600
     assert (await jetstream.publish(subject, b"{}")).seq == 9
+
+
+async def test_nothing_of_one_data_folder_is_made_where_others_are_elsewhere(
+    nats_client: Client, tmp_path: Path
+) -> None:
+    """A backup would lack the memories of the other shards, an export would not know what they erased."""
+    many = ShardMap().grown(2, tenants=(), log_end=0)
+    await replace_map(nats_client.jetstream(), ShardMap(), many, replicas=1)
+    folders = {"data": tmp_path, "models": tmp_path}
+    with pytest.raises(PermanentError, match="a backup is not possible yet in an instance with 2 shards"):
+        await back_up(nats_client, tmp_path / "backup", **folders, settings={}, with_models=False)
+    await nats_client.jetstream().publish(subjects.event_subject("acme", "s", "erase"), b"{}")
+    with pytest.raises(PermanentError, match="an export with erasures is not possible yet"):
+        await export(nats_client, io.BytesIO(), tenants=[], data=tmp_path)
+
+
+HOSTILE_HEADERS = (
+    b"Status: 503",
+    b"Status: 404",
+    b"Status: 204",
+    b"Status: 100",
+    b"X\xc3\xbc: 1",
+    b": 1",
+    b"X: \xff",
+)
+
+
+async def test_an_event_is_read_whatever_headers_its_publisher_gave_it(nats_client: Client) -> None:
+    """Headers that look like answers of the server make no reader skip an event, or fail for ever."""
+    subject = subjects.event_subject("acme", "s", "message")
+    for header in HOSTILE_HEADERS:
+        head = b"NATS/1.0\r\n" + header + b"\r\n\r\n"
+        sizes = f"{len(head)} {len(head) + 2}"
+        # no client sends such a header
+        await nats_client._send_command(f"HPUB {subject} {sizes}\r\n".encode() + head + b"{}\r\n")
+    number = (await nats_client.jetstream().publish(subject, b"{}")).seq
+    events = await log_of(nats_client)
+    assert [one.sequence for one in events] == list(range(1, len(HOSTILE_HEADERS) + 2))
+    assert all(name.isascii() and name for one in events for name in one.headers)
+    reader = await PullReader.open(nats_client, stream=subjects.EVENTS_STREAM, consumer=INGEST)
+    assert len(await fetch(nats_client, reader, 2 * number, 0.05)) == number
+    for sequence in range(1, number + 1):
+        read = await log.message_at(nats_client, subjects.EVENTS_STREAM, sequence)
+        assert read is not None
+        assert read == await log.last_before(nats_client, subjects.EVENTS_STREAM, subject, sequence + 1)
+    together = await log.some_after(nats_client, subjects.EVENTS_STREAM, subject, 0, most=number)
+    assert len(together) == number
+
+
+async def test_a_reader_that_paused_longer_than_its_consumer_lives_reads_on(nats_client: Client) -> None:
+    """The server removes a consumer that nobody asks, as while `helix export | less` stands still."""
+    jetstream, subject = nats_client.jetstream(), subjects.event_subject("acme", "s", "memory")
+    await asyncio.gather(*(jetstream.publish(subject, b"{}") for _ in range(BATCH + 3)))
+    filters, read = ["helix.v1.events.acme.>"], list[int]()
+    async for batch in read_range(nats_client, subjects.EVENTS_STREAM, filters, until=BATCH + 2):
+        read += [record.sequence for record in batch]
+        for consumer in await jetstream.consumers_info(subjects.EVENTS_STREAM):
+            if not consumer.config.durable_name:
+                await jetstream.delete_consumer(subjects.EVENTS_STREAM, consumer.name)
+    assert read == list(range(1, BATCH + 3))

@@ -9,6 +9,7 @@ from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log
 from helix_shared.broker.pull import fetch
+from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.stored_at import sealed, sealing_key, stored_at
 from helix_shared.broker.streams import INGEST
 
@@ -23,10 +24,10 @@ async def _times(client: Client, headers: dict[str, str], name: str) -> list[dat
     publisher = Publisher(client.jetstream())
     receipt = await publisher.publish(SUBJECT, b"{}", message_id=name, headers=headers)
     read = await log.message_at(client, subjects.EVENTS_STREAM, receipt.sequence)
-    subscription = await client.jetstream().pull_subscribe_bind(durable=INGEST, stream=subjects.EVENTS_STREAM)
-    [delivered] = await fetch(client, subscription, 1, 0.05)
+    reader = await PullReader.open(client, stream=subjects.EVENTS_STREAM, consumer=INGEST)
+    [delivered] = await fetch(client, reader, 1, 0.05)
     await delivered.ack_sync()
-    await subscription.unsubscribe()
+    await reader.unsubscribe()
     assert read is not None
     return [stored_at(delivered), read.stored_at]
 

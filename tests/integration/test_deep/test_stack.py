@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.stack.home import HomeFolder, read_record
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record
 from helix_cli.stack.stack import Stack
 from tests.integration.test_extract.endpoint_server import EndpointServer
 

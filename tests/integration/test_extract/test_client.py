@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from helix_extract.answers.prompt import LISTS, answer_schema
+from helix_extract.answers.records import RecordedAnswer
 from helix_extract.settings import ExtractSettings
+from helix_shared.endpoint import client as client_module
 from helix_shared.endpoint.client import Endpoint, Question, RefusedError, UnavailableError
 from helix_shared.endpoint.json_text import object_in
 
@@ -133,6 +135,49 @@ async def test_a_slow_server_is_given_up_at_the_time_limit(server: EndpointServe
         with pytest.raises(UnavailableError, match="timeout"):
             await client.ask(QUESTION)
         assert time.monotonic() - begun < 2.0
+
+
+@pytest.mark.parametrize(("patience", "state"), [(0.0, "open"), (60.0, "closed")])
+async def test_the_limit_of_a_caller_is_a_timeout(
+    server: EndpointServer, monkeypatch: pytest.MonkeyPatch, patience: float, state: str
+) -> None:
+    """It is counted, and opens the breaker unless the caller had no patience."""
+    monkeypatch.setattr(client_module, "PATIENCE_SECONDS", patience)
+    server.seconds = 0.5
+    counted = client_module.CALLS.labels(QUESTION.call, "timeout")
+    before = counted._value.get()
+    async with client_of(server, breaker_failures=2, timeout_seconds=60, breaker_seconds=600) as client:
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await client.ask(QUESTION, seconds=0.1)
+        assert (client.breaker.state, counted._value.get() - before) == (state, 2)
+
+
+async def test_a_question_that_finds_no_place_in_time_was_not_sent(server: EndpointServer) -> None:
+    """It costs no tokens, and says nothing about the server."""
+    async with client_of(server, concurrency=1, breaker_failures=1) as client:
+        async with client._places:
+            with pytest.raises(UnavailableError, match="busy"):
+                await client.ask(QUESTION, seconds=0.05)
+        assert (server.requests, client.breaker.state) == ([], "closed")
+        await client.ask(QUESTION)
+
+
+async def test_the_query_of_an_address_stays_behind_its_path() -> None:
+    """Some servers take the version of their interface there."""
+    settings = ExtractSettings(base_url="http://127.0.0.1:9/v1/?api-version=1", model="small")
+    async with Endpoint.of(settings, key="") as client:
+        assert str(client._url) == "http://127.0.0.1:9/v1/chat/completions?api-version=1"
+
+
+async def test_half_an_emoji_of_a_cut_answer_can_be_recorded(server: EndpointServer) -> None:
+    """JSON may hold one half of a surrogate pair; no text of UTF-8 does."""
+    message = {"content": "kiln \ud83d"}
+    server.statuses = [(200, {}, json.dumps({"choices": [{"message": message, "finish_reason": "length"}]}))]
+    async with client_of(server) as client:
+        reply = await client.ask(QUESTION)
+    answer = RecordedAnswer(model="small", prompt="2", text=reply.text, is_cut=reply.is_cut)
+    assert json.loads(answer.model_dump_json())["text"] == "kiln ?"
 
 
 async def test_after_failures_nothing_is_sent_until_a_trial(server: EndpointServer) -> None:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pytest
 from nats.aio.client import Client
 
+from helix_extract.accounting.ledger import Ledger
+from helix_extract.asking import Asking
+from helix_extract.consumer import Extract
+from helix_extract.settings import ExtractSettings
 from helix_extract.windows.session_log import SessionLog
 from helix_extract.windows.window import Turn, Window, WindowLimits
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_memory.transport.publisher import Publisher
-from helix_shared.broker import log
+from helix_shared.broker import log, streams
+from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.worker import Connected
+from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import TemporaryError
+
+from .endpoint_server import EndpointServer
 
 pytestmark = pytest.mark.integration
 
@@ -91,3 +101,35 @@ async def test_a_short_window_closes_by_itself(nats_client: Client) -> None:
     (only,) = await say(nats_client, "a")
     sessions = SessionLog(WindowLimits(seconds=0.1))
     assert texts_of(await asyncio.wait_for(sessions.completed_window(nats_client, only), 10)) == ["a"]
+
+
+async def test_an_erased_turn_is_not_sent_when_the_model_answers_again(
+    nats_client: Client, server: EndpointServer
+) -> None:
+    """A window waits without an end while the model does not answer; the others of it are asked about."""
+    await streams.provision(nats_client.jetstream(), endpoint=True)
+    server.status = 500
+    settings = ExtractSettings(base_url=server.url, model="small", tenants=("acme",))
+    bucket = await nats_client.jetstream().key_value(streams.LEDGER)
+    sessions = SessionLog(settings.limits, clock=later)
+    connected = Connected(nats_client, Publisher(nats_client.jetstream()), Lanes(1))
+    no_rows: Any = None
+    turns = await say(nats_client, "my secret", "hello")
+    async with Endpoint.of(settings, key="") as endpoint:
+        asking = Asking(settings, endpoint, Ledger(bucket, daily_tokens=0), sessions.pause)
+        worker = Extract(settings, sessions, asking, no_rows)
+        window = await sessions.completed_window(nats_client, turns[1])
+        assert texts_of(window) == ["my secret", "hello"]
+        answering = asyncio.create_task(worker._answered(cast("Window", window), connected))
+        async with asyncio.timeout(60):
+            while not server.requests:  # noqa: ASYNC110  the server is a thread
+                await asyncio.sleep(0.01)
+            await nats_client.jetstream().delete_msg(subjects.EVENTS_STREAM, turns[0].sequence)
+            erased, server.status = len(server.requests), 0
+            answered = await answering
+    assert answered is not None
+    assert texts_of(answered[0]) == ["hello"]
+    assert "my secret" not in str(server.requests[erased:])
+    # nor together with the next turn
+    (following,) = await say(nats_client, "bye", begin=3)
+    assert texts_of(await sessions.completed_window(nats_client, following)) == ["hello", "bye"]

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from concurrent import futures
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import grpc
 import pytest
 
 from helix_cli.doctor import server_checks
 from helix_cli.doctor.generation_checks import Generations
-from helix_cli.doctor.server_checks import query_checks
-from helix_cli.stack.addresses import Server
+from helix_cli.doctor.server_checks import log_checks, query_checks
+from helix_cli.home.addresses import Server
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 
 
@@ -51,3 +54,11 @@ def test_one_that_is_not_opened_is_a_warning(status: Status, monkeypatch: pytest
     status.opened = 1_000_000
     found = query_checks(Server(status.address), Generations(current=8))
     assert (found.level, found.found) == ("warning", "serves generation 7, CURRENT names 8")
+
+
+async def test_a_log_that_cannot_be_compared_hides_no_other_finding(tmp_path: Path) -> None:
+    """The writer may retire the generation meanwhile, and NATS may be away for a moment."""
+    stores: Any = SimpleNamespace(manifest=SimpleNamespace(generation=3))
+    client: Any = None
+    [found] = [one async for one in log_checks(client, tmp_path, Generations(stores=stores))]
+    assert (found.level, "generation 3 was retired" in found.found) == ("warning", True)

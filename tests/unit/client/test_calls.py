@@ -5,6 +5,7 @@ import inspect
 import time
 from collections.abc import Iterator
 from concurrent import futures
+from functools import partial
 
 import grpc
 import pytest
@@ -59,6 +60,12 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
         reply.context.text = request.query
         return reply
 
+    def WhyNot(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.WhyNotRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.WhyNotResponse:
+        """As a recall."""
+        return recall_pb2.WhyNotResponse(stale=self.Recall(request.recall, context).stale)
+
 
 @pytest.fixture
 def service() -> Iterator[BusyService]:
@@ -90,8 +97,9 @@ def test_a_service_that_stays_full_is_an_error(service: BusyService) -> None:
 def test_a_recall_ends_at_its_deadline(service: BusyService) -> None:
     """The deadline of the call comes before that of the client."""
     service.seconds = 1.0
-    with Helix(query_port=service.port) as helix, pytest.raises(OverdueError):
+    with Helix(query_port=service.port) as helix, pytest.raises(OverdueError) as late:
         helix.recall("which?", deadline_seconds=0.1)
+    assert "helix up" not in str(late.value)
 
 
 WRITTEN = Written("e", "m", sequence=7, duplicate=False)
@@ -99,10 +107,11 @@ WRITTEN = Written("e", "m", sequence=7, duplicate=False)
 
 def test_a_recall_waits_for_a_write_longer_than_the_service_does(service: BusyService) -> None:
     """Through the first seconds of a new Helix, and through answers without the write."""
-    service.missing, service.behind = 7, 3
-    with Helix(query_port=service.port) as helix:
-        assert not helix.recall("which?", after=WRITTEN).stale
-    assert service.calls == 11
+    for ask in (lambda h: h.recall, lambda h: partial(h.why_not, "0" * 32)):
+        service.missing, service.behind, service.calls = 7, 3, 0
+        with Helix(query_port=service.port) as helix:
+            assert not ask(helix)("which?", after=WRITTEN).stale
+        assert service.calls == 11
 
 
 def test_a_recall_waits_for_a_write_past_the_deadline_of_the_service(service: BusyService) -> None:

@@ -5,11 +5,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from helix_memory.client import AsyncHelix, Helix, PermanentError
 from helix_memory.client.event_writer import EventWriter
+from helix_memory.transport import connection, dead_letters
 
 
 class SilentNats:
@@ -119,3 +122,25 @@ def test_the_reader_is_closed_though_the_writer_fails(monkeypatch: pytest.Monkey
             helix.close()
     with pytest.raises(PermanentError, match="the client is closed"):
         helix.recall("x")
+
+
+def test_a_connection_that_was_closed_for_good_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NATS closes one whose password was changed; each later write failed until the process ended."""
+    opened: list[SimpleNamespace] = []
+
+    async def connect(*_: Any, **__: Any) -> SimpleNamespace:
+        async def close() -> None: ...
+
+        opened.append(SimpleNamespace(is_closed=False, jetstream=lambda: None, close=close))
+        return opened[-1]
+
+    async def last(_: Any) -> int:
+        return len(opened)
+
+    monkeypatch.setattr(connection, "connect", connect)
+    monkeypatch.setattr(dead_letters, "last_sequence", last)
+    writer = EventWriter("nats://nowhere")
+    assert [writer.newest_letter(seconds=60.0) for _ in range(2)] == [1, 1]
+    opened[0].is_closed = True
+    assert writer.newest_letter(seconds=60.0) == 2
+    writer.close()

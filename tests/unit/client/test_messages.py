@@ -1,6 +1,6 @@
 """What the client refuses before it sends anything, with the limits and messages of the services."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,9 @@ NOWHERE = {"nats_port": 1, "query_port": 1, "deadline_seconds": 0.1}
         ({"mode": "fast"}, "mode"),
         ({"expand_context": "all"}, "expand_context"),
         ({"as_of": datetime(2026, 11, 1)}, "as_of"),  # noqa: DTZ001  without a zone on purpose
+        ({"as_of": datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))}, "as_of"),
+        ({"event_after": datetime.min.replace(tzinfo=timezone(timedelta(hours=5)))}, "filter.event_after"),
+        ({"after": Written("e", "", 2**64, duplicate=False)}, "after"),
         ({"already_served": ["x"]}, "already_served"),
         ({"event_after": datetime(2026, 2, 1, tzinfo=UTC), "event_before": datetime(2026, 1, 1, tzinfo=UTC)},
          "filter.event_after"),
@@ -151,14 +154,14 @@ def test_the_service_takes_a_request_with_every_option() -> None:
             "top_k": 3, "token_budget": 200, "types": ["decision"], "projects": ("p",), "sessions": ["s"],
             "flags": ["invisible"], "exclude_flags": ["secret"], "mode": "dense", "expand_context": "session",
             "never_skip": True, "already_served": [NOTE], "after": [NOTE, NOTE], "include_profile": True,
-            "as_of": datetime(2026, 11, 1, tzinfo=UTC), "prefer_project": "p",
+            "as_of": datetime(2026, 11, 1, tzinfo=UTC), "prefer_project": "p", "not_served": True,
         },
         project="other", time_zone="Europe/Berlin",
     )  # fmt: skip
     query = query_of(request, profiles=["helix"], clock=datetime.now(UTC))
     assert (query.top_k, query.token_budget, query.mode, query.min_sequence) == (3, 200, "dense", 7)
     assert (query.project_id, query.already_served, query.expand_context) == ("p", ("0" * 32,), "session")
-    assert query.selection.as_of == datetime(2026, 11, 1, tzinfo=UTC)
+    assert (query.selection.as_of, query.not_served) == (datetime(2026, 11, 1, tzinfo=UTC), True)
     assert len(query.selection.filters) == 5
 
 

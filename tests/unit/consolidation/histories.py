@@ -125,11 +125,15 @@ class History:
             self._derive(event, sequence, rows, keeps=keeps)
 
     def _document(self, sequence: int) -> None:
-        event, document, scope = self._event(), self.random.choice(DOCUMENTS), self._row_scope()
-        rows = self._rows(event, sequence, self.random.choice((0, 1, 2)), scope, document_id=document)
-        is_deletion = not rows and self.random.random() < 0.7
+        r, event = self.random, self._event()
+        document, scope = r.choice(DOCUMENTS), self._row_scope()
+        rows = self._rows(event, sequence, r.choice((0, 1, 2)), scope, document_id=document)
+        is_deletion = not rows and r.random() < 0.7
         actor = {"user": scope["user_id"], "acl": scope["acl"], "is_deletion": is_deletion}
         self._derive(event, sequence, rows, document=document, **actor)
+        if self.quoting.random() < 0.3:
+            again = self.stream.memories(TENANT, event, sequence, rows, document=document, **actor)
+            self.messages.append(again)
 
     def _forget(self, sequence: int) -> None:
         restore = self.random.random() < 0.4
@@ -166,9 +170,8 @@ class History:
         return {"user_id": self.random.choice(USERS), "acl": list(self.random.choice(GROUPS))}
 
     def _event(self) -> str:
-        return (
-            f"e{self.random.randrange(EVENT_IDS)}" if self.random.random() < 0.4 else f"n{self.stream.last}"
-        )
+        is_reused = self.random.random() < 0.4
+        return f"e{self.random.randrange(EVENT_IDS)}" if is_reused else f"n{self.stream.last}"
 
     def _text(self) -> str:
         words = list(WORDS)

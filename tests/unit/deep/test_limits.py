@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from helix_deep.api.requests import day_of, limits_of
+from helix_deep.progress import Progress
 from helix_deep.questions.kinds import MODEL_STAGES
 from helix_deep.questions.limits import Budget, DailyTokens
 from helix_deep.settings import DeepSettings
@@ -82,6 +83,28 @@ def test_settings_name_known_stages() -> None:
         DeepSettings.load(stages="think")
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("base_url", "http://127.0.0.1:99999/v1", "host or port"),
+        ("base_url", "http://[::1/v1", "host or port"),
+        ("api_key", "\u201ckey\u201d", "ASCII"),
+        ("api_key", "one\ntwo", "ASCII"),
+    ],
+)
+def test_an_address_or_key_that_cannot_be_sent_is_refused_at_the_start(
+    field: str, value: str, reason: str
+) -> None:
+    """By the name of its setting; later it would fail each question."""
+    with pytest.raises(InvalidInputError, match=rf"HELIX_DEEP_{field.upper()}.*{reason}"):
+        DeepSettings.load(**{field: value}).key()
+
+
+def test_a_key_may_end_in_a_line_break() -> None:
+    """As secrets of Kubernetes often do."""
+    assert DeepSettings.load(api_key="sesame\n").key() == "sesame"
+
+
 def test_the_date_is_that_of_the_question() -> None:
     """`now` of the request, else `valid_at`, `as_of` and the clock."""
     request = RecallRequest()
@@ -91,3 +114,27 @@ def test_the_date_is_that_of_the_question() -> None:
     assert day_of(request) == "2026-03-04"
     request.now.seconds = 10**15
     assert len(day_of(request)) == 10
+
+
+def test_the_date_is_that_of_the_caller() -> None:
+    """The evening of Berlin is the next day in Auckland; a zone that is none is left to the query service."""
+    request = RecallRequest()
+    request.now.FromDatetime(datetime(2026, 3, 4, 20, tzinfo=UTC))
+    for zone, day in (
+        ("Pacific/Auckland", "2026-03-05"),
+        ("", "2026-03-04"),
+        ("Nowhere/../etc", "2026-03-04"),
+    ):
+        request.time_zone = zone
+        assert day_of(request) == day
+
+
+async def test_an_unexpected_error_leaves_its_stage_out() -> None:
+    """The plain recall is answered with; a stage that is required raises."""
+    progress = Progress(lambda _: None)
+    async with progress.stage("hyde"):
+        raise RuntimeError
+    assert progress.left_out == ["hyde"]
+    with pytest.raises(RuntimeError):
+        async with progress.stage("recall", required=True):
+            raise RuntimeError

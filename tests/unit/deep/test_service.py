@@ -16,6 +16,7 @@ from helix_deep.fast.query_service import QueryService
 from helix_deep.settings import DeepSettings
 from helix_memory.deep.v1 import deep_pb2, deep_pb2_grpc
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.sharding import SHARD_KEY, hashed_shard
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.rpc.access.static_tokens import token_digest
 
@@ -44,10 +45,19 @@ class Recalls(recall_pb2_grpc.RecallServiceServicer):
         self.metadata.append(dict(context.invocation_metadata()))
 
 
-@pytest.fixture
-def recalls() -> Iterator[Recalls]:
-    """A listening query service."""
-    made = Recalls()
+class OtherShard(Recalls):
+    """A query service that serves another shard than `shard`, and says so."""
+
+    shard = 0
+
+    def _record(self, request: Any, context: grpc.ServicerContext) -> None:
+        super()._record(request, context)
+        context.set_trailing_metadata(((SHARD_KEY, str(self.shard)),))
+        context.abort(grpc.StatusCode.FAILED_PRECONDITION, "the tenant lies elsewhere")
+
+
+def listening(made: Recalls) -> Iterator[Recalls]:
+    """`made` behind a socket."""
     made.result.response.memories.add().memory.memory_id = "a" * 32
     server = grpc.server(futures.ThreadPoolExecutor(2))
     recall_pb2_grpc.add_RecallServiceServicer_to_server(made, server)
@@ -55,6 +65,18 @@ def recalls() -> Iterator[Recalls]:
     server.start()
     yield made
     server.stop(None)
+
+
+@pytest.fixture
+def recalls() -> Iterator[Recalls]:
+    """A listening query service."""
+    yield from listening(Recalls())
+
+
+@pytest.fixture
+def other_shard() -> Iterator[Recalls]:
+    """One that does not have the tenant."""
+    yield from listening(OtherShard())
 
 
 class Context:
@@ -92,6 +114,19 @@ async def test_credential_and_scope_of_the_caller_go_to_the_query_service(recall
     assert batch.scope == pack.recall.scope
     assert (batch.scope.user_id, list(batch.scope.principals)) == ("ann", ["board"])
     assert all(one.not_served and not one.HasField("scope") for one in batch.requests)
+
+
+async def test_the_query_service_of_the_shard_of_the_tenant_is_called(
+    recalls: Recalls, other_shard: OtherShard
+) -> None:
+    """Where the tenant was moved, the one that has not got it any more says where it is; once."""
+    guessed = hashed_shard("acme", 2)
+    other_shard.shard = 1 - guessed
+    addresses = [recalls.address, recalls.address]
+    addresses[guessed] = other_shard.address
+    events = await ask(",".join(addresses))
+    assert events[-1].result.recall.memories[0].memory.memory_id == "a" * 32
+    assert (len(other_shard.requests), len(recalls.requests)) == (1, 2)
 
 
 async def test_a_refusal_of_the_query_service_is_that_of_the_call(recalls: Recalls) -> None:

@@ -87,6 +87,15 @@ def test_the_questions_of_the_model_come_before_those_of_the_rules(tmp_path: Pat
     assert derivation.version.endswith(model.checksum)
 
 
+def test_what_changes_questions_changes_their_version(tmp_path: Path) -> None:
+    """A setting and the configuration, too: else a rebuild would keep the old questions beside new ones."""
+    folder = write_folder(tmp_path)
+    loaded = [QuestionModel.load(folder, search) for search in (Search(), Search(), Search(prefix="ask: "))]
+    (folder / "config.json").write_text(json.dumps({"decoder_start_token_id": 9, "eos_token_id": 1}))
+    loaded.append(QuestionModel.load(folder, Search()))
+    assert len({model.checksum for model in loaded}) == 3
+
+
 def test_start_and_end_come_from_the_configuration(tmp_path: Path) -> None:
     """A model that begins with another token gives other questions."""
     folder = write_folder(tmp_path)

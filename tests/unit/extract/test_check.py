@@ -13,6 +13,7 @@ from helix_extract.answers.check import CheckedAnswer, check
 from helix_extract.answers.prompt import LISTS
 from helix_extract.windows.window import Window
 from helix_shared.endpoint.json_text import object_in
+from helix_shared.endpoint.passages import names
 
 from .windows import turn, window
 
@@ -76,6 +77,7 @@ def test_a_supported_memory_passes() -> None:
         ("quote", {"quote": "Odile moved to Ghent"}),
         ("quote", {"quote": ""}),
         ("quote", {"quote": "., "}),
+        ("quote", {"quote": "for"}),
         ("number", {"text": "Mara fired the kiln at 1300 degrees."}),
         ("date", {"valid_from": "next Monday"}),
         ("date", {"valid_from": "2026-03-05", "valid_to": "2026-03-01"}),
@@ -111,6 +113,24 @@ def test_names_and_links_count_only_where_a_turn_holds_them() -> None:
         ("Odile", "Ghent", 3)
     ]
     assert found.dropped == Counter({"entity": 4, "link": 4})
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "is_named"),
+    [
+        ("I am planning it.", "Ann", False),
+        ("Maria met the Ann of the plan.", "Ann", True),
+        ("Take the v12.", "v1", False),
+        ("O\u2019Brien\u2019s kiln", "O'Brien", True),
+        ("Jean-Luc came.", "Jean-Luc", True),
+        ("\u041c\u0430\u0440\u0438\u043d\u0430", "\u041c\u0430\u0440\u0438", False),
+        ("\u6771\u4eac\u306b\u884c\u304f", "\u6771\u4eac", True),
+        ("J. R. R. Tolkien wrote it.", "J. R. R. Tolkien", True),
+    ],
+)
+def test_a_name_is_not_found_inside_a_longer_word(text: str, name: str, *, is_named: bool) -> None:
+    """Names end where words do, in scripts that have capitals."""
+    assert names(text, name) is is_named
 
 
 @pytest.mark.parametrize(

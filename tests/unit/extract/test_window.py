@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_extract.answers.prompt import answer_key, question
-from helix_extract.windows.window import Turn, Window, WindowLimits, extended
+from helix_extract.windows.window import Turn, Window, WindowLimits, extended, is_boundary
 
 from .windows import turn, window
 
@@ -36,6 +36,13 @@ def test_a_window_holds_one_scope() -> None:
     assert windows_of(turns) == [(1,), (2, 3)]
     listed = [turn(1, "a", acl=["hr"]), turn(2, "b")]
     assert windows_of(listed) == [(1,), (2,)]
+
+
+def test_turns_without_a_session_are_asked_about_alone() -> None:
+    """They follow each other in the log and belong to other conversations."""
+    turns = [turn(n, "Good.", session_id="") for n in range(1, 4)]
+    assert windows_of(turns) == [(1,), (2,), (3,)]
+    assert is_boundary(*turns[:2], LIMITS)
 
 
 def test_all_turns_at_once_give_the_same_last_window() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import httpx
 
 from helix_memory.client import EntityPage, MemoryPage, SessionPage, Written
-from helix_memory.client.results import StoredMemory
+from helix_memory.client.results import Recalled, StoredMemory
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.dead_letters import DeadLetter
 from helix_shared.errors import NotFoundError, TemporaryError
@@ -60,6 +60,7 @@ class Memories:
         self.text = text
         self.callers: list[dict[str, Any]] = []
         self.done: list[tuple[Any, ...]] = []
+        self.event_ids: list[str] = []
         self.is_applied = True
 
     def acting_as(self, **caller: Any) -> Self:
@@ -124,6 +125,11 @@ class Memories:
             memories=[memory(self.text), memory(self.text, OTHER)], relations=[relation]
         )
 
+    async def recall(self, query: str, **options: Any) -> Recalled:
+        """A recall."""
+        self.done.append(("recall", query, options))
+        return Recalled.of(explained(self.text, ""))
+
     async def explain(self, query: str, **options: Any) -> recall_pb2.RecallResponse:
         """A recall taken apart."""
         self.done.append(("explain", query, options))
@@ -140,9 +146,10 @@ class Memories:
             loss=recall_pb2.LOSS_TOP_K, verdict=self.text[:500], changes=changes, advice=self.text[:500]
         )
 
-    async def correct(self, wanted: str, text: str) -> Written:
+    async def correct(self, wanted: str, text: str, *, event_id: str = "") -> Written:
         """Note it."""
         self.done.append(("correct", wanted, text))
+        self.event_ids.append(event_id)
         return Written("e", OTHER, 9, duplicate=False)
 
     async def forget(self, wanted: str) -> Written:

@@ -10,6 +10,7 @@ from helix_gateway.app import application
 from helix_gateway.door import BODY_BYTES
 from helix_gateway.failures import KINDS, failure_of
 from helix_gateway.settings import GatewaySettings
+from helix_memory.transport.credentials import RefusedUserError, UnusableFileError
 from helix_shared.errors import InvalidInputError, OverloadedError, UnauthenticatedError
 from helix_shared.telemetry.health import Health
 from tests.unit.gateway.gateways import HOST, StubHelix, client_of
@@ -130,7 +131,8 @@ async def test_no_stream_is_opened_that_would_hold_a_place(path: str) -> None:
     async with client_of(StubHelix()) as client:
         for method in ("GET", "DELETE"):
             answer = await client.request(method, path, headers={"accept": "text/event-stream"})
-            assert answer.status_code == 405
+            assert (answer.status_code, answer.json()["error"]["type"]) == (405, "wrong_method")
+            assert answer.headers["allow"] == "POST"
 
 
 @pytest.mark.parametrize("kind", [one for one, *_ in KINDS])
@@ -176,3 +178,17 @@ async def test_an_unknown_error_tells_nothing() -> None:
     assert answered.status_code == 500
     assert "secret" not in answered.text
     assert failure_of(OverloadedError("full"))["status"] == 429
+
+
+@pytest.mark.parametrize("error", [RefusedUserError("no"), UnusableFileError("credentials_file", "/etc/x")])
+async def test_credentials_of_the_gateway_itself_are_no_fault_of_its_callers(error: Exception) -> None:
+    """They would take 400 as a reason to drop an event, and 401 as one to ask for another token."""
+
+    async def answer(*_: object, **__: object) -> None:
+        raise error
+
+    async with client_of(StubHelix(answer)) as client:
+        answered = await client.post("/v1/remember", json={"text": "x"})
+        page = await client.get("/explorer/memories")
+    assert (answered.status_code, answered.headers["retry-after"], page.status_code) == (503, "1", 503)
+    assert "/etc/x" not in answered.text + page.text

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import pytest
 
+from helix_gateway.explorer import signing_in
 from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.broker import Broker
 from helix_gateway.explorer.pages.layout import rings
@@ -125,6 +126,25 @@ async def test_no_page_runs_other_code_or_is_kept_or_framed() -> None:
 
 def _named(headers: httpx.Headers) -> dict[str, str]:
     return {name: headers[name] for name in HEADERS if name in headers}
+
+
+async def test_a_search_is_a_plain_recall_that_does_not_count_as_use() -> None:
+    """An explanation of every candidate takes many times as long."""
+    helix = Memories()
+    async with client_of(helix) as client:
+        await client.get("/explorer/memories?q=tea&type=decision")
+    expected = {"top_k": 50, "never_skip": True, "not_served": True, "types": ["decision"]}
+    assert helix.done == [("recall", "tea", expected)]
+
+
+async def test_every_time_of_a_page_is_in_the_zone_that_it_names() -> None:
+    """Also those of dead letters, which NATS gives in UTC, and of the chart."""
+    async with client_of(Memories()) as client:
+        scope = signing_in.encoded(json.dumps({"time_zone": "Asia/Tokyo"}))
+        client.cookies.set("helix_scope", scope, "127.0.0.1", "/explorer")
+        for path in ("/letters", "/letters/5", f"/memories/{ID}"):
+            assert "2026-11-02 18:00" in (await client.get(f"/explorer{path}")).text, path
+        assert 'data-zone="Asia/Tokyo"' in (await client.get("/explorer")).text
 
 
 async def test_filters_and_pages_reach_the_client() -> None:

@@ -1,7 +1,6 @@
 """Who may look at the explorer's pages, and which forms it takes."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,8 +8,6 @@ import pytest
 
 from helix_gateway.explorer import signing_in
 from helix_gateway.explorer.broker import Broker
-from helix_shared.errors import TemporaryError
-from helix_shared.rpc.access.static_tokens import token_digest
 from tests.unit.gateway.explorers import ID, OTHER, OWN, Letters, Memories, form_key
 from tests.unit.gateway.gateways import HOST, StubHelix, client_of
 
@@ -93,21 +90,6 @@ async def test_rest_takes_no_form_and_no_cookie(tokens: dict[str, Any]) -> None:
         assert (await client.get("/v1/memories", headers=cookie)).status_code == 401
     async with client_of(StubHelix()) as client:
         assert (await client.post("/v1/forget", data={"memories": ID}, headers=OWN)).status_code == 400
-
-
-@pytest.fixture
-def tokens(tmp_path: Path) -> dict[str, Any]:
-    """Settings with the tokens of a user, of a reader and of an admin."""
-    entries: list[dict[str, Any]] = [
-        {"id": "ana", "tenant": "acme", "user": "ana", "roles": ["recall", "write"]},
-        {"id": "reader", "tenant": "acme", "user": "*", "roles": ["recall"]},
-        {"id": "boss", "tenant": "acme", "user": "", "roles": ["recall", "admin"]},
-    ]
-    for one in entries:
-        one["sha256"] = token_digest(str(one["id"]))
-    file = tmp_path / "tokens.json"
-    file.write_text(json.dumps({"tokens": entries}))
-    return {"auth": "tokens", "tokens_file": file}
 
 
 async def test_a_browser_signs_in_with_a_token_and_out_again(tokens: dict[str, Any]) -> None:
@@ -246,23 +228,6 @@ async def test_an_expired_token_and_a_refused_scope_can_be_left(tokens: dict[str
                     answer = await client.post(path, data=sent | {"form_key": key}, headers=OWN)
                     assert answer.status_code == status
             assert "helix_token" not in client.cookies
-
-
-async def test_a_refused_correction_keeps_what_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It can be sent again from that page, whose other links lead to a page that exists."""
-
-    async def refuses(*_: Any) -> None:
-        raise TemporaryError("NATS does not answer", delay_seconds=7)
-
-    monkeypatch.setattr(Memories, "correct", refuses)
-    path = f"/explorer/memories/{ID}"
-    async with client_of(Memories()) as client:
-        sent = {"form_key": await form_key(client), "text": "a <b> c"}
-        answer = await client.post(f"{path}/correct", data=sent, headers=OWN)
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "7")
-    assert "a &lt;b&gt; c</textarea>" in answer.text
-    assert f'action="{path}/correct"' in answer.text
-    assert f'name="next" value="{path}"' in answer.text
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from helix_gateway.settings import GatewaySettings
 from helix_memory import limits
 from helix_memory.client import MemoryPage, Profile, Recalled, Written
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.credentials import UnusableFileError
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.rpc.access.credential import RECALL, WRITE, Credential
 from helix_shared.sources.cleaning import cleaned
@@ -45,8 +46,9 @@ class Client:
         packed = recall_pb2.PackedContext(text=context, memory_ids=ids)
         return Recalled.of(recall_pb2.RecallResponse(context=packed, **self.reply))
 
-    async def profile(self, **_: Any) -> Profile:
+    async def profile(self, **options: Any) -> Profile:
         """Nothing known."""
+        self.asked.append(("profile", options))
         return Profile.of(recall_pb2.GetProfileResponse())
 
     async def list(self, **options: Any) -> MemoryPage:
@@ -196,7 +198,9 @@ async def test_nothing_is_injected_twice_in_a_session_also_after_a_restart(gatew
     compacted = {"hook_event_name": "SessionStart", "session_id": "s", "source": "compact"}
     await gateway.post("claude-code", compacted)
     await gateway.prompt()
-    served = [options["already_served"] for query, options in gateway.client.asked if query != "list"]
+    served = [
+        options["already_served"] for query, options in gateway.client.asked if "already_served" in options
+    ]
     assert served == [(), (identity(0),), (), ()]
 
 
@@ -254,6 +258,8 @@ async def test_a_session_begins_with_the_latest_decisions_of_its_project(gateway
     body, outcome = await gateway.post("codex", start)
     assert "- We chose Postgres." in body["hookSpecificOutput"]["additionalContext"]
     assert outcome == "injected"
+    # else each start holds two threads of the client for its own deadline of seconds
+    assert [options.get("deadline_seconds") for _, options in gateway.client.asked] == [0.3, 0.3]
     await gateway.prompt()
     assert (await gateway.post("codex", start)) == ({}, "nothing")
 
@@ -382,6 +388,18 @@ async def test_a_line_that_is_refused_for_good_holds_up_no_other(
     monkeypatch.setattr(gateway.client, "message", strict)
     await gateway.stop(path)
     assert [one["text"] for one in gateway.client.written] == ["two"]
+
+
+async def test_a_line_is_read_again_when_the_gateway_cannot_use_its_own_credentials(
+    gateway: Gateway,
+) -> None:
+    """Such as while the file of its user is replaced; nothing is wrong with the line."""
+    path = gateway.transcript("one")
+    gateway.client.failure = UnusableFileError("credentials_file", "cannot be read")
+    await gateway.stop(path)
+    gateway.client.failure = None
+    await gateway.stop(path)
+    assert [one["text"] for one in gateway.client.written] == ["one"]
 
 
 async def test_only_transcripts_are_read_and_only_for_this_machine(gateway: Gateway) -> None:

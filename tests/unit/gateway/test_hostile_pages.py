@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from helix_gateway.explorer import rendering, shown
 from helix_gateway.explorer.broker import Broker
-from helix_memory.client import EntityPage, MemoryPage, SessionPage
+from helix_memory.client import EntityPage, MemoryPage, Recalled, SessionPage
 from helix_memory.recall.v1 import recall_pb2
 from tests.unit.gateway.explorers import HIDDEN, ID, Letters, Memories, explained, memory
 from tests.unit.gateway.gateways import client_of
@@ -75,6 +75,10 @@ class Many(Memories):
         nodes[0].hops = 0
         edges = [recall_pb2.GraphEdge(source=0, target=1, kind="MENTIONS", weight=1)] if half else []
         return recall_pb2.NeighboursResponse(nodes=nodes, edges=edges)
+
+    async def recall(self, query: str, **options: Any) -> Recalled:
+        """As `explain`."""
+        return Recalled.of(await self.explain(query, **options))
 
     async def explain(self, query: str, **options: Any) -> recall_pb2.RecallResponse:
         """Each as a candidate and in the answer."""

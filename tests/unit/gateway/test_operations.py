@@ -104,6 +104,21 @@ def test_parameters_of_an_address_are_read_as_their_types() -> None:
         parsed_query(OPERATIONS["get"].request, [("id", "0" * 32)], {"id": "1" * 32})
 
 
+@pytest.mark.parametrize("path", ["crm/42/erase", "crm%2F42%2Ferase"])
+async def test_the_receipt_of_an_erasure_is_found_by_every_id_that_an_event_may_have(path: str) -> None:
+    """An id may hold a slash, which clients encode or not."""
+    helix = StubHelix(receipt)
+    async with client_of(helix) as client:
+        answered = await client.get(f"/v1/erasures/{path}")
+    assert answered.status_code == 200
+    assert helix.calls[0][1][0].event_id == "crm/42/erase"
+
+
+async def receipt(*_: object) -> recall_pb2.GetErasureResponse:
+    """That of an erasure."""
+    return recall_pb2.GetErasureResponse()
+
+
 def test_the_document_describes_every_operation_and_refers_to_nothing_that_is_missing() -> None:
     """Each request and reply has a schema."""
     found = document(OPERATIONS.values())

@@ -124,6 +124,12 @@ def test_an_unreadable_date_is_replaced_by_a_readable_one() -> None:
     assert event_times(said("Friday."), "Friday.", MONDAY) == (None, None, False)
 
 
+@pytest.mark.parametrize("text", ["created at 0001-01-01T00:00:00Z", "valid until 9999-12-31T23:00:00Z"])
+def test_a_date_that_stands_for_none_is_no_event_time(text: str) -> None:
+    """The zone of a caller cannot represent it: west of UTC, the first is before the calendar."""
+    assert event_times(said(text), text, MONDAY) == (None, None, False)
+
+
 def test_the_same_moment_in_two_zones_has_two_days() -> None:
     """At 23:30 in New York it is the next day in UTC: the cached times must differ."""
     text = "The pump broke today."

@@ -2,10 +2,11 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_ingest.extraction.segment import segment
+from helix_ingest.extraction.segment import MOST_SECTIONS, segment
 from tests.unit.linear_time import Linear, repeated
 
 
@@ -28,11 +29,51 @@ def test_code_fence_stays_whole_and_its_comment_is_no_heading() -> None:
     assert {p.heading for p in pieces} == {""}
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\n~~~\n# no heading\n```",
+        "~~~\n```\n# no heading\n~~~",
+        "````\n```\n# no heading\n````",
+        "```\n# no heading\n````",
+        "```markdown\n# no heading\n```sh\n# nor this\n```\n# nor this\n```",
+    ],
+)
+def test_a_fence_ends_with_one_of_its_kind(code: str) -> None:
+    """A fence of another kind or a shorter one is code, and so is a nested block."""
+    pieces = segment(f"# A\n\n{code}\n\n# B\n{'b ' * 20}", most_tokens=24, count_tokens=words)
+    assert [(p.heading, p.text.count("heading")) for p in pieces] == [("A", 1), ("B", 0)]
+
+
+def test_a_block_that_is_not_closed_is_not_nested() -> None:
+    """The second fence is code, since otherwise the block would end with the text."""
+    pieces = segment("```sh\nx\n```sh\ny\n```\n\n# A\na a a", most_tokens=6, count_tokens=words)
+    assert [p.heading for p in pieces] == ["", "A"]
+
+
+def test_line_ends_of_windows_separate_paragraphs() -> None:
+    """A paragraph is not cut between its lines, and joined to the next one."""
+    text = "a a\na a\n\nb b\nb b\n\nc c\nc c"
+    unix, windows = (
+        segment(t, most_tokens=6, count_tokens=words) for t in (text, text.replace("\n", "\r\n"))
+    )
+    assert [p.text for p in unix] == [p.text.replace("\r", "") for p in windows]
+
+
 def test_headings_form_a_path() -> None:
     """A heading of the same level ends the one before it."""
     text = "# A\nx x x\n## B\ny y y\n## C\nz z z\n# D\nw w w"
     pieces = segment(text, most_tokens=5, count_tokens=words)
     assert [p.heading for p in pieces] == ["A", "A > B", "A > C", "D"]
+
+
+def test_the_headings_of_too_many_sections_are_text() -> None:
+    """Each section is a memory with vectors; 4,000 did not fit one message, so the document was refused."""
+    text = "# a\nb\n" * (MOST_SECTIONS + 1)
+    pieces = segment(text, most_tokens=100, count_tokens=words)
+    assert {p.heading for p in pieces} == {""}
+    assert len(pieces) < 50
+    assert len(segment(text[6:], most_tokens=100, count_tokens=words)) == MOST_SECTIONS
 
 
 def test_unbroken_run_is_cut_by_force() -> None:

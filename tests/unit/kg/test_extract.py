@@ -88,3 +88,10 @@ def test_no_memory_breaks_extraction(text: str, title: str, speaker: str, catego
     assert len(links) <= LINKS
     assert len(links) == len({(link.edge, link.name) for link in links})
     assert all(link.name and link.weight > 0 for link in links)
+
+
+def test_names_of_the_context_are_found_in_lower_case_with_their_signs() -> None:
+    """With an apostrophe, a hyphen, an accent, and as possessors."""
+    context = "O'Brien: yes\nJean-Luc: no\nJos\u00e9: why\nAlice: so"
+    found = extract(row("i saw o\u2019brien, jean-luc, jos\u00e9 and alice's dog", context=context))
+    assert {link.name for link in found} == {"o'brien", "jean-luc", "jose", "alice"}

@@ -57,6 +57,12 @@ def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[
     [
         "Priya does not work for Northwind Clinic.",
         "Does Priya work for Northwind Clinic?",
+        "Priya was hired at Northwind Clinic.",
+        "Jenkins was replaced last week at Northwind Clinic.",
+        "Harrow Centre is owned largely through Oakline Group.",
+        "Rui Matos was succeeded at Oakline Group last week.",
+        "Tom's manager is in Leeds.",
+        "Ines bought a boat in Porto.",
         "If Tom moved to Leeds, Priya would sell the van.",
         "Maybe Olaf will move to Tromso.",
         "Ines no longer works at Oakline Group.",
@@ -150,6 +156,26 @@ def test_a_user_is_linked_by_relations_alone() -> None:
     for text in ("I bought bread.", "I never moved to Ghent.", "Did I move to Ghent?"):
         links = extract(row(text, role="user", user_id="ana"))
         assert "User ana" not in {link.name for link in links}
+
+
+def test_who_belongs_to_a_club_is_not_owned_by_it() -> None:
+    """One verb has one predicate."""
+    text = "Olaf belongs to the Bergen Rowing Club."
+    assert relations(text) == {("MEMBER_OF", "olaf", "bergen rowing club")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Bob said: "I moved to Ghent."',
+        "\u201cI moved to Ghent\u201d, said Bob.",
+        "Bob writes:\n> I moved to Ghent.",
+    ],
+)
+def test_who_says_i_in_a_quotation_is_not_the_speaker(text: str) -> None:
+    """The speaker stayed where they are."""
+    assert relations(text, "Mia") == set()
+    assert relations(f"{text}\nI moved to Porto.", "Mia") == {("MOVED_TO", "mia", "porto")}
 
 
 def test_every_rule_has_a_predicate_that_the_graph_stores() -> None:

@@ -26,6 +26,7 @@ def test_a_short_form_is_the_full_name_before_it() -> None:
     """Surname and first name both resolve to the only full name that contains them."""
     links = [mention("John Smith"), mention("Smith"), mention("John"), mention("Rome")]
     assert names(resolve(links)) == ["john smith", "rome"]
+    assert names(resolve([mention("Anna O'Brien"), mention("O'Brien")])) == ["anna o'brien"]
 
 
 def test_a_short_form_of_two_full_names_stays_itself() -> None:

@@ -1,7 +1,8 @@
 import tomllib
 from importlib import resources
+from pathlib import Path
 
-from helix_lab.profile_text import with_table
+from helix_lab.profile_text import with_table, write_table
 from helix_query.profile.files import load_profiles
 from helix_query.profile.sections.abstention import Abstain, AnswerModel
 from helix_query.profile.sections.fusion import Adaptive
@@ -52,3 +53,11 @@ def test_the_default_profile_can_be_rewritten() -> None:
     after = tomllib.loads(with_table(text, "abstain", Abstain(), comment="none"))
     assert before | {"abstain": {"encoder": "", "threshold": 0.0}} == after
     assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()
+
+
+def test_a_profile_is_written_into_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    """A fit takes an hour: it must not end with a missing folder."""
+    out = tmp_path / "new" / "own.toml"
+    write_table(out, load_profiles()["helix"], "abstain", PART, comment="found anew")
+    assert tomllib.loads(out.read_text())["abstain"]["threshold"] == 0.25
+    assert [path.name for path in out.parent.iterdir()] == ["own.toml"]

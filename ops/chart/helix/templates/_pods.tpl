@@ -57,7 +57,7 @@ securityContext:
 Alive: the event loop runs; no backend is asked, so its slowness restarts nothing. Ready: the process does its work.
 A process has five minutes for its start. Argument: the name of the metrics port.
 */}}
-{{- define "helix.probes" -}}
+{{- define "helix.alive" -}}
 startupProbe:
   httpGet: {path: /healthz, port: {{ . }}}
   periodSeconds: 5
@@ -68,6 +68,10 @@ livenessProbe:
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
+{{- end }}
+
+{{- define "helix.probes" -}}
+{{- include "helix.alive" . }}
 readinessProbe:
   httpGet: {path: /readyz, port: {{ . }}}
   periodSeconds: 5

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from helix_cli.clients.broker import provision
-from helix_cli.stack.home import HomeFolder
+from helix_cli.home.folder import HomeFolder
 from helix_cli.stack.stack import Stack
 from helix_lab.bench.generate.build_cache import clone_built
 from helix_lab.bench.generate.load import BuildInfo

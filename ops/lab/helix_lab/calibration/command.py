@@ -38,6 +38,7 @@ from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.abstention import Abstain
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
+from helix_shared.whole_file import write_whole
 
 PIPED_WIDTH: Final = 130
 """Width in columns without a terminal."""
@@ -115,7 +116,7 @@ def calibrate_command(
     comment = comment_of(found, [one.name for one in loaded])
     write_table(out, start, "abstain", part, comment=comment)
     if report is not None:
-        report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        write_whole(report, (json.dumps(found, indent=2) + "\n").encode())
     print_summary(found, console)
     console.print(f"written: {out}", markup=False)
 

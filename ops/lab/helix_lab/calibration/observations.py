@@ -117,7 +117,7 @@ def kept_at(
     """File of the observations of `asked` in `folder`; `corpus` is the key of the built corpus."""
     inputs = (
         corpus,
-        code_digest((helix_query,), ("*.py",)),
+        code_digest((helix_query,), without_toml_of="profile"),
         profile.model_dump_json(exclude={"abstain"}),
         *(
             f"{one.question} {one.kind} {one.donor} {sorted(data.relevant.get(one.question.id, {}))}"

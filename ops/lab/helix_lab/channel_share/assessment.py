@@ -1,6 +1,7 @@
 """What a fitted share is worth: by set, against one channel alone, one fixed share, and the model before.
 
-Each set is judged by the model fitted to everything, and by one whose fit never saw a text of its kind.
+Each set is judged by the model fitted to everything, and by one whose fit never saw a text of its kind; where
+all sets are of one kind there is no such model.
 """
 
 from __future__ import annotations
@@ -35,11 +36,10 @@ def assess(
     kinds = list(dict.fromkeys(kind_of(one.set_name) for one in curves))
     held_out = {
         kind: fit(curves, names=options.names, penalty=options.penalty, without=(kind,))
-        if len(kinds) > 1
-        else model
         for kind in kinds
+        if len(kinds) > 1
     }
-    return {one.set_name: _row(one, before, model, held_out[kind_of(one.set_name)]) for one in curves}
+    return {one.set_name: _row(one, before, model, held_out.get(kind_of(one.set_name))) for one in curves}
 
 
 def mean_over_kinds(rows: Mapping[str, Any], key: str) -> float:
@@ -49,7 +49,7 @@ def mean_over_kinds(rows: Mapping[str, Any], key: str) -> float:
     return float(found / sum(weighed.values()))
 
 
-def _row(one: Curves, before: Adaptive | None, model: Adaptive, held_out: Adaptive) -> dict[str, Any]:
+def _row(one: Curves, before: Adaptive | None, model: Adaptive, held_out: Adaptive | None) -> dict[str, Any]:
     main = metric_of(one.set_name)
     figures = {
         metric: _figures(one, metric, before, model, held_out) for metric in dict.fromkeys((main, *FURTHER))
@@ -65,7 +65,7 @@ def _row(one: Curves, before: Adaptive | None, model: Adaptive, held_out: Adapti
 
 
 def _figures(
-    one: Curves, metric: str, before: Adaptive | None, model: Adaptive, held_out: Adaptive
+    one: Curves, metric: str, before: Adaptive | None, model: Adaptive, held_out: Adaptive | None
 ) -> dict[str, float | None]:
     gains = one.gains(metric)
     fixed = 100 * gains.mean(axis=0)
@@ -80,5 +80,5 @@ def _figures(
         "best_fixed_share": SHARES[int(fixed.argmax())],
         "before": None if before is None else mean(before),
         "fitted": mean(model),
-        "held_out": mean(held_out),
+        "held_out": None if held_out is None else mean(held_out),
     }

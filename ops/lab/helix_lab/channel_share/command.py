@@ -29,6 +29,7 @@ from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
+from helix_shared.whole_file import write_whole
 
 PIPED_WIDTH: Final = 140
 COLUMNS: Final = ("lexical", "dense", "best_fixed", "best_fixed_share", "before", "fitted", "held_out")
@@ -71,7 +72,7 @@ def share_command(
     found = {"adaptive": model.model_dump(mode="json"), "sets": rows, "meta": meta(evaluation)}
     write_table(out, start, "fuse.adaptive", model, comment=_comment(rows, penalty))
     if report is not None:
-        report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        write_whole(report, (json.dumps(found, indent=2) + "\n").encode())
     _print(rows, console)
     console.print(f"written: {out}", markup=False)
 
@@ -96,14 +97,16 @@ def _curves(
 
 def _comment(rows: Mapping[str, Any], penalty: float) -> str:
     """How the constants were found and what they are worth."""
-    worst = min(rows, key=lambda name: _lead(rows[name]["main"], "fitted"))
+    worst = min(rows, key=lambda name: _lead(rows[name]["main"], "fitted") or 0.0)
+    is_left_out = all(row["main"]["held_out"] is not None for row in rows.values())
+    left_out = f"{mean_over_kinds(rows, 'held_out'):.1f}" if is_left_out else "not known (one kind)"
     return (
         f"Fitted by `helix-lab share` on {', '.join(rows)}; every kind of text has the same weight, penalty "
         f"{penalty:g} on the distance from share = 1 - coverage. Mean of the main metrics over kinds: fitted "
-        f"{mean_over_kinds(rows, 'fitted'):.1f}, every kind left out in turn "
-        f"{mean_over_kinds(rows, 'held_out'):.1f}, best of the two channels by set "
+        f"{mean_over_kinds(rows, 'fitted'):.1f}, every kind left out in turn {left_out}, best of the two "
+        f"channels by set "
         f"{mean_over_kinds(_with_single(rows), 'single'):.1f}. Least lead over the better channel: {worst} "
-        f"{_lead(rows[worst]['main'], 'fitted'):+.1f}."
+        f"{_signed(_lead(rows[worst]['main'], 'fitted'))}."
     )
 
 
@@ -115,8 +118,13 @@ def _with_single(rows: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _lead(figures: Mapping[str, float], key: str) -> float:
-    return figures[key] - max(figures["lexical"], figures["dense"])
+def _lead(figures: Mapping[str, Any], key: str) -> float | None:
+    """Over the better channel alone; None where the figure is not known."""
+    return None if figures[key] is None else figures[key] - max(figures["lexical"], figures["dense"])
+
+
+def _signed(lead: float | None) -> str:
+    return "-" if lead is None else f"{lead:+.1f}"
 
 
 def _print(rows: Mapping[str, Any], console: Console) -> None:
@@ -130,7 +138,7 @@ def _print(rows: Mapping[str, Any], console: Console) -> None:
     for name, row in rows.items():
         for metric, figures in row["metrics"].items():
             cells = ["-" if figures[key] is None else f"{figures[key]:.1f}" for key in COLUMNS]
-            leads = [f"{_lead(figures, key):+.1f}" for key in ("fitted", "held_out")]
+            leads = [_signed(_lead(figures, key)) for key in ("fitted", "held_out")]
             if metric == row["metric"]:
                 start = (name, row["kind"], metric, str(row["questions"]), f"{row['mean_share']:.2f}")
             else:

@@ -94,7 +94,7 @@ def kept_at(folder: Path, data: EvaluationSet, profile: RankingProfile, corpus: 
     """File of the curves of `data` in `folder`; `corpus` is the key of the built corpus."""
     inputs = (
         corpus,
-        code_digest((helix_query,), ("*.py",)),
+        code_digest((helix_query,), without_toml_of="profile"),
         at_share(profile, 1.0).model_dump_json(exclude={"abstain"}),
         *(f"{one.id} {one.text} {one.timestamp} {data.relevant.get(one.id)}" for one in data.questions),
     )

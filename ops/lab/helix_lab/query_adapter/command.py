@@ -20,8 +20,8 @@ from rich.table import Table
 
 from helix_cli.clients.broker import run_async
 from helix_cli.commands.common import options
-from helix_cli.stack.addresses import Server, nats_server
-from helix_cli.stack.home import HomeFolder
+from helix_cli.home.addresses import Server, nats_server
+from helix_cli.home.folder import HomeFolder
 from helix_lab.evaluate import Evaluation, opened, progress_bar
 from helix_lab.query_adapter.feedback import read_erased, read_feedback
 from helix_lab.query_adapter.fit import AT_ONCE, fit, require_own_codes

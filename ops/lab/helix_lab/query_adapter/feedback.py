@@ -23,7 +23,7 @@ from helix_memory.events.codec import parse_event
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
-    from helix_cli.stack.addresses import Server
+    from helix_cli.home.addresses import Server
 
 BATCH: Final = 256
 FETCH_SECONDS: Final = 5.0

@@ -53,16 +53,12 @@ def learn(corpus: TenantCorpus, asked: Sequence[AskedQuestion], console: Console
     """The adapter of the tenant's questions; prints what it is worth on questions left out.
 
     Raises:
-        InvalidInputError: there are fewer than `FEWEST` questions whose answers can be recalled, or recalls
-            of questions left out are not shown to become better, or those of predicted ones become worse.
+        InvalidInputError: there are fewer than `FEWEST` different questions whose answers can be recalled, or
+            recalls of questions left out are not shown to become better, or those of predicted ones become
+            worse.
     """
     questions = [one for one in map(corpus.question, asked) if one is not None]
-    if len(questions) < FEWEST:
-        raise InvalidInputError(
-            "feedback",
-            f"of {corpus.tenant_id} has {len(questions)} questions whose helpful memories can be recalled "
-            f"({len(asked)} in the log), a fit needs {FEWEST}: publish feedback with `query` and `helpful`",
-        )
+    require_enough(corpus.tenant_id, [one.asked for one in questions], in_the_log=len(asked))
     fit_to = partial(_fit, corpus)
     own = held_out(corpus, questions, fit_to)
     adapter = fit_to([one.seen for one in questions], chosen_size(questions, fit_to))
@@ -72,6 +68,21 @@ def learn(corpus: TenantCorpus, asked: Sequence[AskedQuestion], console: Console
     console.print(_table(corpus.tenant_id, own, elsewhere))
     refuse_harm(own, elsewhere)
     return Learned(adapter, _card(corpus, questions, own), _memories(questions))
+
+
+def require_enough(tenant_id: str, questions: Sequence[AskedQuestion], *, in_the_log: int) -> None:
+    """Refuse what is too little to learn from; one text of many callers is one question.
+
+    Raises:
+        InvalidInputError: there are fewer than `FEWEST` different questions.
+    """
+    count = len({one.text.casefold() for one in questions})
+    if count < FEWEST:
+        raise InvalidInputError(
+            "feedback",
+            f"of {tenant_id} has {count} questions whose helpful memories can be recalled ({in_the_log} in "
+            f"the log), a fit needs {FEWEST} different ones: publish feedback with `query` and `helpful`",
+        )
 
 
 def _fit(

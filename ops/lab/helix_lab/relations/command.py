@@ -32,6 +32,7 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 from helix_shared.settings import helix_home
+from helix_shared.whole_file import write_whole
 
 HEAD: Final = "# Written by `helix-lab relations --out`: logistic regressions (decision 0036)."
 THRESHOLDS: Final = {"link": 0.08, "relate": 0.5, "repeat": 0.5, "close": 0.5}
@@ -85,7 +86,7 @@ def relations_command(
     _print_time(console, prepared, model)
     if out is not None:
         named = replace(model, encoder=read_card(folder).encoder_checksum)
-        out.write_text(model_text(named, HEAD), encoding="utf-8")
+        write_whole(out, model_text(named, HEAD).encode())
         console.print(f"written: {out}")
 
 

@@ -6,6 +6,7 @@ folder that was built from the same documents by the same code with the same mod
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import itertools
@@ -69,14 +70,20 @@ def corpus_key(data: EvaluationSet, model: str) -> str:
 
 
 @functools.cache
-def code_digest(packages: tuple[ModuleType, ...], patterns: tuple[str, ...] = ("*.py", "*.toml")) -> str:
-    """One digest over the Python and TOML files of `packages`, computed once per process."""
+def code_digest(packages: tuple[ModuleType, ...], *, without_toml_of: str = "") -> str:
+    """One digest over all files of `packages`, fitted ones and word lists too; computed once per process.
+
+    The TOML files below the folder `without_toml_of` of a package are left out.
+    """
     digest = hashlib.blake2b(digest_size=12)
     for package in packages:
         folder = Path(str(package.__file__)).parent
-        for path in sorted(itertools.chain.from_iterable(map(folder.rglob, patterns))):
-            digest.update(str(path.relative_to(folder)).encode())
-            digest.update(path.read_bytes())
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            place = path.relative_to(folder)
+            is_left_out = path.suffix == ".toml" and place.parts[0] == without_toml_of
+            if not is_left_out and path.suffix != ".pyc":
+                digest.update(str(place).encode())
+                digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -85,19 +92,24 @@ def build_corpus(
 ) -> bool:
     """Fill `folder` with a generation of the whole corpus; returns whether it had anything to do.
 
+    A second process waits until the first has built it.
+
     Raises:
         PermanentError: a document was refused by a worker; names its position.
     """
-    if (folder / BUILT).exists():
-        return False
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    shard = Shard.open(folder, maintain_every=EVENTS_AT_ONCE)
-    try:
-        _fill(shard, data, encoder, advance)
-    finally:
-        shard.close()
-    (folder / BUILT).touch()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / BUILT).exists():
+            return False
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        shard = Shard.open(folder, maintain_every=EVENTS_AT_ONCE)
+        try:
+            _fill(shard, data, encoder, advance)
+        finally:
+            shard.close()
+        (folder / BUILT).touch()
     return True
 
 

@@ -206,7 +206,9 @@ def _find_corpus(folder: Path, corpus_from: Path | None) -> Path:
 
 
 def _fields(row: dict[str, Any], kind: type[Document | Question]) -> list[str]:
-    return [str(row.get(field.name) or "") for field in dataclasses.fields(kind)]
+    values = (row.get(field.name) for field in dataclasses.fields(kind))
+    # 0 is a value: ids are often counted from there
+    return ["" if value is None else str(value) for value in values]
 
 
 def _check_distinct(path: Path, ids: list[str]) -> None:

@@ -7,9 +7,11 @@ ranking profile, the path.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import BinaryIO
 
 from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.data import EvaluationSet, Question
@@ -47,24 +49,31 @@ class RunFile:
     def fill(self, answers: Iterable[Answer]) -> None:
         """Write each answer as it comes."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as lines:
+        with self.path.open("a+b") as lines:
+            if lines.tell() and _last_byte(lines) != b"\n":
+                # a killed run leaves half a line, which stays one of its own
+                lines.write(b"\n")
             for answer in answers:
-                lines.write(json.dumps(asdict(answer)) + "\n")
+                lines.write(f"{json.dumps(asdict(answer))}\n".encode())
                 lines.flush()
                 self._answers[answer.question_id] = answer
 
     def _read(self) -> Iterator[tuple[str, Answer]]:
+        """The whole answers; another run may be writing."""
         if not self.path.exists():
             return
-        whole = self.path.read_text(encoding="utf-8")
-        if not whole.endswith("\n"):
-            # a killed run leaves half a line, to which the next answer would be appended
-            whole = whole[: whole.rfind("\n") + 1]
-            self.path.write_text(whole, encoding="utf-8")
-        for line in whole.splitlines():
-            fields = json.loads(line)
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                fields = json.loads(line)
+            except ValueError:
+                continue
             fields["ranking"], fields["packed"] = tuple(fields["ranking"]), tuple(fields["packed"])
             within = fields["packed_within"].items()
             fields["packed_within"] = {int(budget): tuple(documents) for budget, documents in within}
             answer = Answer(**fields)
             yield answer.question_id, answer
+
+
+def _last_byte(file: BinaryIO) -> bytes:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1)

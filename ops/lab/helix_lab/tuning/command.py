@@ -30,6 +30,7 @@ from helix_lab.tuning.space import chosen_space
 from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report, verdict
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
+from helix_shared.whole_file import write_whole
 
 
 def tune_command(
@@ -98,8 +99,8 @@ def _tuned(
 
 def _write(report: Mapping[str, Any], profile: Path) -> None:
     text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-    profile.with_suffix(".json").write_text(text, encoding="utf-8")
-    profile.with_suffix(".md").write_text(tuning_markdown(report), encoding="utf-8")
+    write_whole(profile.with_suffix(".json"), text.encode())
+    write_whole(profile.with_suffix(".md"), tuning_markdown(report).encode())
 
 
 def _print(report: Mapping[str, Any], console: Console) -> None:

@@ -1672,7 +1672,7 @@ class WhyNotRequest(_message.Message):
     """The missing memory, 32 hexadecimal digits."""
     @_builtins.property
     def recall(self) -> Global___RecallRequest:
-        """The recall request with its scope; `explain` and `min_seq` are ignored."""
+        """The recall request with its scope; `explain` is ignored. With `min_seq` it waits as a recall does."""
 
     def __init__(
         self,
@@ -1782,6 +1782,7 @@ class WhyNotResponse(_message.Message):
     REPLAYS_FIELD_NUMBER: _builtins.int
     ADVICE_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
     loss: Global___Loss.ValueType
     """The first step that dropped the memory."""
     stage: _builtins.str
@@ -1800,6 +1801,8 @@ class WhyNotResponse(_message.Message):
     """The changes as a sentence."""
     generation: _builtins.int
     """Generation that answered, 1 and up."""
+    stale: _builtins.bool
+    """As in ListMemoriesResponse."""
     @_builtins.property
     def filter_fields(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """LOSS_FILTER: the filter fields that exclude it."""
@@ -1834,10 +1837,11 @@ class WhyNotResponse(_message.Message):
         replays: _builtins.int = ...,
         advice: _builtins.str = ...,
         generation: _builtins.int = ...,
+        stale: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "candidate", b"candidate", "needed_score", b"needed_score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "advice", b"advice", "candidate", b"candidate", "changes", b"changes", "channel_ranks", b"channel_ranks", "filter_fields", b"filter_fields", "generation", b"generation", "loss", b"loss", "needed_score", b"needed_score", "needed_tokens", b"needed_tokens", "replays", b"replays", "stage", b"stage", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "advice", b"advice", "candidate", b"candidate", "changes", b"changes", "channel_ranks", b"channel_ranks", "filter_fields", b"filter_fields", "generation", b"generation", "loss", b"loss", "needed_score", b"needed_score", "needed_tokens", b"needed_tokens", "replays", b"replays", "stage", b"stage", "stale", b"stale", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__needed_score: _TypeAlias = _typing.Literal["needed_score"]  # noqa: Y015
     _WhichOneofArgType__needed_score: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score"]  # noqa: Y015
@@ -3365,7 +3369,7 @@ class AuditRecord(_message.Message):
     credential: _builtins.str
     """Id of the credential; empty: the service does not check callers."""
     user_id: _builtins.str
-    """User of the credential, else of the scope, 0 to 256 characters."""
+    """User of the credential, else of the scope, 0 to 256 characters. Of a refused caller that of its credential alone."""
     address: _builtins.str
     """Address of the caller."""
     count: _builtins.int

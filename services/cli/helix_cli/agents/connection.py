@@ -11,7 +11,7 @@ from shlex import quote
 from typing import Final
 from urllib.parse import urlsplit
 
-from helix_cli.stack.home import HomeFolder
+from helix_cli.home.folder import HomeFolder
 from helix_memory.recall import checks
 from helix_shared.errors import InvalidInputError
 
@@ -65,8 +65,8 @@ def checked(connection: Connection) -> Connection:
     Raises:
         InvalidInputError: a field breaks its limit.
     """
-    parts = urlsplit(connection.gateway)
     try:
+        parts = urlsplit(connection.gateway)
         is_address = parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         is_address = False

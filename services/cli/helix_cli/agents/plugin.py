@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.agents.connection import PROGRAM, Connection, program_text
-from helix_cli.stack.addresses import CALL_VARIABLES
+from helix_cli.home.addresses import CALL_VARIABLES
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:

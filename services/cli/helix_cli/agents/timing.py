@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from helix_cli.agents.connection import is_ours
 from helix_cli.agents.hook_file import HOOKS
 from helix_cli.agents.hosts import HTTP_SECONDS
-from helix_cli.stack.addresses import query_server
+from helix_cli.home.addresses import query_server
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError

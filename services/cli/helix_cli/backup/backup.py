@@ -26,10 +26,12 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError as NoStreamError
 
 from helix_cli.backup.contents import (
+    MANIFESTS,
     Contents,
     EventsCopy,
     FileCopy,
     Keys,
+    manifest_path,
     numbers,
     read_contents,
     write_contents,
@@ -46,6 +48,7 @@ from helix_shared.artifacts.generation.folders import GENERATIONS, current_numbe
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.artifacts.learned_adapters import ADAPTERS, CARD, read_learned_card, tenants_with_cards
 from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import require_one_shard
 from helix_shared.broker.stored_at import IMPORTS
 from helix_shared.encoders.store import list_models, model_folder
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
@@ -90,10 +93,11 @@ async def back_up(
     """Write the next backup into the folder `root`.
 
     Raises:
-        PermanentError: another process writes there, or NATS refuses a snapshot.
+        PermanentError: another process writes there, NATS refuses a snapshot, or there are several shards.
         TemporaryError: NATS does not answer, or an erasure has the keys; no backup was made.
         CorruptArtifactError: a file of the generation is damaged; no backup was made.
     """
+    await require_one_shard(client.jetstream(), "a backup")
     with _locked(root), KeyStore.held(data / KEYS) as keys:
         objects = Objects(root)
         sealed = SealedObjects(objects, keys.state_key)
@@ -131,6 +135,24 @@ async def back_up(
         )
         write_contents(root, contents)
         return BackedUp(contents, objects.new_bytes, objects.all_bytes)
+
+
+def keep_newest(root: Path, keep: int) -> int:
+    """Remove all backups but the newest `keep`, and their own pieces; returns the freed bytes.
+
+    Raises:
+        PermanentError: another process writes a backup, whose pieces no manifest names yet.
+        CorruptArtifactError: a manifest is damaged; nothing was removed.
+    """
+    with _locked(root):
+        found = numbers(root)
+        kept: set[str] = set()
+        for number in found[-keep:]:
+            kept |= set(read_contents(root, number).names())
+        for number in found[:-keep]:
+            manifest_path(root, number).unlink()
+        sync(root / MANIFESTS)
+        return Objects(root).remove_others(kept)
 
 
 def _last_events(root: Path, keys: Keys) -> EventsCopy | None:

@@ -193,15 +193,3 @@ def check_pieces(root: Path, contents: Contents) -> tuple[int, int]:
     objects = Objects(root)
     pieces = sorted(set(contents.names()))
     return len(pieces), sum(map(objects.check, pieces))
-
-
-def keep_newest(root: Path, keep: int) -> int:
-    """Remove all backups but the newest `keep`, and their own pieces; returns the freed bytes."""
-    found = numbers(root)
-    kept: set[str] = set()
-    for number in found[-keep:]:
-        kept |= set(read_contents(root, number).names())
-    for number in found[:-keep]:
-        manifest_path(root, number).unlink()
-    sync(root / MANIFESTS)
-    return Objects(root).remove_others(kept)

@@ -155,6 +155,8 @@ class Objects:
     def _keep(self, draft: Path, name: str) -> None:
         sync(draft)
         path = self.path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sync(path.parent.parent)
         draft.replace(path)
         sync(path.parent)

@@ -21,7 +21,8 @@ from helix_cli.backup.objects import Objects, Pieces
 from helix_cli.backup.sealed import SealedObjects
 from helix_cli.backup.stream_copy import restore
 from helix_cli.clients.broker import connected_client, run_async
-from helix_cli.stack.home import HomeFolder, locked
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.lock import locked
 from helix_cli.stack.secured import own_nats
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_memory import subjects
@@ -69,20 +70,34 @@ def restore_backup(root: Path, contents: Contents, home: HomeFolder, *, keys: Pa
     check_pieces(root, contents)
     home.root.mkdir(parents=True, exist_ok=True)
     with locked(home), _keys_of(contents, keys) as store:
-        if home.data.exists() and any(home.data.iterdir()):
-            raise PermanentError(f"{home.data} is not empty: restore into a new home, or move it away")
-        draft = home.root / RESTORING
+        place = _place_of(home)
+        # a rename cannot leave its file system
+        draft = home.root / RESTORING if place == home.data else place.with_name(f".{place.name}.{RESTORING}")
         shutil.rmtree(draft, ignore_errors=True)
         try:
             restored = _restore_into(HomeFolder.at(draft), root, contents, home, store)
             _sync_tree(draft / home.data.name)
-            if home.data.exists():
-                home.data.rmdir()
-            (draft / home.data.name).rename(home.data)
-            sync(home.root)
+            if place.exists():
+                place.rmdir()
+            (draft / home.data.name).rename(place)
+            sync(place.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return restored
+
+
+def _place_of(home: HomeFolder) -> Path:
+    """Where the data gets its place by a rename: `data` may be a link to a folder of another disk.
+
+    Raises:
+        PermanentError: there is something, or no rename is possible.
+    """
+    place = home.data.resolve() if home.data.is_symlink() else home.data
+    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
+        raise PermanentError(f"{home.data} is not empty: restore into a new home, or move it away")
+    if place.is_mount():
+        raise PermanentError(f"{home.data} is a mount: link it to a folder below the mount instead")
+    return place
 
 
 @contextlib.contextmanager

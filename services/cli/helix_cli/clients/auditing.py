@@ -55,7 +55,7 @@ class RecordFilter:
 
 
 class NatsServer(Protocol):
-    """Where NATS listens, and as which user it is asked; a `Server` of `helix_cli.stack` is one."""
+    """Where NATS listens, and as which user it is asked; a `Server` of `helix_cli.home` is one."""
 
     @property
     def address(self) -> str:

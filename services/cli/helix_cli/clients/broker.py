@@ -17,7 +17,7 @@ from nats.js.errors import NotFoundError
 from helix_cli.output.logs import configure_logs
 from helix_memory import subjects
 from helix_memory.transport import connection
-from helix_memory.transport.credentials import NatsCredentials
+from helix_memory.transport.credentials import NatsCredentials, shown
 from helix_memory.transport.polling import async_poll
 from helix_shared.broker import streams
 from helix_shared.broker.server import server_name_at
@@ -62,12 +62,12 @@ async def connected_client(
     configure_logs()
     tls = credentials.options().get("tls") if credentials else None
     if instance and await asyncio.to_thread(server_name_at, url, tls=tls) != instance:
-        raise OtherInstanceError(f"NATS at {url}")
+        raise OtherInstanceError(f"NATS at {shown(url)}")
     client = await connection.connect(url, name="helix-cli", credentials=credentials)
     try:
         yield client
     except (NatsError, TimeoutError) as error:
-        raise TemporaryError(f"NATS at {url} failed: {str(error) or type(error).__name__}") from error
+        raise TemporaryError(f"NATS at {shown(url)} failed: {str(error) or type(error).__name__}") from error
     finally:
         await client.close()
 

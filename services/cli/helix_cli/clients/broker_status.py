@@ -10,7 +10,7 @@ from nats.js.errors import NotFoundError as NoStreamError
 from helix_cli.clients.broker import connected
 from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_cli.clients.writer_status import WriterStatus, writer_status
-from helix_memory.transport.credentials import NatsCredentials
+from helix_memory.transport.credentials import NatsCredentials, shown
 from helix_shared.broker import drift, streams
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import HelixError
@@ -74,10 +74,10 @@ async def broker_status(url: str, instance: str, credentials: NatsCredentials | 
             differences = [str(one) for one in await drift.differences(jetstream)]
             optional = [await _consumer(jetstream, c.stream, c.name) for c in streams.ENDPOINT_CONSUMERS]
     except HelixError as error:
-        return BrokerStatus(url, problem=str(error))
+        return BrokerStatus(shown(url), problem=str(error))
     missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"
-    found = [row for row in (*consumers, *optional) if row]
-    return BrokerStatus(url, missing, [row for row in rows if row], found, writer, endpoint, differences)
+    known, found = [row for row in rows if row], [row for row in (*consumers, *optional) if row]
+    return BrokerStatus(shown(url), missing, known, found, writer, endpoint, differences)
 
 
 async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:

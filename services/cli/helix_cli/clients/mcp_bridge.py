@@ -54,7 +54,7 @@ class Bridge:
                     continue
                 try:
                     message = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     self._say(_error(None, PARSE_ERROR, "is not JSON"))
                     continue
                 if isinstance(message, dict) and message.get("method") == "initialize":
@@ -70,12 +70,15 @@ class Bridge:
         except (OSError, http.client.HTTPException) as error:
             reason = f"no answer from the gateway at {self.url}: {error}; is `helix up` running?"
             answer: Any = _error(number, FAILED, reason)
+        except (ValueError, RecursionError) as error:  # of a header or number that cannot be sent
+            answer = _error(number, FAILED, f"cannot be sent: {error}")
         else:
             answer = _answer(number, status, body)
         if number is None:
             return
         if isinstance(message, dict) and message.get("method") == "initialize":
-            self._version = str(answer.get("result", {}).get("protocolVersion", ""))
+            result = answer.get("result")
+            self._version = str(result.get("protocolVersion", "")) if isinstance(result, dict) else ""
         self._say(answer)
 
     def _post(self, message: Any) -> tuple[int, bytes]:
@@ -122,7 +125,7 @@ def _answer(number: Any, status: int, body: bytes) -> Any:
     """What the gateway said, as a message of JSON-RPC."""
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if isinstance(found, dict) and "jsonrpc" in found:
         return found
@@ -139,4 +142,4 @@ def _header_value(value: str) -> str:
     """A value as the protocol writes it into a header: in base64 where it is not plain ASCII."""
     if value.isascii() and value.isprintable() and value == value.strip() and not value.startswith("=?"):
         return value
-    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+    return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="

@@ -15,11 +15,12 @@ from helix_cli.agents.hosts import HOSTS, Scope
 from helix_cli.agents.plugin import MARKETPLACE, PLUGIN, plugin_files, write_plugin
 from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
+from helix_cli.home.addresses import USUAL_GATEWAY_PORT
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import running_record
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note
 from helix_cli.security.folder import SecurityFolder, write_secret
-from helix_cli.stack.addresses import USUAL_GATEWAY_PORT
-from helix_cli.stack.home import HomeFolder, running_record
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.agents import Agent
 
@@ -178,7 +179,7 @@ def check_command(
 
     host, project = HOSTS[agent], _project(scope)
     file = read_hook_file(host.file(project), is_grouped=host.is_grouped)
-    lines = prompts.read_text(encoding="utf-8").splitlines() if prompts else []
+    lines = prompts.read_text(encoding="utf-8", errors="replace").splitlines() if prompts else []
     found = timed(
         agent, file.content, [one for one in lines if one.strip()], times=times, query=query, home=home
     )

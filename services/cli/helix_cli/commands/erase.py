@@ -6,6 +6,7 @@ search alone, since the engines are slow to import.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -16,13 +17,13 @@ from helix_cli.clients.auditing import REFUSED, CommandRecord, recorded
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import whole_ids
-from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items
+from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
 from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.publish import one_event
+from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note, stdout
-from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
@@ -31,10 +32,11 @@ from helix_shared.audit.record import OK
 from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from helix_cli.home.addresses import Server
     from helix_cli.residue.found import Residue
-    from helix_cli.stack.addresses import Server
     from helix_shared.sources.source_event import SourceEvent
 
 HELP: Final = f"""
@@ -120,7 +122,8 @@ def erase_command(
         _publish(event, service, broker, wait_seconds=seconds, as_json=as_json, record=record)
     if not wait:
         return
-    receipt = _receipt(service, scope, event.event.event_id, wait_seconds)
+    with _named(event, as_json=as_json):
+        receipt = _receipt(service, scope, event.event.event_id, wait_seconds)
     report: dict[str, Any] = {"event_id": event.event.event_id, "complete": receipt.complete}
     report["places"] = {p.name: {"count": p.count, "generation": p.generation} for p in receipt.places}
     report["not_covered"] = COPIES
@@ -129,6 +132,21 @@ def erase_command(
     _show(report, as_json=as_json)
     if not receipt.complete or report.get("residue") or report.get("unread"):
         raise typer.Exit(FAILED_EXIT)
+
+
+@contextlib.contextmanager
+def _named(event: SourceEvent, *, as_json: bool) -> Iterator[None]:
+    """Tell the id of the published event where the wait for it fails: its receipt is found with it."""
+    try:
+        yield
+    except TemporaryError as error:
+        event_id = event.event.event_id
+        if as_json:
+            told = {"event_id": event_id, "complete": False, "error": str(error)}
+            typer.echo(json.dumps(told, indent=2))
+        else:
+            note(f"the erasure is published as event {event_id}, and goes on")
+        raise
 
 
 def _publish(
@@ -145,8 +163,11 @@ def _publish(
     )
     record.outcome = REFUSED if tally.refusals else OK
     if wait_seconds is not None:
-        await_outcome(tally, Waiting(service, broker, wait_seconds))
-    elif not as_json:
+        with _named(event, as_json=as_json):
+            await_outcome(tally, Waiting(service, broker, wait_seconds))
+    if as_json and (wait_seconds is None or tally.refusals):
+        typer.echo(json.dumps({"event_id": event.event.event_id} | summary(tally), indent=2))
+    elif wait_seconds is None:
         typer.echo(outcome(tally))
     if tally.refusals:
         record.outcome = REFUSED

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Tenant
 from helix_cli.commands.group import help_text
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.terminal import plain, stdout
-from helix_cli.stack.home import HomeFolder
 from helix_shared.artifacts.generation.folders import GRAPH, current_number, folder_of
 from helix_shared.errors import NotFoundError
 

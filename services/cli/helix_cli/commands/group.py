@@ -14,7 +14,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from helix_cli.output.exit_codes import FAILED_EXIT, exit_code
+from helix_cli.output.exit_codes import FAILED_EXIT, USAGE_EXIT, exit_code
 from helix_cli.output.terminal import complain
 from helix_shared.errors import HelixError, InvalidInputError
 
@@ -116,6 +116,10 @@ class HelixGroup(TyperGroup):
         except HelixError as error:
             complain(str(error))
             raise typer.Exit(exit_code(error)) from error
+        except UnicodeEncodeError as error:
+            # of an argument that is no UTF-8, Python makes surrogates, which no message may hold
+            complain(f"{error.object!r} is not {error.encoding.upper()}")
+            raise typer.Exit(USAGE_EXIT) from error
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise

@@ -20,12 +20,15 @@ from helix_cli.commands.common import options
 from helix_cli.commands.common.publishing import Waiting, conclude, outcome, publish_items, summary
 from helix_cli.commands.copies.taking import export_among, report_checked, report_taken, take
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import nats_server, query_server
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, printable
 from helix_cli.sources.discover import Found, Source, discover
+from helix_cli.sources.documents.content import READERS
 from helix_cli.sources.documents.formats import Format
+from helix_cli.sources.documents.tails import FOLDER, Tails
 from helix_cli.sources.read import read_source
-from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.items import Scope, Skipped
@@ -62,7 +65,8 @@ Reads {KINDS}.
 The format is detected for each file by its ending and
 what it holds, unless --from names it. Importing twice changes nothing;
 a file that has changed replaces its document. A file becomes one document,
-or several if it is larger than an event may be. A transcript becomes the
+or several if it is larger than an event may be; those that it no longer has
+are deleted, if it was imported with the same --home. A transcript becomes the
 messages and tool calls of its session; a tool output that is larger than
 an event may be is shortened in its middle. A file or line that cannot be
 read is reported by its name, and the others are published.
@@ -142,7 +146,7 @@ def import_command(
             conclude(taken.tally, waiting, as_json=as_json, report=report)
             return
         if export is not None:
-            report_checked(export, name=str(paths[0]))
+            report_checked(export, name=str(paths[0]), as_json=as_json)
             return
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; name the tenant of the memories, e.g. --tenant acme")
@@ -152,18 +156,27 @@ def import_command(
     scope = Scope(tenant, user_id=user, project_id=project, sidechains=sidechains)
     counts: Counter[str] = Counter()
     documents: list[str] = []
-    items = _counted(sources, scope, counts, documents)
+    tails = Tails(HomeFolder.at(home).root / FOLDER, scope)
+    items = _counted(sources, scope, counts, documents, tails)
     waiting = None
     if dry_run:
         tally = _only_counted(items)
     else:
         server = nats_server(nats, home)
         tally = publish_items(items, server=server, in_flight=in_flight, as_json=as_json, tracked=wait)
+        _save(tails)
         waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
         if tally.duplicates and documents:
             note(PUBLISHED_BEFORE)
     show = partial(_report, tally, counts, documents, files=len(sources), dry_run=dry_run, as_json=as_json)
     conclude(tally, waiting, as_json=as_json, report=show)
+
+
+def _save(tails: Tails) -> None:
+    try:
+        tails.save()
+    except OSError as error:
+        note(f"if a large file shrinks, its last parts will stay: {error}")
 
 
 def _note_left_out(found: Found) -> None:
@@ -176,19 +189,26 @@ def _note_left_out(found: Found) -> None:
 
 
 def _counted(
-    sources: Iterable[Source], scope: Scope, counts: Counter[str], documents: list[str]
+    sources: Iterable[Source], scope: Scope, counts: Counter[str], documents: list[str], tails: Tails
 ) -> Iterator[Entry]:
     """Every event of every source; counts what is left out by its reason, and notes the ids of documents."""
     for source in sources:
+        first, before, is_whole = None, len(documents), source.format in READERS
         for item in read_source(source, scope):
             if isinstance(item, Skipped):
                 counts[f"left out: {item.why}"] += 1
                 continue
+            is_whole = is_whole and isinstance(item, SourceEvent)
             if isinstance(item, SourceEvent):
+                first = first or item
                 counts[f"{item.event.kind} events"] += 1
                 if isinstance(item.event, DocumentEvent):
                     documents.append(item.event.document_id)
             yield item
+        if first is not None and is_whole:
+            for deletion in tails.deletions(source.name, first, len(documents) - before):
+                counts["deleted: parts that a file no longer has"] += 1
+                yield deletion
 
 
 def _only_counted(items: Iterable[Entry]) -> Tally:

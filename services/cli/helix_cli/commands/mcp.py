@@ -14,14 +14,14 @@ import typer
 from helix_cli.clients.mcp_bridge import Bridge
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
-from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.stack.addresses import (
+from helix_cli.home.addresses import (
     CALL_VARIABLES,
     MCP_VARIABLE,
     GatewayPlace,
     calls_of_environment,
     gateway_place,
 )
+from helix_cli.output.exit_codes import EXIT_CODES
 from helix_memory.transport.credentials import CallCredentials, is_local
 from helix_shared.errors import InvalidInputError
 
@@ -88,7 +88,10 @@ def _write(line: str) -> None:
 
 
 def _require_safe(place: GatewayPlace, token: str) -> None:
-    parts = urlsplit(place.url)
+    try:
+        parts = urlsplit(place.url)
+    except ValueError as error:
+        raise InvalidInputError("--url", f"{place.url!r} is no address: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise InvalidInputError("--url", f"{place.url!r} must be like http://127.0.0.1:7464")
     if place.is_secured and not token:

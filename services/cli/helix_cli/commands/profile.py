@@ -9,10 +9,11 @@ from rich.table import Table
 
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import calls_of_environment, query_server
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, print_message, printable, stdout
 from helix_cli.output.time_zone import moment, zone_of
-from helix_cli.stack.addresses import calls_of_environment, query_server
+from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
@@ -51,7 +52,7 @@ def profile_command(
     tenant: options.Tenant = "",
     user: query_options.User = "",
     principal: query_options.Principals = None,
-    budget: Annotated[int | None, typer.Option("--budget", min=1, help="Token budget of the text.")] = None,
+    budget: Annotated[int | None, typer.Option("--budget", help="Token budget of the text.")] = None,
     as_of: query_options.AsOf = "",
     tz: query_options.Zone = "",
     min_seq: Annotated[
@@ -71,7 +72,7 @@ def profile_command(
     zone = zone_of(time_zone)
     request = recall_pb2.GetProfileRequest(
         scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
-        token_budget=budget,
+        token_budget=query_options.count("--budget", budget, limits.TOKEN_BUDGET),
         as_of=moment("--as-of", as_of, zone),
         time_zone=time_zone,
         min_seq=min_seq,

@@ -17,16 +17,17 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import with_whole_ids
-from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
+from helix_cli.commands.common.publishing import Waiting, conclude, publish_items, summary
 from helix_cli.commands.completion import memory_types
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
-from helix_cli.output.time_zone import moment, zone_of
+from helix_cli.output.time_zone import iso_text, moment, zone_of
 from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options, read_events
-from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.machine_zone import local_now, machine_zone
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.source_event import Entry, Refusal, SourceEvent, from_json
@@ -135,7 +136,7 @@ def publish_command(
     fields = {
         "session_id": session,
         "speaker": speaker,
-        "occurred_at": happened.isoformat() if happened else "",
+        "occurred_at": iso_text(happened) if happened else "",
         "text": text,
         "user_id": user,
         "project_id": project,
@@ -161,7 +162,7 @@ def publish_command(
             whole = partial(with_whole_ids, server=partial(query_server, query, home))
             items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)]
         if strict:
-            items = _all_or_none(items)
+            items = _all_or_none(items, as_json=as_json)
         server = nats_server(nats, home)
         tally = publish_items(
             items,
@@ -237,13 +238,15 @@ def _lines(names: list[str]) -> int | None:
     return total
 
 
-def _all_or_none(items: Iterable[Entry]) -> list[Entry]:
+def _all_or_none(items: Iterable[Entry], *, as_json: bool) -> list[Entry]:
     read = list(items)
     refusals = [item for item in read if isinstance(item, Refusal)]
     for refusal in refusals:
         note(f"refused {refusal}")
     if refusals:
         note(f"published nothing: {len(refusals)} of {len(read)} lines are refused (--strict)")
+        if as_json:
+            typer.echo(json.dumps(summary(Tally(refusals=refusals))))
         raise typer.Exit(FAILED_EXIT)
     return read
 
@@ -254,5 +257,5 @@ def _assigned(pair: str) -> tuple[str, Any]:
         raise InvalidInputError("--set", f"{pair!r} must read name=value")
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value

@@ -5,6 +5,7 @@ gRPC is imported when the request is sent, so that `--help` and a usage error ar
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,6 +17,8 @@ from helix_cli.commands.common.deep import ask_deep, print_deep
 from helix_cli.commands.common.hints import note_hints
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import deep_server, nats_server, query_server
+from helix_cli.home.served import wait_until_served
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.exit_codes import EXIT_CODES, exit_code
 from helix_cli.output.explanation import print_explanation, print_waterfall
@@ -30,8 +33,6 @@ from helix_cli.output.terminal import (
     stdout,
 )
 from helix_cli.output.time_zone import zone_of
-from helix_cli.stack.addresses import deep_server, nats_server, query_server
-from helix_cli.stack.served import wait_until_served
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
 
@@ -57,7 +58,8 @@ HELP: Final = f"""
   helix recall "what did I do today?" --tenant acme --tz Europe/Berlin
   helix recall "which glaze would suit me?" --tenant acme --user ana --deep
 
-One call takes up to 16 questions and answers them from one generation.
+One call takes up to 16 questions and answers them from one generation; --json
+prints an object for each, with `error` for one that is refused.
 
 --min-seq takes the sequence that `helix publish` printed. The recall waits
 for that event until its deadline; without it the answer is marked as stale.
@@ -129,6 +131,8 @@ def recall_command(
                 stdout().print(plain(f"\n{printable(sent.query)}"), style="bold")
             if isinstance(reply, HelixError):
                 complain(f"{printable(sent.query)}: {reply}")
+                if as_json:
+                    typer.echo(json.dumps({"error": str(reply)}, indent=2))
                 continue
             print_reply(reply)
             if not as_json:

@@ -10,10 +10,10 @@ from rich.table import Table
 from helix_cli.commands.common import lists, options, query_options
 from helix_cli.commands.common.hints import OWNED
 from helix_cli.commands.group import COMMANDS
+from helix_cli.home.addresses import query_server
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, plain, print_message, stdout
 from helix_cli.output.time_zone import moment, zone_of
-from helix_cli.stack.addresses import query_server
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient

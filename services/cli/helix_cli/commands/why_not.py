@@ -10,9 +10,9 @@ from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import ENOUGH, whole_ids
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import query_server
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, print_message, stdout
-from helix_cli.stack.addresses import query_server
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError

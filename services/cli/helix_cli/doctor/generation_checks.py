@@ -38,8 +38,11 @@ class Generations:
     """Of the log with that one; None without NATS."""
 
 
-def generation_checks(data: Path, known: Generations) -> Iterator[Finding]:
-    """Verify every generation, and compare the stores of the newest good one; fills `known`."""
+def generation_checks(data: Path, known: Generations, *, is_written: bool) -> Iterator[Finding]:
+    """Verify every generation, and compare the stores of the newest good one; fills `known`.
+
+    `is_written`: a writer may publish and retire generations meanwhile.
+    """
     try:
         known.current = current_number(data) or 0
     except HelixError as error:
@@ -51,7 +54,7 @@ def generation_checks(data: Path, known: Generations) -> Iterator[Finding]:
     damaged = {number: _damage(data, number) for number in numbers}
     known.good = [number for number in numbers if not damaged[number] and number <= (known.current or number)]
     yield from _verified(data, known, damaged)
-    if (data / STAGING).is_dir() and any((data / STAGING).iterdir()):
+    if not is_written and (data / STAGING).is_dir() and any((data / STAGING).iterdir()):
         yield Finding("staging", "note", "leftovers of a publication; the next one removes them")
     if known.good:
         yield from _compared(data, known)
@@ -98,6 +101,9 @@ def _compared(data: Path, known: Generations) -> Iterator[Finding]:
     try:
         stores = known.stores = compare(data, number)
     except (HelixError, OSError) as error:
+        if not folder_of(data, number).is_dir():
+            yield Finding("stores", "note", f"generation {number} was retired meanwhile; try again")
+            return
         yield Finding("stores", "problem", f"generation {number}: {error}", DISAGREE, REBUILD)
         return
     for difference in stores.differences:

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from helix_cli.doctor.finding import Finding, ok
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.leftovers import leftovers
+from helix_cli.home.lock import is_starting
+from helix_cli.home.record import read_record, running_record
 from helix_cli.output.terminal import size
 from helix_cli.stack.hold import is_held, is_wanted
-from helix_cli.stack.home import HomeFolder, is_starting, leftovers, read_record, running_record
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import HelixError, NotFoundError

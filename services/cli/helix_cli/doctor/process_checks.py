@@ -17,15 +17,14 @@ READY_SECONDS: Final = 10.0
 
 
 async def process_checks(
-    addresses: Mapping[str, str], *, ready_seconds: float = READY_SECONDS
+    addresses: Mapping[str, str], *, ready_seconds: float | None = None
 ) -> list[Finding]:
-    """A finding for all that are ready, and one for each that is not after `ready_seconds`.
+    """A finding for all that are ready, and one for each that is not after `ready_seconds` (`READY_SECONDS`).
 
     `addresses`: where each process tells its health (host:port), by its name.
     """
-    asked = await asyncio.gather(
-        *(asyncio.to_thread(_not_ready, at, ready_seconds) for at in addresses.values())
-    )
+    seconds = READY_SECONDS if ready_seconds is None else ready_seconds
+    asked = await asyncio.gather(*(asyncio.to_thread(_not_ready, at, seconds) for at in addresses.values()))
     unready = {name: reason for name, reason in zip(addresses, asked, strict=True) if reason}
     found = [
         Finding(

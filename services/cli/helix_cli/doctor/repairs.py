@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from helix_cli.clients.broker import connected
 from helix_cli.doctor.generation_checks import REBUILD, Generations
-from helix_cli.stack.addresses import Server
-from helix_cli.stack.home import HomeFolder, locked, remove_record
+from helix_cli.home.addresses import Server
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.lock import locked
+from helix_cli.home.record import remove_record
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.files.durability import sync, write_synced

@@ -6,19 +6,22 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from nats.errors import Error as NatsError
+
 from helix_cli.clients.broker_status import BrokerStatus, broker_status
 from helix_cli.doctor.finding import Finding, ok
 from helix_cli.doctor.generation_checks import REBUILD, Generations
-from helix_cli.stack.addresses import Server
+from helix_cli.home.addresses import Server
 from helix_memory import subjects
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
+from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-CALL_SECONDS: Final = 3.0
+CALL_SECONDS: Final = 10.0
 OPENING_SECONDS: Final = 10.0
 """How long the query service may take to serve the generation that CURRENT names."""
 SHOWN: Final = 20
@@ -74,9 +77,15 @@ async def log_checks(client: Client, data: Path, known: Generations) -> AsyncIte
         return
     from helix_consolidation.reconciliation.log import compare_log, read_state  # noqa: PLC0415  as compare
 
-    compared = known.log = await compare_log(
-        client, known.stores, read_state(data, known.stores.manifest.generation)
-    )
+    generation = known.stores.manifest.generation
+    try:
+        compared = known.log = await compare_log(client, known.stores, read_state(data, generation))
+    except (HelixError, NatsError, TimeoutError, OSError) as error:
+        reason = str(error) or type(error).__name__
+        if not folder_of(data, generation).is_dir():
+            reason = f"generation {generation} was retired meanwhile"
+        yield Finding("log", "warning", f"not compared with the stores: {reason}", advice="try again")
+        return
     for event in compared.missing[:SHOWN]:
         yield Finding(
             "log", "problem", f"event {event.sequence} of tenant {event.tenant_id} has no memories",

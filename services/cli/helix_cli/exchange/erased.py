@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
-from helix_memory import subjects
+from helix_memory import limits, subjects
 from helix_memory.events import LIFECYCLE_KINDS
 from helix_memory.identity import memory_id
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.identity import MEMORY_ID_PATTERN
+from helix_shared.keys.owner import fields_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,7 +27,9 @@ NAMING_FIELDS: Final = ("memory_id", "memory_ids", "other", "helpful", "unhelpfu
 """Fields of events that hold ids of memories."""
 TOMBSTONES: Final = "consolidation/tombstones"
 _PIECE_BYTES: Final = 32
-"""A piece of a text is longer."""
+"""A piece of a text without a heading is longer."""
+_PACKED_CHARACTERS: Final = 256
+"""A piece of a page or table is longer, unless the page ends."""
 _SPARE_PIECES: Final = 8
 
 
@@ -92,23 +94,15 @@ _UNKNOWN: Final = (
 
 def event_id_of(record: EventRecord) -> str:
     """The id in the body of an event; where there is none, that of its message id."""
-    try:
-        fields = json.loads(record.body)
-    except ValueError:
-        fields = None
-    if isinstance(fields, dict) and isinstance(fields.get("event_id"), str):
-        return str(fields["event_id"])
+    event_id = fields_of(record.body).get("event_id")
+    if isinstance(event_id, str):
+        return event_id
     return record.message_id.partition(":")[2]
 
 
 def named_ids(body: bytes) -> set[str]:
     """The ids of memories that an event names."""
-    try:
-        fields = json.loads(body)
-    except ValueError:
-        return set()
-    if not isinstance(fields, dict):
-        return set()
+    fields = fields_of(body)
     values: list[Any] = []
     for name in NAMING_FIELDS:
         value = fields.get(name)
@@ -118,5 +112,14 @@ def named_ids(body: bytes) -> set[str]:
 
 def memory_ids(tenant_id: str, event_id: str, body: bytes) -> list[str]:
     """Ids that memories of an event have: more than there are, never fewer."""
-    pieces = _SPARE_PIECES + len(body) // _PIECE_BYTES
-    return [memory_id(tenant_id, event_id, piece) for piece in range(pieces)]
+    return [memory_id(tenant_id, event_id, piece) for piece in range(_most_pieces(body))]
+
+
+def _most_pieces(body: bytes) -> int:
+    """Pieces that a text may have at most; a heading, which needs a line or a tag, may begin a short one."""
+    # a line break inside JSON needs a backslash, unless it is one of Unicode
+    breaks = sum(map(body.count, (b"\\", b"\xe2\x80", b"\xc2\x85", b"<")))
+    # what these files hold may be longer than they are
+    is_packed = b"html" in body or b"_base64" in body
+    packed = limits.PDF_PAGES + limits.EXTRACTED_CHARACTERS // _PACKED_CHARACTERS if is_packed else 0
+    return _SPARE_PIECES + len(body) // _PIECE_BYTES + breaks + packed

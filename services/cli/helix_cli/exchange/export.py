@@ -19,6 +19,7 @@ from helix_memory import subjects
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker.log_reader import read_range
+from helix_shared.broker.shard_bucket import require_one_shard
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 from helix_shared.event_log.export_file import ANSWER, EVENT, ExportWriter, Header
 
@@ -71,8 +72,8 @@ async def export(
 
     Raises:
         InvalidInputError: a tenant is no token.
-        PermanentError: something was erased, and `data` does not know what.
-        TemporaryError: NATS does not answer, or an erasure is not applied yet.
+        PermanentError: something was erased, and `data` does not know what, or not of all shards.
+        TemporaryError: NATS does not answer, an erasure is not applied yet, or one came meanwhile.
     """
     for tenant in tenants:
         if not subjects.is_token(tenant):
@@ -82,6 +83,8 @@ async def export(
     counted = await _count(client, tenants, last, NOTHING_ERASED)
     erased = NOTHING_ERASED
     if counted.last_erasure:
+        # the folders of other shards know what was erased there
+        await require_one_shard(client.jetstream(), "an export with erasures")
         erased = erased_memories(data, info.created, counted.last_erasure)
         counted = await _count(client, tenants, last, erased)
     answers = [record async for record in _answer_places(client, tenants, counted.erasing)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_cli.exchange.erased import named_ids
 from helix_cli.exchange.export import events_of, tenant_of
+from helix_cli.exchange.present import PresentIds
 from helix_cli.exchange.rename import Renaming
 from helix_memory import subjects
 from helix_memory.errors import PermanentError as Refused
@@ -123,7 +124,7 @@ def _outgoing(
     checked: Checked,
     renaming: Renaming | None,
     key: bytes,
-    present: dict[str, int],
+    present: PresentIds,
     tally: Tally,
     advance: Advance,
 ) -> Iterator[Outgoing]:
@@ -131,9 +132,9 @@ def _outgoing(
     for line in _lines(checked, EVENT):
         record = renaming.event(line.record) if renaming else line.record
         message_id = record.message_id or f"import:{tenant_of(record.subject)}:{record.sequence}"
-        if message_id in present:
+        if (there := present.sequence_of(message_id)) is not None:
             tally.duplicates += 1
-            tally.last_sequence = max(tally.last_sequence, present[message_id])
+            tally.last_sequence = max(tally.last_sequence, there)
             advance()
             continue
         times = sealed(key, record.subject, record.body, message_id, min(record.stored_at, now))
@@ -160,15 +161,16 @@ async def _publish_answers(
     return published
 
 
-async def _present(client: Client, tenants: list[str]) -> dict[str, int]:
-    """Sequences by message id of what the log has of these tenants."""
+async def _present(client: Client, tenants: list[str]) -> PresentIds:
+    """What the log has of these tenants."""
     last = (await client.jetstream().stream_info(subjects.EVENTS_STREAM)).state.last_seq
-    found: dict[str, int] = {}
+    found = PresentIds()
     if last and tenants:
         async for batch in read_range(
             client, subjects.EVENTS_STREAM, events_of(tenants), until=last, headers_only=True
         ):
-            found |= {record.message_id: record.sequence for record in batch if record.message_id}
+            found.add(batch)
+    found.sort()
     return found
 
 

@@ -17,6 +17,7 @@ from helix_memory import subjects
 from helix_shared.errors import InvalidInputError
 from helix_shared.event_log.record import EventRecord
 from helix_shared.identity import MEMORY_ID_PATTERN, sources_of, statement_id
+from helix_shared.keys.owner import fields_of
 
 
 @dataclass(slots=True)
@@ -70,22 +71,23 @@ class Renaming:
             self._ids |= {was: now for was, now in zip(before, after, strict=True) if was in self._wanted}
 
     def _body(self, body: bytes) -> bytes:
-        try:
-            fields = json.loads(body)
-        except ValueError:
+        fields = fields_of(body)
+        if not fields:
             return body  # refused by the source, and refused again
-        if not isinstance(fields, dict):
-            return body
         if fields.get("tenant_id") == self.old:
             fields["tenant_id"] = self.new
         for name in NAMING_FIELDS:
             if name in fields:
-                fields[name] = self._renamed(fields[name])
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+                value = fields[name]
+                is_list = isinstance(value, list)
+                fields[name] = list(map(self._renamed, value)) if is_list else self._renamed(value)
+        try:
+            text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        except RecursionError:
+            return body  # nested deeper than any event
+        return text.encode("utf-8", "surrogatepass")
 
     def _renamed(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._renamed(one) for one in value]
         if not isinstance(value, str) or not MEMORY_ID_PATTERN.match(value):
             return value
         if value in self._ids:

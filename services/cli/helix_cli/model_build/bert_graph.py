@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from helix_cli.model_build.smoothing.factors import Exponents
+
 # LayerNormalization is an operator since 17, exact Gelu since 20; ONNX Runtime has CPU kernels for both.
 OPSET = 20
 # The format version that belongs to the operator set; older runtimes cannot read a newer one.
@@ -69,6 +71,7 @@ class _Graph:
 
     shape: BertShape
     weights: Mapping[str, np.ndarray]
+    smoothing: Exponents
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
 
@@ -86,9 +89,20 @@ class _Graph:
 
     def dense(self, source: str, layer: str) -> str:
         """Linear layer x W^T + b; the weight is stored as [in, out], as MatMul and its quantiser need it."""
-        matrix = self.constant(f"{layer}.weight", self.weights[f"{layer}.weight"].T)
+        weight = self.weights[f"{layer}.weight"].T
+        if source in self.smoothing:
+            factors = np.exp2(self.smoothing[source].astype(np.float32))
+            source, weight = self.divided(source, factors), weight * factors[:, None]
+        matrix = self.constant(f"{layer}.weight", weight)
         product = self.step("MatMul", source, matrix, name=f"{layer}.product")
         return self.step("Add", product, self.weight(f"{layer}.bias"), name=f"{layer}.sum")
+
+    def divided(self, source: str, factors: np.ndarray) -> str:
+        """Divide the columns by `factors`, once for all layers that take `source`."""
+        name = f"{source}.smooth"
+        if f"{name}.factors" not in self.constants:
+            self.step("Mul", source, self.constant(f"{name}.factors", 1 / factors), name=name)
+        return name
 
     def norm(self, source: str, layer: str) -> str:
         scale, shift = self.weight(f"{layer}.weight"), self.weight(f"{layer}.bias")
@@ -153,13 +167,13 @@ class _Graph:
         return self.norm(second, f"{prefix}.output.LayerNorm")
 
 
-def bert_graph(weights: Path, shape: BertShape) -> onnx.ModelProto:
+def bert_graph(weights: Path, shape: BertShape, smoothing: Exponents | None = None) -> onnx.ModelProto:
     """Write the encoder of `weights` (a safetensors file in BERT's own naming) as a float32 graph.
 
-    Leaves out the pooler, which sentence encoders do not use. Raises InvalidInputError when a weight is
-    missing.
+    With `smoothing` int8 rounds it less; its float32 results are the same. The pooler, which sentence
+    encoders do not use, is left out. Raises InvalidInputError when a weight is missing.
     """
-    graph = _Graph(shape, load_file(weights))
+    graph = _Graph(shape, load_file(weights), smoothing or {})
     try:
         hidden, mask = graph.embeddings(), graph.mask()
         for index in range(shape.layers):

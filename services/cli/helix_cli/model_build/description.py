@@ -93,18 +93,25 @@ def write_description(folder: Path, description: Description) -> None:
 
 
 def read_json(path: Path, *, default: Any) -> Any:
-    """The contents of a JSON file, `default` if there is none; InvalidInputError if it is not JSON."""
+    """The contents of a JSON file, `default` if there is none.
+
+    Raises:
+        InvalidInputError: it is not JSON, or of another type than `default`; than an object, if that is None.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return default
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(path.name, f"must be JSON: {error}") from error
+    if not isinstance(found, list if isinstance(default, list) else dict):
+        raise InvalidInputError(path.name, f"must not be a JSON {type(found).__name__}")
+    return found
 
 
 def _require_supported_modules(folder: Path) -> None:
     for module in read_json(folder / MODULES, default=[]):
-        kind = str(module.get("type", "")).rpartition(".")[2]
+        kind = str(module.get("type", "") if isinstance(module, dict) else module).rpartition(".")[2]
         if kind not in SUPPORTED_MODULES:
             raise InvalidInputError(MODULES, f"may name {sorted(SUPPORTED_MODULES)} only, names {kind!r}")
 
@@ -129,6 +136,8 @@ def _pooling(folder: Path) -> Literal["mean", "cls"] | None:
 def _prefixes(folder: Path) -> tuple[str, str]:
     """The prompts for a query and for a passage; empty where none is stated."""
     prompts = read_json(folder / PROMPTS, default={}).get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(one, str | None) for one in prompts.values()):
+        raise InvalidInputError(PROMPTS, "prompts must be texts by their name")
     passage = next((prompts[key] for key in PASSAGE_PROMPTS if prompts.get(key)), "")
     return prompts.get("query") or "", passage
 
@@ -148,5 +157,8 @@ def stated_max_tokens(folder: Path) -> int | None:
     stated = read_json(folder / LENGTH, default={}).get("max_seq_length")
     tokenizer = read_json(folder / TOKENIZER_CONFIG, default={}).get("model_max_length")
     positions = read_json(folder / CONFIG, default={}).get("max_position_embeddings")
-    limits = [int(limit) for limit in (stated or tokenizer, positions) if limit and limit <= LONGEST_TOKENS]
+    given = [limit for limit in (stated or tokenizer, positions) if limit]
+    if not all(isinstance(limit, int | float) for limit in given):
+        raise InvalidInputError(LENGTH, f"must state numbers, as {CONFIG} and {TOKENIZER_CONFIG}: {given}")
+    limits = [int(limit) for limit in given if limit <= LONGEST_TOKENS]
     return min(limits, default=None)

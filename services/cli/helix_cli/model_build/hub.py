@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from helix_cli.model_build.description import write_description
@@ -63,7 +62,7 @@ def pull(
     if model is None:
         hint = "run `helix models build`" if name == MINILM else "use `helix models import DIR` for others"
         raise NotFoundError(f"no model {name!r} to pull (published: {', '.join(published)}): {hint}")
-    if urlsplit(hub).scheme not in {"http", "https"}:
+    if not hub.startswith(("http://", "https://")):
         raise InvalidInputError("hub", f"must be an http or https address, is {hub!r}")
     if not replace and (root / name).exists():
         load_card(root / name)

@@ -17,6 +17,7 @@ from helix_cli.model_build.bert_graph import BertShape, bert_graph
 from helix_cli.model_build.description import DESCRIPTION_FILES
 from helix_cli.model_build.importing import Origin, assemble
 from helix_cli.model_build.publish import publish
+from helix_cli.model_build.smoothing.factors import minilm_exponents
 from helix_cli.model_build.token_projection import complete
 from helix_shared.encoders.model import GRAPH_FILE, TOKENIZER_FILE
 from helix_shared.encoders.store import MINILM
@@ -55,7 +56,9 @@ def write_onnx_folder(weights: Path, target: Path) -> None:
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(weights / file, target / file)
     onnx.save(
-        bert_graph(weights / "model.safetensors", BertShape.read(weights / "config.json")),
+        bert_graph(
+            weights / "model.safetensors", BertShape.read(weights / "config.json"), minilm_exponents()
+        ),
         target / GRAPH_FILE,
     )
 

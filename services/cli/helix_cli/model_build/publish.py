@@ -1,8 +1,8 @@
 """Publishes a model atomically, also when several processes make it at once.
 
 A model is made in a hidden folder beside the others, under a file lock, and the finished folder is renamed
-into place. Folders left by a killed process are removed by the next one. `helix_shared.encoders.store`
-finds models.
+into place, synced. A killed process leaves folders that the next one removes; a model that it had moved aside
+and not replaced yet goes back. `helix_shared.encoders.store` finds models.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
+from helix_shared.artifacts.files.durability import sync
 from helix_shared.encoders.model import CARD_FILE, RERANKER_FILE, load_card
 from helix_shared.encoders.store import folder_path
 from helix_shared.errors import InvalidInputError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # What to do with an existing model of the same name.
 Existing = Literal["keep", "refuse", "replace"]
 UNFINISHED = ".unfinished-"
+RETIRED = "retired"
+"""Folder inside an unfinished one: the model that is replaced, under its name."""
 
 
 def publish(
@@ -50,18 +53,27 @@ def publish(
     target = folder_path(root, name)
     root.mkdir(parents=True, exist_ok=True)
     with _locked(root):
+        _remove_leftovers(root)
         if target.exists() and existing == "refuse":
             raise InvalidInputError("name", f"{name!r} is taken in {root}: give --replace or another --name")
         if target.exists() and existing == "keep" and keeps(load_card(target)):
             return target
-        _remove_leftovers(root)
         with TemporaryDirectory(prefix=UNFINISHED, dir=root) as scratch:
             stage = Path(scratch) / name
             stage.mkdir()
             fill(stage)
             _require_same_kind(stage, target)
-            _swap(stage, target, retired=Path(scratch) / "retired")
+            _sync(stage)
+            _swap(stage, target, retired=Path(scratch) / RETIRED / name)
+        sync(root)
     return target
+
+
+def put_back(root: Path) -> None:
+    """Put a model back that a killed process had moved aside to replace it."""
+    if any(root.glob(f"{UNFINISHED}*/{RETIRED}/*")):
+        with _locked(root):
+            _remove_leftovers(root)
 
 
 @contextmanager
@@ -74,6 +86,9 @@ def _locked(root: Path) -> Iterator[None]:
 def _remove_leftovers(root: Path) -> None:
     """Remove folders of killed processes; the caller holds the lock, so none is in use."""
     for leftover in root.glob(f"{UNFINISHED}*"):
+        for retired in leftover.glob(f"{RETIRED}/*"):
+            if not (root / retired.name).exists():
+                retired.rename(root / retired.name)
         shutil.rmtree(leftover, ignore_errors=True)
 
 
@@ -85,14 +100,21 @@ def _require_same_kind(stage: Path, target: Path) -> None:
             raise InvalidInputError("name", f"{target.name!r} is {kind}: give another --name")
 
 
+def _sync(folder: Path) -> None:
+    """Wait until every file and folder below is on the disk: a card must not outlive the files it names."""
+    for path in [*folder.rglob("*"), folder]:
+        sync(path)
+
+
 def _swap(stage: Path, target: Path, *, retired: Path) -> None:
     """Rename `stage` to `target`; an existing `target` goes to `retired`, and back if the rename fails."""
     if not target.exists():
         stage.rename(target)
         return
+    retired.parent.mkdir()
     target.rename(retired)
     try:
         stage.rename(target)
-    except OSError:
+    except BaseException:  # also Ctrl-C: the scratch folder is removed then
         retired.rename(target)
         raise

@@ -233,7 +233,7 @@ class Move:
             raise PermanentError(f"shard {self.target} has no generation: start its writer first")
         check_epoch(lease.epoch, shard.manifest)
         check_stream(await event_stream(self._jetstream), shard.manifest)
-        await check_acknowledged(self._jetstream, shard.state, shard=self.target)
+        await self._require_whole(shard.state, self.target)
         shard.state.set_access_stream(await created_at(self._jetstream, ACCESS_STREAM))
 
     def _generation(self, source: int) -> Path:
@@ -256,7 +256,11 @@ class Move:
         """
         state = ConsolidationState()
         restore_state(state, self._generation(source))
-        await check_acknowledged(self._jetstream, state, shard=source)
+        await self._require_whole(state, source)
+
+    async def _require_whole(self, state: ConsolidationState, shard: int) -> None:
+        if await check_acknowledged(self._jetstream, state, shard=shard):
+            raise PermanentError(f"the data folder of shard {shard} is an older copy: start its writer first")
 
     async def _require_no_answers(self) -> None:
         """Refuse a tenant whose memories a language model added to: they do not follow from the log."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from helix_memory.errors import InvalidInputError
+
+_MINUTE: Final = timedelta(minutes=1)
 
 
 def zone_of(name: str) -> tzinfo:
@@ -25,7 +28,7 @@ def moment(option: str, text: str, zone: tzinfo) -> datetime | None:
     """The moment that an option names, in `zone` unless it has its own; a date is its first moment.
 
     Raises:
-        InvalidInputError: it is not an ISO date or time.
+        InvalidInputError: it is no ISO date or time, or is outside of the years 1 to 9999 there or in UTC.
     """
     if not text:
         return None
@@ -33,4 +36,18 @@ def moment(option: str, text: str, zone: tzinfo) -> datetime | None:
         parsed = datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidInputError(option, f"{text!r} must read like 2026-11-01 or 2026-11-01T09:30") from error
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
+    parsed = parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
+    try:
+        parsed.astimezone(UTC)
+        parsed.astimezone(zone)  # hints show it
+    except OverflowError as error:
+        raise InvalidInputError(option, f"{text!r} is outside of the years 1 to 9999") from error
+    return parsed
+
+
+def iso_text(at: datetime) -> str:
+    """An aware moment as ISO 8601; an offset with seconds, as before standard time, becomes whole minutes."""
+    offset = at.utcoffset() or timedelta()
+    if offset % _MINUTE:
+        at = at.astimezone(timezone(round(offset / _MINUTE) * _MINUTE))
+    return at.isoformat()

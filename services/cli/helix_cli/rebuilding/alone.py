@@ -11,17 +11,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.clients.broker import provision
-from helix_cli.stack.addresses import Server
-from helix_cli.stack.home import (
-    REBUILD_RECORD,
-    HomeFolder,
-    RunRecord,
-    end_leftovers,
-    locked,
-    remove_record,
-    start_time,
-    write_record,
-)
+from helix_cli.home.addresses import Server
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.leftovers import end_leftovers
+from helix_cli.home.lock import locked
+from helix_cli.home.record import REBUILD_RECORD, RunRecord, remove_record, start_time, write_record
 from helix_cli.stack.secured import own_nats
 from helix_shared.errors import NotFoundError
 

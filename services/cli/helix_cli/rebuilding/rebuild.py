@@ -31,6 +31,7 @@ from helix_consolidation.stores.anew import maintain_now
 from helix_consolidation.stores.made_with import package_digest
 from helix_ingest.settings import IngestSettings
 from helix_memory.subjects import EVENTS_STREAM
+from helix_shared.broker.shard_bucket import require_one_shard
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import choose_model
 from helix_shared.encoders.vector_cache import VectorCache
@@ -38,10 +39,10 @@ from helix_shared.encoders.vector_cache import VectorCache
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
+    from helix_cli.home.addresses import Server
+    from helix_cli.home.folder import HomeFolder
     from helix_cli.rebuilding.parity.result import Parity
     from helix_cli.rebuilding.source import Source
-    from helix_cli.stack.addresses import Server
-    from helix_cli.stack.home import HomeFolder
     from helix_consolidation.stores.shard import Shard
     from helix_shared.artifacts.generation.manifest import Manifest
 
@@ -111,6 +112,7 @@ async def rebuild(task: Task) -> Made:
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
         ) as client:
+            await require_one_shard(client.jetstream(), "a rebuild")
             log = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
             source = await _source(task, log)
             key = {

@@ -39,7 +39,8 @@ class Refusals:
     def add(self, service: str, sequence: int, reason: str) -> None:
         """Note that `service` refuses an event."""
         with (self.folder / FILE).open("a", encoding="utf-8") as file:
-            file.write(json.dumps([service, sequence, reason]) + "\n")
+            # a line that a kill cut has no end
+            file.write("\n" + json.dumps([service, sequence, reason]) + "\n")
 
     def noted(self) -> dict[tuple[str, int], str]:
         """Reasons by service and sequence; a line cut by a kill is of an event that is read again."""

@@ -18,7 +18,7 @@ from nats.aio.msg import Msg
 from helix_cli.rebuilding.derive import Workers
 from helix_cli.rebuilding.event_messages import EventMessages
 from helix_cli.rebuilding.refusals import UNREACHED, Refusals
-from helix_cli.rebuilding.source import LogSource
+from helix_cli.rebuilding.source import LogSource, UpToGaps
 from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.stores.publish import PublicationInfo
@@ -52,7 +52,7 @@ class Replay:
         self, source: Source, client: Client, shard: Shard, workers: Workers, refusals: Refusals
     ) -> None:
         """`client` reads the turns before an event."""
-        self._source = source
+        self._source = UpToGaps(source)
         self.refusals = refusals
         self._client = client
         self._shard = shard
@@ -113,7 +113,7 @@ class Replay:
         # no other process writes in this folder, so its epoch never changes
         info = PublicationInfo(1, stream, datetime.now(UTC))
         manifest = await asyncio.to_thread(self._shard.publish, info, ensure_lease=lambda: None)
-        await asyncio.to_thread(self._shard.retire, now=datetime.now(UTC), keep=1, min_age_seconds=0)
+        await asyncio.to_thread(self._shard.purge.retire, now=datetime.now(UTC), keep=1, min_age_seconds=0)
         self._checkpointed = time.monotonic()
         self._cost_seconds = self._checkpointed - started
         return manifest
@@ -132,7 +132,6 @@ class Replay:
     ) -> tuple[Sequence[SourceEvent], list[Msg]]:
         """The next events up to a gap, and their messages; calls come one after the other."""
         found = await self._source.after(after, until=until, most=EVENTS_AT_ONCE)
-        found = [one for place, one in enumerate(found) if one.sequence == found[0].sequence + place]
         return found, await self._messages.of(found, pool)
 
     async def _apply(self, messages: list[Msg], *, log_end: int) -> None:

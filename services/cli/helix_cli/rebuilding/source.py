@@ -154,6 +154,25 @@ class Joined:
         return await self.rest.after(max(sequence, first_end), until=until, most=most)
 
 
+@dataclass(slots=True)
+class UpToGaps:
+    """The events of `source` in runs without a gap; what is read beyond a gap is the next run."""
+
+    source: Source
+    _after: int | None = None
+    """Above this sequence `_ahead` are the next events; None: nothing is kept."""
+    _ahead: Sequence[SourceEvent] = ()
+
+    async def after(self, sequence: int, *, until: int, most: int) -> Sequence[SourceEvent]:
+        """As a `Source`; none of the sequences between two of these events is missing."""
+        found = [one for one in self._ahead if one.sequence <= until] if self._after == sequence else []
+        if not found:
+            found = list(await self.source.after(sequence, until=until, most=most))
+        end = next((n for n, one in enumerate(found) if one.sequence != found[0].sequence + n), len(found))
+        self._after, self._ahead = (found[end - 1].sequence if found else None), found[end:]
+        return found[:end]
+
+
 def from_archive(folder: Path, log: LogSource) -> Joined:
     """The archive in `folder` as far as it goes, then `log`; every checksum is compared first.
 

@@ -56,12 +56,17 @@ class Canaries:
 
 
 def _forms(text: str) -> set[bytes]:
-    """A text as it may stand in a file: as it is, lower case, and in both forms of JSON."""
-    plain = text.encode("utf-8", "surrogatepass")
-    quoted = {
-        json.dumps(text, ensure_ascii=one)[1:-1].encode("utf-8", "surrogatepass") for one in (True, False)
-    }
-    return {plain, text.lower().encode("utf-8", "surrogatepass"), *quoted}
+    """A text as it may stand in a file: as it is, lower case, in both forms of JSON, and in JSON in JSON.
+
+    An export has the JSON of an event in a line of JSON.
+    """
+    quoted = _quoted(text)
+    forms = {text, text.lower(), *quoted, *(form for one in quoted for form in _quoted(one))}
+    return {form.encode("utf-8", "surrogatepass") for form in forms}
+
+
+def _quoted(text: str) -> set[str]:
+    return {json.dumps(text, ensure_ascii=one)[1:-1] for one in (True, False)}
 
 
 def _sequences(rows: Iterable[Mapping[str, Any]]) -> Iterable[bytes]:

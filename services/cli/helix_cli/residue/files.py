@@ -36,15 +36,20 @@ _REASON_CHARACTERS: Final = 200
 def residue_in_files(home: Path, canaries: Canaries) -> Residue:
     """How often something is found, by place below `home`; models and other programs' files are left out.
 
-    What is there and cannot be read is named. What is removed while it is read is not.
+    Links are followed: `data` may lie on another disk. What is there and cannot be read is named. What is
+    removed while it is read is not.
     """
-    found = Residue()
-    for folder, folders, files in os.walk(home, onerror=lambda error: _note(found, home, error)):
+    found, seen = Residue(), set[Path]()
+    for folder, folders, files in os.walk(
+        home, followlinks=True, onerror=lambda error: _note(found, home, error)
+    ):
         at = Path(folder)
+        if (real := at.resolve()) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
         folders[:] = sorted(name for name in folders if not (at == home and name == _MODELS))
         for path in (at, *(at / name for name in sorted(files))):
-            if path.is_symlink():
-                continue
             place = path.relative_to(home).as_posix()
             try:
                 found.counts.update(

@@ -97,5 +97,5 @@ class SecurityFolder:
 def write_secret(path: Path, content: str | bytes) -> None:
     """Replace a file that nobody else may read, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    body = content if isinstance(content, bytes) else content.encode()
+    body = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
     write_whole(path, body, mode=SECRET_MODE, synced=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import urllib.error
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -35,14 +35,31 @@ def fetch_keys(issuer: str, path: Path) -> int:
     return len(keys)
 
 
-def _get(url: str) -> bytes:
-    at = urlsplit(url)
+def _require_safe(url: str) -> None:
+    """Refuse what anybody between here and there could change."""
+    try:
+        at = urlsplit(url)
+    except ValueError as error:
+        raise InvalidInputError("issuer", f"{url!r} is no address: {error}") from error
     if at.scheme != "https" and not (at.scheme == "http" and at.hostname in ("127.0.0.1", "localhost")):
         raise InvalidInputError("issuer", f"{url!r} must begin with https://")
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirection to an address that `_require_safe` takes."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        """As the base class."""
+        _require_safe(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _get(url: str) -> bytes:
+    _require_safe(url)
     try:
-        with urllib.request.urlopen(url, timeout=SECONDS) as reply:  # noqa: S310  https alone passes the check above
+        with urllib.request.build_opener(_SafeRedirects).open(url, timeout=SECONDS) as reply:
             body: bytes = reply.read(MOST_BYTES + 1)
-    except (urllib.error.URLError, OSError) as error:
+    except (OSError, HTTPException, ValueError) as error:
         raise TemporaryError(f"no answer from {url}: {error}") from error
     if len(body) > MOST_BYTES:
         raise InvalidInputError("issuer", f"{url} has more than {MOST_BYTES} bytes")
@@ -53,5 +70,5 @@ def _decoded(body: bytes) -> Any:
     """JSON, or an error that names the issuer."""
     try:
         return json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError("issuer", "does not answer with JSON") from error

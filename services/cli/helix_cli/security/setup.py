@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helix_cli.security.certificates import LOCAL, fingerprint, new_authority, new_certificate
+from helix_cli.security.certificates import (
+    LOCAL,
+    fingerprint,
+    key_belongs,
+    new_authority,
+    new_certificate,
+    read_certificates,
+)
 from helix_cli.security.folder import write_secret
 from helix_cli.security.tokens import end_older_own_tokens, renew_own_tokens
 from helix_cli.security.users import State, User, read_state
@@ -54,10 +61,7 @@ def init(
         for tenant in added:
             name = TENANT_USER + tenant
             state.users[name] = User(name, tenant, tuple(sorted(set(tenants[tenant]))))
-        for user in state.users.values():
-            if not user.hashes:
-                user.renew(folder)
-        state.save(folder)
+        state.renew(folder, [user for user in state.users.values() if not user.hashes])
     return added
 
 
@@ -71,15 +75,29 @@ def begin_rotation(folder: SecurityFolder) -> int:
         state = read_state(folder)
         if state.is_rotating:
             raise PermanentError("a rotation has not ended: `helix up` has not restarted its services yet")
-        state.rotation, state.is_rotating = state.rotation + 1, True
         if state.own_authority:
             _new_certificate(folder, state.hosts)
-        for user in state.users.values():
-            if not user.tenant:
-                user.renew(folder)
-        renew_own_tokens(folder, state.rotation)
+        state.renew(folder, [user for user in state.users.values() if not user.tenant])
+        renew_own_tokens(folder, state.rotation + 1)
+        # last: from here on it may be ended, and the secrets before with it
+        state.rotation, state.is_rotating = state.rotation + 1, True
         state.save(folder)
         return state.rotation
+
+
+def recover(folder: SecurityFolder) -> None:
+    """Complete what a command that was killed began; called while no process uses the secrets.
+
+    Raises:
+        PermanentError: there is no folder, or it is damaged.
+        InvalidInputError: a certificate or key is damaged.
+    """
+    with folder.locked():
+        state = read_state(folder)
+        if state.own_authority and not _is_pair(folder):
+            _new_certificate(folder, state.hosts)
+    if state.is_rotating:
+        end_rotation(folder)
 
 
 def end_rotation(folder: SecurityFolder) -> None:
@@ -108,11 +126,11 @@ def renew_tenant(folder: SecurityFolder, tenant: str, *, end_older: bool) -> Non
             raise InvalidInputError(
                 "--tenant", f"{tenant} has no user; `helix security init --tenant {tenant}`"
             )
-        user.renew(folder)
+        # `helix up` reads the users again
+        state.renew(folder, [user])
         if end_older:
             user.end_older()
-        # `helix up` reads the users again
-        state.save(folder)
+            state.save(folder)
 
 
 def _first_files(
@@ -135,13 +153,23 @@ def _first_files(
 
 
 def _new_certificate(folder: SecurityFolder, hosts: Sequence[str]) -> None:
-    try:
-        authority = folder.ca.read_bytes(), (folder.root / "ca.key").read_bytes()
-    except OSError as error:
-        raise PermanentError(f"{error.filename} cannot be read: {error.strerror}") from error
+    authority = _content(folder.ca), _content(folder.root / "ca.key")
     certificate, key = new_certificate(authority, hosts)
     write_secret(folder.key, key)
     write_secret(folder.certificate, certificate)
+
+
+def _is_pair(folder: SecurityFolder) -> bool:
+    """Whether the key is that of the certificate."""
+    certificate = read_certificates(_content(folder.certificate))[0]
+    return key_belongs(_content(folder.key), certificate)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise PermanentError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _given(path: Path) -> bytes:

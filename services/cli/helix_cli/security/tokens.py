@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.security.folder import FORWARDER, OPERATOR, write_secret
-from helix_shared.errors import InvalidInputError
+from helix_shared.errors import InvalidInputError, PermanentError
 from helix_shared.rpc.access.credential import ADMIN, ANY, ERASE, RECALL, SERVICE, WRITE
 from helix_shared.rpc.access.static_tokens import matching, parse_tokens, token_digest
 
@@ -36,10 +36,19 @@ class Grant:
 
 
 def entries(folder: SecurityFolder) -> list[dict[str, Any]]:
-    """The entries of the file; empty where there is none."""
+    """The entries of the file; empty where there is none.
+
+    Raises:
+        PermanentError: it is damaged, so the services accept none of its tokens.
+    """
     if not folder.tokens.exists():
         return []
-    found: list[dict[str, Any]] = json.loads(folder.tokens.read_bytes())["tokens"]
+    body = folder.tokens.read_bytes()
+    try:
+        parse_tokens(body)
+    except (InvalidInputError, RecursionError) as error:
+        raise PermanentError(f"{folder.tokens} is damaged: {error}; restore it from a backup") from error
+    found: list[dict[str, Any]] = json.loads(body)["tokens"]
     return found
 
 
@@ -62,7 +71,9 @@ def add_token(folder: SecurityFolder, grant: Grant, *, identity: str = "") -> tu
         entry["expires_at"] = grant.expires_at.isoformat()
     if grant.note:
         entry["note"] = grant.note
-    _save(folder, [*entries(folder), entry])
+    # a rotation that was killed may have left one of this id
+    kept = [one for one in entries(folder) if one["id"] != entry["id"]]
+    _save(folder, [*kept, entry])
     return entry["id"], token
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,9 +18,12 @@ from helix_cli.security.permissions import (
     rights_of_service,
     rights_of_tenant,
 )
+from helix_shared.broker.server import config_text
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from helix_cli.security.folder import SecurityFolder
 
 SECRET_BYTES: Final = 32
@@ -48,14 +51,22 @@ class User:
         """Number of the newest secret; 0: there is none."""
         return max(self.hashes, default=0)
 
-    def renew(self, folder: SecurityFolder) -> None:
-        """Make a new secret; the one before it stays valid, older ones end."""
+    def renewed(self, folder: SecurityFolder) -> str:
+        """Make a new secret, for its file; the newest before and that of the file stay valid, others end."""
         password = secrets.token_urlsafe(SECRET_BYTES)
         number = self.number + 1
         hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(BCRYPT_ROUNDS)).decode()
-        kept = {self.number: self.hashes[self.number]} if self.hashes else {}
-        self.hashes = {**kept, number: hashed}
-        write_secret(folder.nats_file(self.name), f"{self.name}.{number}:{password}\n")
+        valid = {self.number, self._number_in(folder.nats_file(self.name))}
+        self.hashes = {known: one for known, one in self.hashes.items() if known in valid} | {number: hashed}
+        return f"{self.name}.{number}:{password}\n"
+
+    def _number_in(self, path: Path) -> int:
+        """Number of the secret in a file; 0: it has none."""
+        try:
+            number = path.read_text(encoding="utf-8").partition(":")[0].removeprefix(f"{self.name}.")
+        except (OSError, ValueError):
+            return 0
+        return int(number) if number.isdecimal() else 0
 
     def has_secret(self, content: bytes) -> bool:
         """Whether the content of its file is a secret that is valid."""
@@ -87,6 +98,13 @@ class State:
     def empty(cls) -> State:
         """A user for every service, none with a secret."""
         return cls({name: User(name) for name in SERVICE_USERS})
+
+    def renew(self, folder: SecurityFolder, users: Iterable[User]) -> None:
+        """New secrets of these users, and save: a secret is known before its file has it."""
+        renewed = {user.name: user.renewed(folder) for user in users}
+        self.save(folder)
+        for name, secret in renewed.items():
+            write_secret(folder.nats_file(name), secret)
 
     def save(self, folder: SecurityFolder) -> None:
         """Write the state and the configuration that follows from it."""
@@ -137,8 +155,8 @@ def nats_access(folder: SecurityFolder, state: State) -> str:
     """TLS and users, as text for the configuration of nats-server. It holds hashes, no passwords."""
     lines = [
         "tls {",
-        f"  cert_file: {json.dumps(str(folder.certificate))}",
-        f"  key_file: {json.dumps(str(folder.key))}",
+        f"  cert_file: {config_text(str(folder.certificate))}",
+        f"  key_file: {config_text(str(folder.key))}",
         "  # clients send nothing before the handshake: a false server cannot get a password in the clear",
         "  handshake_first: true",
         "}",

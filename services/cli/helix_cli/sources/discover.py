@@ -2,12 +2,14 @@
 
 From a folder, takes the files with a known ending, and those without an ending whose first bytes tell their
 format, in the order of their paths. Skips files and folders whose names start with a dot, and folders of
-installed packages and caches, unless they are named. `documents.formats` tells the format of a file.
+installed packages and caches, unless they are named. Skips pipes, sockets and devices. `documents.formats`
+tells the format of a file.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -103,7 +105,16 @@ class _Walk:
             shown = sorted(name for name in folders if not name.startswith("."))
             folders[:] = [name for name in shown if not _is_installed(Path(folder, name))]
             self.installed += len(shown) - len(folders)
-            yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+            found = (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+            yield from (file for file in found if not _is_special(file))
+
+
+def _is_special(file: Path) -> bool:
+    """Whether it is a pipe, a socket or a device, which may never end; not what cannot be looked at."""
+    try:
+        return not stat.S_ISREG(file.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _is_installed(folder: Path) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final
 
 import pydantic_core
 
+from helix_cli.output.time_zone import iso_text
 from helix_memory.machine_zone import local_now
 from helix_shared.sources.lines import numbered_lines
 from helix_shared.sources.source_event import Refusal, SourceEvent, from_json
@@ -87,4 +88,4 @@ def _in_zone(text: str, zone: tzinfo) -> str:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return text
-    return text if moment.tzinfo else moment.replace(tzinfo=zone).isoformat()
+    return text if moment.tzinfo else iso_text(moment.replace(tzinfo=zone))

@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -63,10 +63,15 @@ class ServiceChild:
         environment: Mapping[str, str],
         log: Path,
         port_variable: str = "",
+        reserved: Container[int] = (),
     ) -> None:
-        """Describe it. `port_variable` has the port of its health; unset, each start takes a free one."""
+        """Describe it. `port_variable` has the port of its health; unset, each start takes a free one.
+
+        It takes none of the `reserved` ones.
+        """
         self.health_url = ""
         self._port_variable = port_variable
+        self._reserved = reserved
         self.name = name
         self.log = log
         self._command = [sys.executable, "-m", module]
@@ -99,7 +104,8 @@ class ServiceChild:
         if not self._port_variable:
             return self.environment
         port = self.environment.get(self._port_variable, "0")
-        port = str(free_port()) if port in {"", "0"} else port
+        if port in {"", "0"}:
+            port = str(next(free for free in iter(free_port, None) if free not in self._reserved))
         self.health_url = f"http://127.0.0.1:{port}/healthz"
         return self.environment | {self._port_variable: port}
 

@@ -6,8 +6,9 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import running_record
 from helix_cli.security.folder import SecurityFolder
-from helix_cli.stack.home import HomeFolder, running_record
 from helix_cli.stack.liveness import reason_not_ready
 
 

@@ -13,8 +13,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record, running_record, start_time
 from helix_cli.stack.children import Child
-from helix_cli.stack.home import HomeFolder, read_record, running_record, start_time
 from helix_cli.stack.services import CONSOLIDATION, EXTRACT, INGEST
 from helix_cli.stack.supervisor import Say, Supervisor
 from helix_memory.transport.polling import poll

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 from helix_cli.stack.children import Child
@@ -56,11 +56,27 @@ class Freezing(Protocol):
 
 @dataclass(slots=True)
 class _Seen:
-    """A process: when it was first seen, or answered last."""
+    """A process, and since when it has not answered: from the first unanswered question to the last one.
+
+    Not until now: while this process itself was stopped (Ctrl-Z), nobody asked.
+    """
 
     pid: int
-    at: float
+    first: float = 0.0
+    last: float = 0.0
     has_answered: bool = False
+
+    def note(self, *, answered: bool, at: float) -> None:
+        """What came of a question."""
+        if answered:
+            self.first, self.has_answered = 0.0, True
+            return
+        self.first, self.last = self.first or at, at
+
+    @property
+    def silent_seconds(self) -> float:
+        """How long it has not answered."""
+        return self.last - self.first if self.first else 0.0
 
 
 class Liveness:
@@ -94,7 +110,7 @@ class Liveness:
         seen = self._seen.get(child.name)
         if seen is None or seen.pid != child.pid:
             return ""
-        silent = time.monotonic() - seen.at
+        silent = seen.silent_seconds
         most = self._silent_seconds if seen.has_answered else self._first_seconds
         return f"does not answer for {silent:.0f} s" if silent > most else ""
 
@@ -106,9 +122,8 @@ class Liveness:
                     continue
                 seen = self._seen.get(child.name)
                 if seen is None or seen.pid != pid:
-                    seen = self._seen[child.name] = _Seen(pid, time.monotonic())
-                if _answers(child):
-                    seen.at, seen.has_answered = time.monotonic(), True
+                    seen = self._seen[child.name] = _Seen(pid)
+                seen.note(answered=_answers(child), at=time.monotonic())
 
 
 def open_directly(url: str, timeout_seconds: float, tls: ssl.SSLContext | None = None) -> HTTPResponse:
@@ -142,5 +157,5 @@ def _answers(child: Child) -> bool:
     try:
         with open_directly(url, ANSWER_SECONDS) as reply:
             return bool(reply.status == 200)  # noqa: PLR2004  HTTP OK
-    except (URLError, OSError):
+    except Exception:  # noqa: BLE001  whatever it answers; without this thread every child would count as silent
         return False

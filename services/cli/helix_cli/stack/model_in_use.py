@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from helix_cli.model_build.default_model import ensure_default_model
+from helix_cli.model_build.publish import put_back
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest, ModelIdentity, check_format
 from helix_shared.encoders.model import ModelCard, read_card
@@ -57,6 +58,7 @@ def ready_model(data: Path, models: Path, *, say: Callable[[str], None]) -> Mode
     Raises:
         PermanentError: there is none, and none can be built.
     """
+    put_back(models)
     if followed := follow_generation(data, models):
         say(f"the data folder has vectors of {followed}: memories are embedded with it")
     try:

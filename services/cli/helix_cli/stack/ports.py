@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from helix_cli.stack.addresses import (
+from helix_cli.home.addresses import (
     USUAL_DEEP_PORT,
     USUAL_GATEWAY_PORT,
     USUAL_NATS_PORT,
@@ -41,6 +41,26 @@ class StackPorts:
     deep: int = 0
     gateway: int = 0
 
+    @property
+    def nats_url(self) -> str:
+        """Address of NATS."""
+        return f"nats://127.0.0.1:{self.nats}"
+
+    @property
+    def query_addresses(self) -> list[str]:
+        """Addresses of the query services, by shard."""
+        return [f"127.0.0.1:{port}" for port in self.query]
+
+    @property
+    def deep_address(self) -> str:
+        """Address of the deep service; empty where there is none."""
+        return f"127.0.0.1:{self.deep}" if self.deep else ""
+
+    @property
+    def every(self) -> frozenset[int]:
+        """All of them; what takes another port must not take one of these before its service listens."""
+        return frozenset((self.nats, *self.query, *self.access, self.deep, self.gateway)) - {0}
+
 
 def choose_ports(wanted: WantedPorts, copies: Mapping[str, int]) -> StackPorts:
     """The ports of a stack with these processes.
@@ -51,16 +71,34 @@ def choose_ports(wanted: WantedPorts, copies: Mapping[str, int]) -> StackPorts:
     # any port is good for a stack whose others are any as well, as in tests
     others = None if wanted.query is None else 0
     gateway = others if wanted.gateway is None else wanted.gateway
-    query = choose_port(wanted.query, usual=USUAL_QUERY_PORT, option="--port")
+    chosen = _Distinct()
+    query = chosen.port(wanted.query, usual=USUAL_QUERY_PORT, option="--port")
     return StackPorts(
-        nats=choose_port(wanted.nats, usual=USUAL_NATS_PORT, option="--nats-port"),
-        query=(query, *(free_port() for _ in range(1, copies[QUERY]))),
-        access=tuple(free_port() for _ in range(copies[FORWARDER])),
-        deep=choose_port(others, usual=USUAL_DEEP_PORT, option=DEEP) if copies[DEEP] else 0,
-        gateway=choose_port(gateway, usual=USUAL_GATEWAY_PORT, option="--gateway-port")
+        nats=chosen.port(wanted.nats, usual=USUAL_NATS_PORT, option="--nats-port"),
+        query=(query, *(chosen.port(0) for _ in range(1, copies[QUERY]))),
+        access=tuple(chosen.port(0) for _ in range(copies[FORWARDER])),
+        deep=chosen.port(others, usual=USUAL_DEEP_PORT, option=DEEP) if copies[DEEP] else 0,
+        gateway=chosen.port(gateway, usual=USUAL_GATEWAY_PORT, option="--gateway-port")
         if copies[GATEWAY]
         else 0,
     )
+
+
+class _Distinct:
+    """Chooses ports, none twice: nothing listens on them yet, so each looks free again."""
+
+    def __init__(self) -> None:
+        self._chosen: set[int] = set()
+
+    def port(self, wanted: int | None, *, usual: int = 0, option: str = "") -> int:
+        """As `choose_port`, and none that was chosen before."""
+        port = choose_port(wanted, usual=usual, option=option)
+        while port in self._chosen:
+            if wanted:
+                raise InvalidInputError(option, f"port {wanted} is wanted twice; choose another, or 0")
+            port = free_port()
+        self._chosen.add(port)
+        return port
 
 
 def choose_port(wanted: int | None, *, usual: int, option: str) -> int:

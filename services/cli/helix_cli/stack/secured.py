@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.security.folder import FORWARDER, SecurityFolder
-from helix_cli.security.setup import end_rotation
+from helix_cli.security.setup import end_rotation, recover
 from helix_cli.security.users import nats_access, read_state
 from helix_cli.stack.children import NatsChild
 from helix_cli.stack.services import CONSOLIDATION, DEEP, EXTRACT, GATEWAY, INGEST, QUERY
@@ -19,7 +19,7 @@ from helix_shared.broker.server import NatsServer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from helix_cli.stack.home import HomeFolder
+    from helix_cli.home.folder import HomeFolder
     from helix_cli.stack.supervisor import Say
     from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 
@@ -50,8 +50,14 @@ class Secured:
         self.is_on = False
 
     def start(self) -> None:
-        """Look whether the folder is there."""
+        """Look whether the folder is there; a rotation that was killed ends before anything has its secrets.
+
+        Raises:
+            PermanentError, InvalidInputError: the folder is damaged.
+        """
         self.is_on = self._folder.exists
+        if self.is_on:
+            recover(self._folder)
         self._seen = self._stamp()
         if not self.is_on:
             self._say("no authentication: every program of this machine may act for every tenant")

@@ -22,32 +22,25 @@ from pathlib import Path
 from typing import Final, Self
 
 from helix_cli.clients.broker import provision
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.leftovers import end_leftovers
+from helix_cli.home.lock import locked
+from helix_cli.home.record import RunRecord, remove_record, start_time, write_record
 from helix_cli.stack.children import Child, ServiceChild, child_environment, metrics_addresses
 from helix_cli.stack.hold import HELD_SERVICES, Holding
-from helix_cli.stack.home import (
-    HomeFolder,
-    RunRecord,
-    end_leftovers,
-    locked,
-    remove_record,
-    start_time,
-    write_record,
-)
 from helix_cli.stack.liveness import SILENT_SECONDS, Liveness
 from helix_cli.stack.model_in_use import ready_model
 from helix_cli.stack.ports import StackPorts, WantedPorts, choose_ports, metrics_ports
 from helix_cli.stack.readiness import missing
 from helix_cli.stack.secured import Secured
+from helix_cli.stack.service_child import service_child
 from helix_cli.stack.services import (
     EXTRACT,
-    OF_A_SHARD,
     QUERY,
     SERVICES,
     Service,
     configured_copies,
     consumers_of,
-    remove_secrets_of_others,
-    service_settings,
     with_shards,
 )
 from helix_cli.stack.settings_in_use import making_settings
@@ -118,21 +111,17 @@ class Stack:
     @property
     def nats_url(self) -> str:
         """Address of NATS."""
-        return f"nats://127.0.0.1:{self._ports.nats}"
+        return self._ports.nats_url
 
     @property
     def query_address(self) -> str:
         """Address of the query service; those of all shards with commas."""
-        return ",".join(self._query_addresses)
-
-    @property
-    def _query_addresses(self) -> list[str]:
-        return [f"127.0.0.1:{port}" for port in self._ports.query]
+        return ",".join(self._ports.query_addresses)
 
     @property
     def deep_address(self) -> str:
         """Address of the deep service; empty where there is none."""
-        return f"127.0.0.1:{self._ports.deep}" if self._ports.deep else ""
+        return self._ports.deep_address
 
     @property
     def gateway_url(self) -> str:
@@ -231,29 +220,18 @@ class Stack:
         self._write_record()
 
     def _service_child(self, service: Service, number: int) -> ServiceChild:
-        name = f"{service.name}-{number}"
-        shard = number - 1 if service.name in OF_A_SHARD else 0
-        settings = service_settings(
-            service.name,
-            nats_url=self.nats_url,
-            data=self.home.data_of(shard),
+        return service_child(
+            service,
+            number,
+            home=self.home,
             models=self.models,
-            query_address=self._query_addresses[shard] if service.name == QUERY else self.query_address,
-            access_address=f"127.0.0.1:{self._ports.access[shard]}" if self._ports.access else "",
-            shard=shard,
-            deep_address=self.deep_address,
-            gateway_address=f"127.0.0.1:{self._ports.gateway}",
+            ports=self._ports,
+            metrics=self._metrics,
             instance=self._instance,
             copies=self._copies[service.name],
+            environment=self._environment,
+            secured=self.secured,
         )
-        variable, port = f"HELIX_{service.name.upper()}_METRICS_PORT", self._metrics.get(name)
-        metrics = {variable: str(port)} if port else {}
-        own = settings | {"HELIX_HOME": str(self.home.root)}
-        secured = self.secured.settings(service.name, child_environment(self._environment))
-        environment = child_environment(own | secured | self._environment | metrics)
-        remove_secrets_of_others(service.name, environment)
-        log = self.home.logs / f"{name}.log"
-        return ServiceChild(name, service.module, environment=environment, log=log, port_variable=variable)
 
     def _look(self) -> None:
         self._holding.look()
@@ -273,15 +251,22 @@ class Stack:
             self._provision()
 
     def _provision(self) -> None:
-        endpoint = bool(self._copies[EXTRACT])
-        provision(self.nats_url, shards=self._shards, endpoint=endpoint, credentials=self.secured.nats)
+        provision(
+            self.nats_url,
+            shards=self._shards,
+            instance=self._instance,
+            endpoint=bool(self._copies[EXTRACT]),
+            credentials=self.secured.nats,
+        )
         for shard in range(1, self._shards):
             self.home.data_of(shard).mkdir(parents=True, exist_ok=True)
 
     def _missing(self) -> str:
         return missing(
-            query_address=self._query_addresses[0],
-            later_shards=[(one, self.home.data_of(n)) for n, one in enumerate(self._query_addresses) if n],
+            query_address=self._ports.query_addresses[0],
+            later_shards=[
+                (one, self.home.data_of(n)) for n, one in enumerate(self._ports.query_addresses) if n
+            ],
             deep_address=self.deep_address,
             gateway_port=self._ports.gateway,
             nats_url=self.nats_url,

@@ -6,14 +6,16 @@ One thread watches all of them; `liveness` tells which does not answer. A child 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+from helix_cli.home.leftovers import DRAIN_SECONDS
 from helix_cli.stack.children import Child, end_of
-from helix_cli.stack.home import DRAIN_SECONDS
 from helix_cli.stack.liveness import Liveness
 from helix_shared.errors import HelixError
 from helix_shared.settings import CONFIG_ERROR_EXIT
@@ -58,7 +60,7 @@ class Supervisor:
         `changed` is called after a child was started again, `look` at every check, both in the supervisor's
         thread; `hurry` ends the waits of `hold`.
 
-        After a HelixError or an OSError of one of them both are called again at the next check.
+        After an error of one of them both are called again at the next check.
         """
         self.refusal = ""
         self._liveness = liveness or Liveness()
@@ -108,22 +110,27 @@ class Supervisor:
         while not self._released.wait(CHECK_SECONDS):
             for watched in self._watched:
                 if not watched.is_held:
-                    self._check(watched)
-            self._look_once()
+                    self._try(partial(self._check, watched))
+            if self._try(self._look_once):
+                self._trouble = ""
 
-    def _look_once(self) -> None:
-        """Call `look`, and `changed` if it is due; an error is said once, and ends no supervision."""
+    def _try(self, step: Callable[[], None]) -> bool:
+        """Whether a step had no error; one is said once, and ends no supervision."""
         try:
-            if not self._is_recorded:
-                self._changed()
-                self._is_recorded = True
-            self._look()
-        except (HelixError, OSError) as error:
+            step()
+        except Exception as error:  # noqa: BLE001  without this thread nothing is started again
             if str(error) != self._trouble:
                 self._trouble = str(error)
-                self._say(f"tried again: {error}")
-        else:
-            self._trouble = ""
+                with contextlib.suppress(OSError):  # nobody reads the output any more
+                    self._say(f"tried again: {error}")
+            return False
+        return True
+
+    def _look_once(self) -> None:
+        if not self._is_recorded:
+            self._changed()
+            self._is_recorded = True
+        self._look()
 
     def _check(self, watched: _Watched) -> None:
         now = time.monotonic()

@@ -25,11 +25,13 @@ from helix_consolidation.delivery.leading.pausing import Pauses
 from helix_consolidation.delivery.leading.standby import POLL_SECONDS, stand_by
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.delivery.stream_state import (
+    DURABLES,
     check_acknowledged,
     check_epoch,
     check_stream,
     created_at,
     event_stream,
+    request_redelivery,
 )
 from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.observing.observer import Observer
@@ -37,16 +39,11 @@ from helix_consolidation.stores.begin import begin_empty, require_trained_prefix
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.uploading.opening import open_uploads
 from helix_consolidation.usage.decay import decay_rule
-from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.subjects import ACCESS_STREAM
 from helix_shared.broker.cancelling import cancel_all
+from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.shard_bucket import read_map
-from helix_shared.broker.streams import (
-    CONSOLIDATION_ACCESS,
-    CONSOLIDATION_DERIVED,
-    CONSOLIDATION_LIFECYCLE,
-    writer_durable,
-)
+from helix_shared.broker.streams import writer_durable
 from helix_shared.errors import TemporaryError
 from helix_shared.moments import microseconds
 from helix_shared.shard_map import ShardPlace
@@ -60,11 +57,6 @@ if TYPE_CHECKING:
     from helix_consolidation.settings import ConsolidationSettings
     from helix_shared.telemetry.health import Health
 
-_DURABLES: Final = (
-    (DERIVED_STREAM, CONSOLIDATION_DERIVED),
-    (EVENTS_STREAM, CONSOLIDATION_LIFECYCLE),
-    (ACCESS_STREAM, CONSOLIDATION_ACCESS),
-)
 INTERRUPTIONS: Final = (LostLeaseError, TemporaryError, NatsError, TimeoutError, ConnectionError)
 """Errors that end the writing, not the process; other `OSError`s come from the disk and end the process."""
 
@@ -73,7 +65,7 @@ _log = logger(__name__)
 
 def durables_of(shard: int) -> list[tuple[str, str]]:
     """Stream and name of the durable consumers of a shard's writer."""
-    return [(stream, writer_durable(name, shard)) for stream, name in _DURABLES]
+    return [(stream, writer_durable(name, shard)) for stream, name in DURABLES]
 
 
 async def consolidate(
@@ -125,19 +117,19 @@ async def _write_under(
                 await _write(client, settings, lease, stop, health)
             finally:
                 over.set()
-    except ExceptionGroup as failures:
+    except BaseExceptionGroup as failures:
         raise _cause(failures) from failures
     finally:
         await lease.release()
 
 
-def _cause(failures: ExceptionGroup[Exception]) -> Exception:
+def _cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     """The failure that decides: one that ends the process, if there is any."""
-    leaves: list[Exception] = []
-    waiting: list[Exception] = [failures]
+    leaves: list[BaseException] = []
+    waiting: list[BaseException] = [failures]
     while waiting:
         failure = waiting.pop(0)
-        if isinstance(failure, ExceptionGroup):
+        if isinstance(failure, BaseExceptionGroup):
             waiting += failure.exceptions
         else:
             leaves.append(failure)
@@ -184,20 +176,21 @@ async def _write_with(
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)
-    await check_acknowledged(jetstream, shard.state, shard=place.shard)
+    if missing := await check_acknowledged(jetstream, shard.state, shard=place.shard):
+        _log.warning("data folder is an older copy: derived messages are read again", first=missing)
     shard.state.set_access_stream(await created_at(jetstream, ACCESS_STREAM))
     drop_foreign = partial(shard.drop_foreign, now=microseconds(datetime.now(UTC)))
     if moved := await loop.run_in_executor(executor, drop_foreign):
         _log.info("tenants of other shards removed", tenants=moved)
     if shard.published_place != place:
         await follow_moves(client, settings, log, before=shard.published_place, place=place)
-    await _request_redelivery(client, place.shard)
+    await request_redelivery(jetstream, shard.state, shard=place.shard)
     arrived = asyncio.Event()
     inboxes = [
         Inbox(
             client,
             stream,
-            await jetstream.pull_subscribe_bind(durable=durable, stream=stream),
+            await PullReader.open(client, stream=stream, consumer=durable),
             arrived=arrived,
             batch_messages=settings.batch_messages,
             collect_seconds=settings.collect_seconds,
@@ -211,7 +204,7 @@ async def _write_with(
             client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes, place=place
         )
     uploads = await open_uploads(settings)
-    shard.attach(uploads)
+    shard.purge.attach(uploads)
     thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
         client,
@@ -272,12 +265,3 @@ async def _place(jetstream: JetStreamContext, shard: int) -> ShardPlace:
     if shard >= found.shards:
         raise TemporaryError(f"shard {shard} does not exist: there are {found.shards}; run `helix provision`")
     return ShardPlace(shard=shard, map=found)
-
-
-async def _request_redelivery(client: Client, shard: int) -> None:
-    """Request what the last writer held; without permission for that it comes after its ack wait."""
-    for stream, durable in durables_of(shard):
-        try:
-            await client.jetstream().reset_consumer(stream, durable)
-        except UNANSWERED as error:
-            _log.warning("consumer not reset", consumer=durable, reason=str(error) or type(error).__name__)

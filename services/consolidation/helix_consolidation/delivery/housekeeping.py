@@ -80,7 +80,7 @@ class Housekeeping:
     async def retire(self) -> None:
         """Remove old generations."""
         removed = await self._thread.run(
-            self._shard.retire,
+            self._shard.purge.retire,
             now=datetime.now(UTC),
             keep=self._settings.keep_generations,
             min_age_seconds=self._settings.keep_seconds,

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from nats.aio.client import Client
     from nats.aio.msg import Msg
-    from nats.js import JetStreamContext
+
+    from helix_shared.broker.pull_reader import PullReader
 
 FULL_SECONDS: Final = 0.05
 _MEMORIES: Final = f"{ROOT}.derived.memories."
@@ -33,7 +34,7 @@ class Inbox:
         self,
         client: Client,
         stream: str,
-        subscription: JetStreamContext.PullSubscription,
+        reader: PullReader,
         *,
         arrived: asyncio.Event,
         batch_messages: int,
@@ -42,7 +43,7 @@ class Inbox:
     ) -> None:
         self._client = client
         self.stream = stream
-        self._subscription = subscription
+        self._reader = reader
         self._arrived = arrived
         self._batch_messages = batch_messages
         self._collect_seconds = collect_seconds
@@ -78,7 +79,7 @@ class Inbox:
                 await asyncio.sleep(FULL_SECONDS)
                 continue
             room = min(self._batch_messages, self._held_messages - len(self._held))
-            if messages := await fetch(self._client, self._subscription, room, self._collect_seconds):
+            if messages := await fetch(self._client, self._reader, room, self._collect_seconds):
                 self._keep(messages)
 
     def take(self, most: int) -> list[Msg]:
@@ -96,8 +97,9 @@ class Inbox:
 
     async def keep_alive(self, *, ack_wait_seconds: float) -> None:
         """Report everything held as in progress, every third of the ack wait."""
+        every_seconds = await self._reader.heartbeat_seconds(ack_wait_seconds)
         while True:
-            await asyncio.sleep(ack_wait_seconds / 3)
+            await asyncio.sleep(every_seconds)
             for message in list(self._held.values()):
                 if not message.is_acked:
                     # if it is lost the message is delivered again, which changes nothing
@@ -119,10 +121,23 @@ class Inbox:
     async def close(self) -> None:
         """End the subscription; with an open one, draining the connection takes half a minute."""
         with contextlib.suppress(*UNANSWERED):
-            await self._subscription.unsubscribe()
+            await self._reader.unsubscribe()
 
     def _keep(self, messages: list[Msg]) -> None:
         for message in messages:
             self._held[message.metadata.sequence.stream] = message
         self._waiting.extend(messages)
         self._arrived.set()
+
+
+def put_back(inboxes: Iterable[Inbox], messages: Sequence[Msg]) -> None:
+    """Undo `take` of a batch; the messages of a paused inbox are held by `blocked`."""
+    for inbox in inboxes:
+        if not inbox.is_paused:
+            inbox.put_back([m for m in messages if m.metadata.stream == inbox.stream])
+
+
+def release(inboxes: Iterable[Inbox], messages: Sequence[Msg]) -> None:
+    """Stop holding the messages of a batch."""
+    for inbox in inboxes:
+        inbox.release(m for m in messages if m.metadata.stream == inbox.stream)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.incoming.decode import header_order, settled_event
-from helix_memory.subjects import DERIVED_STREAM
+from helix_memory.subjects import DERIVED_STREAM, EDGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,6 +72,7 @@ class OutOfOrderMessages:
 def is_out_of_order(message: Msg, state: ConsolidationState) -> bool:
     """Whether an event or a derived message before this derived message is not processed yet."""
     position = message.metadata
+    event, edge = header_order(message)
     return position.stream == DERIVED_STREAM and state.is_out_of_order(
-        event=header_order(message)[0], derived=position.sequence.stream
+        event=event, derived=position.sequence.stream, edge=EDGES[edge]
     )

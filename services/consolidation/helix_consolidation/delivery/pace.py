@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SECONDS_PER_EVENT: Final = 0.025
 """Growth of the intervals for each waiting event: the time ingest takes for one on two cores."""
 
+OVERDUE_SECONDS: Final = 60.0
+"""Age of a generation at which the writer is not ready while changes wait for the next one."""
+
 
 @dataclass(slots=True)
 class Interval:
@@ -29,6 +32,24 @@ class Interval:
     def is_due(self, now: float) -> bool:
         """Whether the interval has passed since the last run."""
         return now - self.last >= self.every_seconds
+
+
+class GenerationAge:
+    """How long something has waited for a generation, by the monotonic clock."""
+
+    def __init__(self, now: float) -> None:
+        self._idle_at = self._published_at = now
+
+    def published(self, now: float) -> None:
+        """A generation was published."""
+        self._published_at = now
+
+    def problem(self, now: float, *, is_waiting: bool) -> str:
+        """Why the writer is not ready; empty: it is."""
+        if not is_waiting:
+            self._idle_at = now
+        waited = now - max(self._idle_at, self._published_at)
+        return f"nothing was published for {waited:.0f} s" if waited > OVERDUE_SECONDS else ""
 
 
 @dataclass(frozen=True, slots=True)

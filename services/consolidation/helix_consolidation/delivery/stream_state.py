@@ -2,7 +2,7 @@
 
 In a stream that was truncated or created again, new events reuse sequences that count as applied. A data
 folder that is older than the acknowledgements lacks messages that are never delivered again. Both are
-detected at the start, before anything is applied.
+detected at the start, before anything is applied; what is still in a stream is delivered again.
 """
 
 from __future__ import annotations
@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError
 
-from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM, ROOT
+from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EDGES, EVENTS_STREAM, ROOT
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.artifacts.generation.manifest import StreamState
-from helix_shared.broker.streams import CONSOLIDATION_DERIVED, LEASE_STREAM, writer_durable
+from helix_shared.broker.streams import (
+    CONSOLIDATION_ACCESS,
+    CONSOLIDATION_DERIVED,
+    CONSOLIDATION_LIFECYCLE,
+    LEASE_STREAM,
+    writer_durable,
+)
 from helix_shared.errors import REBUILD, PermanentError
+from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
@@ -23,7 +31,15 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.sequences import ProcessedSequences
     from helix_shared.artifacts.generation.manifest import Manifest
 
+DURABLES: Final = (
+    (DERIVED_STREAM, CONSOLIDATION_DERIVED),
+    (EVENTS_STREAM, CONSOLIDATION_LIFECYCLE),
+    (ACCESS_STREAM, CONSOLIDATION_ACCESS),
+)
+"""Streams that a writer reads, with the names of its consumers in the first shard."""
 EVERYTHING: Final = {EVENTS_STREAM: f"{ROOT}.events.>", DERIVED_STREAM: f"{ROOT}.derived.>"}
+
+_log = logger(__name__)
 
 
 async def event_stream(jetstream: JetStreamContext) -> StreamState:
@@ -72,21 +88,68 @@ def check_epoch(epoch: int, manifest: Manifest) -> None:
 
 async def check_acknowledged(
     jetstream: JetStreamContext, state: ConsolidationState, *, shard: int = 0
-) -> None:
-    """Compare the acknowledgements with what this data folder holds, and mark them as processed.
+) -> int:
+    """Compare the acknowledgements of HELIX_DERIVED with what this data folder holds.
+
+    Acknowledged sequences without a message are marked as processed. Returns the first acknowledged message
+    that this folder, an older copy, lacks and the stream still has (0: none): `request_redelivery` gets it.
 
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
     state.set_derived_stream(await created_at(jetstream, DERIVED_STREAM))
-    consumer = await jetstream.consumer_info(DERIVED_STREAM, writer_durable(CONSOLIDATION_DERIVED, shard))
-    acknowledged = consumer.ack_floor.stream_seq if consumer.ack_floor else 0
+    acknowledged = await _acknowledged(jetstream, DERIVED_STREAM, CONSOLIDATION_DERIVED, shard)
     if acknowledged > state.derived.highest:
         raise PermanentError(
             f"derived messages up to {acknowledged} were acknowledged, this data folder holds them up to "
             f"{state.derived.highest}; use the folder that has them, or {REBUILD}"
         )
-    state.derived.skip_to(acknowledged)
+    while (wanted := state.derived.floor + 1) <= acknowledged:
+        found = await _next(jetstream, DERIVED_STREAM, wanted)
+        if found is None or found[0] > acknowledged:
+            state.derived.skip_to(acknowledged)
+            break
+        sequence, subject = found
+        state.derived.skip_to(sequence - 1)
+        if sequence not in state.derived and subject.split(".")[3] in EDGES:
+            return sequence
+        state.derived.mark(sequence)
+    return 0
+
+
+async def request_redelivery(
+    jetstream: JetStreamContext, state: ConsolidationState, *, shard: int = 0
+) -> None:
+    """Request what the last writer held, and what an older copy of its data folder lacks.
+
+    Lifecycle events stay in the log. Those above the floor are delivered again where some of them were
+    acknowledged: what is applied already changes nothing. Without permission for a request the messages that
+    were held come after their ack wait.
+    """
+    processed = {EVENTS_STREAM: state.applied, DERIVED_STREAM: state.derived}
+    for stream, name in DURABLES:
+        durable = writer_durable(name, shard)
+        try:
+            first = processed[stream].floor + 1 if stream in processed else 0
+            again = bool(first) and await _acknowledged(jetstream, stream, name, shard) >= first
+            await jetstream.reset_consumer(stream, durable, first if again else None)
+        except UNANSWERED as error:
+            _log.warning("consumer not reset", consumer=durable, reason=str(error) or type(error).__name__)
+
+
+async def _acknowledged(jetstream: JetStreamContext, stream: str, name: str, shard: int) -> int:
+    """Sequence up to which a consumer of a writer acknowledged everything."""
+    consumer = await jetstream.consumer_info(stream, writer_durable(name, shard))
+    return int(consumer.ack_floor.stream_seq) if consumer.ack_floor else 0
+
+
+async def _next(jetstream: JetStreamContext, stream: str, wanted: int) -> tuple[int, str] | None:
+    """Sequence and subject of the first message from a sequence on; None: there is none."""
+    try:
+        found = await jetstream.get_msg(stream, seq=wanted, subject=EVERYTHING[stream], next=True)
+    except NotFoundError:
+        return None
+    return int(found.seq or wanted), found.subject or ""
 
 
 async def created_at(jetstream: JetStreamContext, stream: str) -> str:
@@ -98,11 +161,8 @@ async def created_at(jetstream: JetStreamContext, stream: str) -> str:
 async def skip_gap(jetstream: JetStreamContext, stream: str, processed: ProcessedSequences) -> bool:
     """Skip the sequences right above the floor whose messages are gone; return whether there were any."""
     wanted = processed.floor + 1
-    try:
-        found = await jetstream.get_msg(stream, seq=wanted, subject=EVERYTHING[stream], next=True)
-        existing = int(found.seq or wanted)
-    except NotFoundError:
-        existing = processed.highest + 1
+    found = await _next(jetstream, stream, wanted)
+    existing = processed.highest + 1 if found is None else found[0]
     if existing <= wanted:
         return False
     processed.skip_to(existing - 1)

@@ -18,8 +18,9 @@ from helix_consolidation.delivery.abandoned import mark_erasure
 from helix_consolidation.delivery.blocked import BlockedMessages
 from helix_consolidation.delivery.erasing.eraser import Eraser
 from helix_consolidation.delivery.housekeeping import Housekeeping
+from helix_consolidation.delivery.inbox import put_back, release
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
-from helix_consolidation.delivery.pace import Interval, events_to_come, pace_of
+from helix_consolidation.delivery.pace import GenerationAge, Interval, events_to_come, pace_of
 from helix_consolidation.delivery.passed import PassedMessages
 from helix_consolidation.delivery.settle import (
     SERVICE,
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
 
 TICK_SECONDS: Final = 0.05
 """Longest sleep when nothing arrives, and so the longest delay of due work."""
-OVERDUE_SECONDS: Final = 60.0
-"""Age of a generation at which the writer is not ready while changes wait for the next one."""
 
 _log = logger(__name__)
 
@@ -83,7 +82,7 @@ class Writer:
     ) -> None:
         now = time.monotonic()
         self._health = health
-        self._idle_at = self._published_at = now
+        self._age = GenerationAge(now)
         self._client = client
         self._jetstream = client.jetstream()
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
@@ -146,13 +145,10 @@ class Writer:
 
     def _report_age(self) -> None:
         """Report how old the last generation is while something waits for the next one."""
-        now = time.monotonic()
         is_due = self._is_dirty and self._shard.can_publish
-        if not (is_due or any(inbox.waiting for inbox in self._inboxes)):
-            self._idle_at = now
-        waited = now - max(self._idle_at, self._published_at)
-        reason = f"nothing was published for {waited:.0f} s" if waited > OVERDUE_SECONDS else ""
-        self._health.set_problem("generation", reason)
+        is_waiting = is_due or any(inbox.waiting for inbox in self._inboxes)
+        problem = self._age.problem(time.monotonic(), is_waiting=is_waiting)
+        self._health.set_problem("generation", problem)
 
     async def _next_batch(self) -> list[Msg]:
         if not any(inbox.waiting for inbox in self._inboxes):
@@ -193,7 +189,7 @@ class Writer:
                     await self._archive.catch_up(self._log_end)
             except (*UNANSWERED, TemporaryError) as error:
                 _log.warning("not applied yet", reason=str(error) or type(error).__name__)
-                self._put_back(messages)
+                put_back(self._inboxes, messages)
                 await asyncio.sleep(RETRY_SECONDS)
                 return
             now = microseconds(datetime.now(UTC))
@@ -211,7 +207,7 @@ class Writer:
         self._is_dirty = self._is_dirty or is_awaited or bool(outcome.done or outcome.dead)
         self._applying.last = time.monotonic()
         others = self._out_of_order.keep(outcome.postponed, self._shard.state)
-        self._release([message for message, _ in others])
+        release(self._all_inboxes, [message for message, _ in others])
         await postpone(others, self._shard.state)
         if outcome.incompatible or any(m.metadata.stream == DERIVED_STREAM for m in messages):
             await self._block(outcome)
@@ -263,7 +259,7 @@ class Writer:
         # the server is asked, not the clock: a writer that has just lost the lease must not publish
         await self._lease.renew()
         self._publishing.last = time.monotonic()
-        if self._shard.holds_erased:
+        if self._shard.purge.is_due:
             mark_erasure(self._settings.data_dir)
         try:
             await store_unreached(self._client, self._shard.unreached, self._publisher)
@@ -276,7 +272,8 @@ class Writer:
             return
         self._is_dirty = self._is_urgent = False
         self._passed.published()
-        self._publishing.last = self._published_at = time.monotonic()
+        self._publishing.last = time.monotonic()
+        self._age.published(self._publishing.last)
         report_generation(SERVICE, manifest, memories=manifest.counts.recallable)
         _log.info(
             "published",
@@ -298,15 +295,6 @@ class Writer:
 
     async def _settle(self, outcome: Outcome) -> None:
         await settle(outcome)
-        self._release([*outcome.done, *outcome.passed, *(message for message, _ in outcome.dead)])
+        dead = (message for message, _ in outcome.dead)
+        release(self._all_inboxes, [*outcome.done, *outcome.passed, *dead])
         MESSAGES.labels(SERVICE, "done").inc(len(outcome.done))
-
-    def _put_back(self, messages: list[Msg]) -> None:
-        for inbox in self._inboxes:
-            if inbox.is_paused:
-                continue  # its messages in this batch are held by `_blocked`
-            inbox.put_back([m for m in messages if m.metadata.stream == inbox.stream])
-
-    def _release(self, messages: list[Msg]) -> None:
-        for inbox in self._all_inboxes:
-            inbox.release(m for m in messages if m.metadata.stream == inbox.stream)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
 from helix_consolidation.folding.extracted import fold_statements
+from helix_consolidation.folding.incoming.actions import action_of
 from helix_consolidation.folding.incoming.decode import Derived, Lifecycle
-from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
+from helix_consolidation.folding.lifecycle import apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.relate_drawn import relate_drawn

@@ -1,11 +1,12 @@
 """Folding lifecycle events: forget, restore, erase, undo, feedback, and the replacement of a document.
 
-An event becomes a `LifecycleAction`, which hides what it reaches at once. `apply_due_actions` carries it out
-when every earlier event is processed. Nothing is removed before that: a correction still to come copies
-session and document from the memory it corrects, and without them an erasure of that session would miss it.
-Ids that are unknown, of another tenant or out of reach are skipped alike, so the outcome does not tell which
-memories exist. An event that reaches none of its ids, an undo that does not reach both of its own, or the
-deletion of a document that reaches no piece, is noted: the writer stores a dead letter for it.
+An event becomes a `LifecycleAction` (`incoming.actions`), which hides what it reaches at once.
+`apply_due_actions` carries it out when every earlier event is processed. Nothing is removed before that: a
+correction still to come copies session and document from the memory it corrects, and without them an erasure
+of that session would miss it. Ids that are unknown, of another tenant or out of reach are skipped alike, so
+the outcome does not tell which memories exist. An event that reaches none of its ids, an undo that does not
+reach both of its own, or the deletion of a document that reaches no piece, is noted: the writer stores a dead
+letter for it.
 
 A derived statement and its verbatim memory say the same, so an event that names one reaches both. The id of a
 statement that a language model drew tells which memory that is, whether or not the statement has arrived.
@@ -22,60 +23,29 @@ from helix_consolidation.folding.event_memories import turn_of
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.status.links import update_links
 from helix_consolidation.folding.status.version_family import corrections_undone, update_status
-from helix_consolidation.ledger.event_reach import NEVER, NOTHING, actor_of, own_actor_of, value_code
-from helix_consolidation.ledger.lifecycle.pending_actions import DELETED_DOCUMENT, LifecycleAction
+from helix_consolidation.ledger.event_reach import NEVER, NOTHING, value_code
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Usage
 from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
-from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared.identity import MOST_STATEMENTS, statement_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from helix_consolidation.folding.context import FoldContext
-    from helix_consolidation.folding.incoming.decode import Lifecycle
-    from helix_consolidation.ledger.event_reach import Actor, MemoryFacts, SelectorKind
-    from helix_consolidation.ledger.lifecycle.pending_actions import ActionKind
-    from helix_shared.edges import Origin
-
-
-def action_of(item: Lifecycle) -> LifecycleAction:
-    """The action of a lifecycle event."""
-    event, sequence, at = item.event, item.sequence, item.at
-    tenant, code = event.tenant_id, value_code(event.tenant_id, "event", event.event_id)
-    actor = actor_of(tenant, event.user_id, event.acl)
-    if isinstance(event, FeedbackEvent):
-        named = (_ids(event.helpful), _ids(event.unhelpful))
-        return LifecycleAction(sequence, code, "feedback", tenant, actor, "memory", (), at, *named)
-    if isinstance(event, UndoEvent):
-        ids = (event.memory_id, *filter(None, (event.other,)))
-        codes = tuple(value_code(tenant, "memory", memory_id) for memory_id in ids)
-        return LifecycleAction(sequence, code, "undo", tenant, actor, "memory", codes, at, ids)
-    kind: ActionKind = "erase" if isinstance(event, EraseEvent) else "restore" if event.restore else "forget"
-    ids = _ids(event.memory_ids)
-    selector_kind, values = _selection(event, ids)
-    selectors = tuple(value_code(tenant, selector_kind, value) for value in values)
-    return LifecycleAction(sequence, code, kind, tenant, actor, selector_kind, selectors, at, ids)
-
-
-def replacement_of(origin: Origin) -> LifecycleAction:
-    """The action by which a new version, or a deletion, of a document hides its earlier pieces."""
-    tenant, sequence = origin.tenant_id, origin.event_sequence
-    document = value_code(tenant, "document", origin.replaces_document)
-    actor = (
-        actor_of(tenant, origin.user_id, origin.acl)
-        if origin.is_deletion
-        else own_actor_of(tenant, origin.user_id)
-    )
-    event = value_code(tenant, "event", origin.event_id)
-    named = (DELETED_DOCUMENT,) if origin.is_deletion else ()
-    return LifecycleAction(sequence, event, "replace", tenant, actor, "document", (document,), 0, named)
+    from helix_consolidation.ledger.event_reach import Actor, MemoryFacts
+    from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
 
 
 def fold_action(context: FoldContext, action: LifecycleAction) -> None:
-    """Add an action to the pending ones; a repeat of an executed event changes nothing."""
+    """Add an action to the pending ones; a repeat of an executed event changes nothing.
+
+    A second message of a version of a document neither. A lifecycle event of a tenant that came back to its
+    shard is carried out again.
+    """
     state = context.state
     if state.tombstones.is_repeat(action.event, action.sequence):
+        return
+    if action.kind == "replace" and state.tombstones.executed.get(action.event) == action.sequence:
         return
     _update_reached(context, state.pending.add(action))
 
@@ -207,10 +177,12 @@ def _turns(context: FoldContext, action: LifecycleAction) -> list[int]:
 
 
 def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
-    """Codes of a named memory, and of the one that it was drawn from if it is a statement."""
-    turn = turn_of(context, tenant_id, memory_id)
+    """Codes of a named memory, and of the one that it was derived or drawn from if it is a statement."""
+    ledger, ordinal = context.state.ledger, context.find(tenant_id, memory_id)
+    source = None if ordinal is None else ledger.sources.of(ordinal)
+    turn = turn_of(context, tenant_id, memory_id) if source is None else source
     own = value_code(tenant_id, "memory", memory_id)
-    return [own] if turn is None else [own, context.state.ledger.code(turn)]
+    return [own] if turn is None else [own, ledger.code(turn)]
 
 
 def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
@@ -283,18 +255,3 @@ def _update_reached(context: FoldContext, actions: Iterable[LifecycleAction]) ->
     for action in actions:
         if action.kind not in ("feedback", "undo"):
             update_status(context, _reached(context, action))
-
-
-def _selection(event: ForgetEvent | EraseEvent, ids: tuple[str, ...]) -> tuple[SelectorKind, tuple[str, ...]]:
-    """What an event selects memories by, and the selected values."""
-    named: dict[SelectorKind, str] = {
-        "session": event.of_session,
-        "document": event.of_document,
-        "user": event.of_user,
-    }
-    return next(((kind, (value,)) for kind, value in named.items() if value), ("memory", ids))
-
-
-def _ids(named: Iterable[str]) -> tuple[str, ...]:
-    """Ids sorted, without repeats."""
-    return tuple(sorted(set(named)))

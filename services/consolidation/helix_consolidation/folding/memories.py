@@ -22,8 +22,9 @@ from helix_consolidation.folding.erasure.quotations import (
     take_out_of_row,
 )
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
+from helix_consolidation.folding.incoming.actions import replacement_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
-from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late, replacement_of
+from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late
 from helix_consolidation.folding.relate import await_decision
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status

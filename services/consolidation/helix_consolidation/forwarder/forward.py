@@ -35,7 +35,10 @@ _log = logger(__name__)
 
 
 async def forward(publisher: Publishes, settings: ForwarderSettings, stop: asyncio.Event) -> None:
-    """Read and publish until `stop`; then publish what was read."""
+    """Read and publish until `stop`; then publish what was read.
+
+    Raises: what ended the reading; a forwarder that reads nothing must not seem to work.
+    """
     forwarder = Forwarder(publisher, settings)
     reading = asyncio.create_task(forwarder.read())
     try:
@@ -43,6 +46,8 @@ async def forward(publisher: Publishes, settings: ForwarderSettings, stop: async
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), settings.publish_interval_seconds)
             await forwarder.publish()
+            if reading.done():
+                reading.result()
     finally:
         await cancel_all([reading])
     await forwarder.publish()
@@ -61,10 +66,14 @@ class Forwarder:
         AUDIT_RECORDS.labels("lost")  # Prometheus sees no increase in a series that begins with 1
 
     async def read(self) -> None:
-        """Count what the query service streams; connect again whenever the stream ends."""
+        """Count what the query service streams; connect again whenever the stream ends.
+
+        A file of a credential that cannot be used now, such as one that is being replaced, is read again.
+        """
         reported = ""
         credentials = self._settings.call_credentials
         while True:
+            reason = ""
             try:
                 async with credentials.aio_channel(self._settings.access_address) as channel:
                     stub = recall_pb2_grpc.AccessServiceStub(channel)
@@ -73,9 +82,12 @@ class Forwarder:
                         reported = ""
                         await self.add(batch)
             except grpc.aio.AioRpcError as error:
-                if (reason := error.code().name) != reported:
-                    _log.warning("no accesses", address=self._settings.access_address, reason=reason)
-                    reported = reason
+                reason = error.code().name
+            except HelixError as error:
+                reason = str(error)
+            if reason and reason != reported:
+                _log.warning("no accesses", address=self._settings.access_address, reason=reason)
+                reported = reason
             await asyncio.sleep(RETRY_SECONDS)
 
     async def publish(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.ledger.extracted_index import ExtractedIndex
 from helix_consolidation.ledger.ledger import Ledger
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
+
+STATEMENTS: Final = "statements"
+"""The edge of what a language model drew from turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class ConsolidationState:
     """Number of the last generation published after an erasure; 0: there was none."""
     made_with: dict[str, set[str]] = field(default_factory=dict)
     """Versions and settings of all that was applied, by name (`stores.made_with`); the manifest has them."""
+    are_adapters_unchecked: bool = False
+    """Whether something was erased since learned adapters were compared with what is erased; not saved."""
     moved: Mapping[str, int] = field(default_factory=dict)
     """By tenant that was moved here, the last event whose statements were decided by the move; not saved."""
     model: Model | None = None
@@ -100,9 +105,14 @@ class ConsolidationState:
         self.latest_derived[kind, key] = sequence
         return True
 
-    def is_out_of_order(self, *, event: int, derived: int) -> bool:
-        """Whether an event before `event`, or a derived message before `derived`, is not processed yet."""
-        return event > self.applied.floor + 1 or derived > self.derived.floor + 1
+    def is_out_of_order(self, *, event: int, derived: int, edge: str = "memories") -> bool:
+        """Whether an event before `event`, or a derived message before `derived`, is not processed yet.
+
+        Statements are drawn from the events and not from their memories, so they wait for `event` itself:
+        ingest may be later than the language model.
+        """
+        awaited = event if edge == STATEMENTS else event - 1
+        return awaited > self.applied.floor or derived > self.derived.floor + 1
 
     def set_derived_stream(self, created: str) -> None:
         """Drop the sequences of HELIX_DERIVED if the stream was created again."""

@@ -91,6 +91,35 @@ class MemoryStatus:
         return self.deleted_at == NEVER and (self.is_latest or self.closed_at != NEVER)
 
 
+@dataclass(slots=True)
+class RareStatus:
+    """Parts of `MemoryStatus` that few memories have, by ordinal."""
+
+    superseded_by: dict[int, str]
+    closed: dict[int, tuple[int, int]]
+    """When it was closed (microseconds), and how often it was restated, where either is set."""
+
+    def of(self, ordinal: int) -> tuple[str, int, int]:
+        """`superseded_by`, `closed_at` and `restated` of a memory."""
+        return self.superseded_by.get(ordinal, ""), *self.closed.get(ordinal, (NEVER, 0))
+
+    def record(
+        self, ordinal: int, superseded_by: str = "", closed_at: int = NEVER, restated: int = 0
+    ) -> None:
+        """Record them, or that there are none."""
+        self.superseded_by.pop(ordinal, None)
+        self.closed.pop(ordinal, None)
+        if superseded_by:
+            self.superseded_by[ordinal] = superseded_by
+        if closed_at != NEVER or restated:
+            self.closed[ordinal] = closed_at, restated
+
+    @property
+    def closed_ordinals(self) -> list[int]:
+        """The memories that were closed."""
+        return [ordinal for ordinal, (closed_at, _) in self.closed.items() if closed_at != NEVER]
+
+
 def shown_decay(decayed_at: int, *, deleted_at: int) -> int:
     """`MemoryStatus.decayed_at`: `NEVER` if the memory is deleted as well."""
     return decayed_at if deleted_at == NEVER else NEVER

@@ -18,7 +18,15 @@ from helix_consolidation.ledger.event_reach import (
     Visibility,
     value_code,
 )
-from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE, USAGE, Entry, MemoryStatus, shown_decay
+from helix_consolidation.ledger.facts import (
+    FACTS,
+    NO_DUPLICATE,
+    USAGE,
+    Entry,
+    MemoryStatus,
+    RareStatus,
+    shown_decay,
+)
 from helix_consolidation.ledger.indexes import CorrectionIndex, IdIndex, Interned, SourceIndex
 from helix_shared.identity import id_digest
 
@@ -41,9 +49,7 @@ class Ledger:
         self._ids = IdIndex()
         self._corrections = CorrectionIndex()
         self.sources = SourceIndex()
-        self._superseded_by: dict[int, str] = {}
-        self._closed: dict[int, tuple[int, int]] = {}
-        """Ordinal -> when it was closed, and how often it was restated, where either is set."""
+        self._rare = RareStatus({}, {})
         self.digest = 0
         """XOR of `identity.id_digest` over all memories that exist."""
 
@@ -87,15 +93,11 @@ class Ledger:
 
     def revise(self, ordinal: int, entry: Entry) -> None:
         """Record another version of the row of the same event; its status and its duplicate are kept."""
-        kept, superseded_by = self._facts[ordinal].copy(), self._superseded_by.get(ordinal)
-        closed = self._closed.get(ordinal)
+        kept, rare = self._facts[ordinal].copy(), self._rare.of(ordinal)
         self._record(ordinal, entry)
+        self._rare.record(ordinal, *rare)
         for name in (*USAGE, "deleted_at", "deleted_by", "erasing", "duplicate_of", "is_hidden", "is_latest"):
             self._facts[name][ordinal] = kept[name]
-        if superseded_by is not None:
-            self._superseded_by[ordinal] = superseded_by
-        if closed is not None:
-            self._closed[ordinal] = closed
 
     def _record(self, ordinal: int, entry: Entry) -> None:
         self._facts[ordinal] = (
@@ -119,8 +121,7 @@ class Ledger:
             entry.may_decay,
             *(0, 0, 0, NEVER, NEVER, 0, False),  # no use, and no event that deletes it
         )
-        self._superseded_by.pop(ordinal, None)
-        self._closed.pop(ordinal, None)
+        self._rare.record(ordinal)
         self._record_correction(ordinal, entry.tenant_id, entry.corrects)
         if entry.source and (source := self.find(entry.source)) is not None:
             self.sources.add(ordinal, source)
@@ -146,8 +147,7 @@ class Ledger:
         self.sources.remove(ordinal)
         # the sorted ids still hold the ordinal; `is_there` is False
         self._facts[ordinal] = hole
-        self._superseded_by.pop(ordinal, None)
-        self._closed.pop(ordinal, None)
+        self._rare.record(ordinal)
 
     def memory_id(self, ordinal: int) -> str:
         """Id of a memory."""
@@ -211,10 +211,10 @@ class Ledger:
     def status(self, ordinal: int) -> MemoryStatus:
         """The status last recorded."""
         fact = self._facts[ordinal]
-        closed_at, restated = self._closed.get(ordinal, (NEVER, 0))
+        superseded_by, closed_at, restated = self._rare.of(ordinal)
         deleted_at = int(fact["deleted_at"])
         return MemoryStatus(
-            superseded_by=self._superseded_by.get(ordinal, ""),
+            superseded_by=superseded_by,
             is_latest=bool(fact["is_latest"]),
             deleted_at=deleted_at,
             deleted_by=int(fact["deleted_by"]),
@@ -229,8 +229,7 @@ class Ledger:
     def holding(self) -> NDArray[np.bool_]:
         """`MemoryStatus.holds` of all ordinals."""
         holding: NDArray[np.bool_] = self.facts["is_latest"].copy()
-        closed = [ordinal for ordinal, (closed_at, _) in self._closed.items() if closed_at != NEVER]
-        holding[closed] = True
+        holding[self._rare.closed_ordinals] = True
         holding &= self.facts["deleted_at"] == NEVER
         holding &= self.facts["is_there"]
         return holding
@@ -240,12 +239,7 @@ class Ledger:
         fact = self._facts[ordinal : ordinal + 1]
         for name in ("is_latest", "deleted_at", "deleted_by", "erasing", "is_hidden"):
             fact[name] = getattr(status, name)
-        self._superseded_by.pop(ordinal, None)
-        if status.superseded_by:
-            self._superseded_by[ordinal] = status.superseded_by
-        self._closed.pop(ordinal, None)
-        if status.closed_at != NEVER or status.restated:
-            self._closed[ordinal] = (status.closed_at, status.restated)
+        self._rare.record(ordinal, status.superseded_by, status.closed_at, status.restated)
 
     def duplicate_of(self, ordinal: int) -> int | None:
         """Ordinal of the earlier memory that this one is a near-duplicate of."""
@@ -297,7 +291,7 @@ class Ledger:
         for ordinal, corrected in corrects.items():
             self._record_correction(ordinal, self.tenant_id(ordinal), corrected)
         self.sources = sources
-        self._superseded_by, self._closed = superseded_by, closed
+        self._rare = RareStatus(superseded_by, closed)
         self.digest = digest
         self._index()
 

@@ -6,20 +6,28 @@ the first of HELIX_DERIVED gives the statements, so a statement waits until none
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from helix_consolidation.statements.statement_row import StatementRow
 
 
 class Undecided:
-    """Statements by the sequence of their event."""
+    """Statements by the sequence of their event; while an event is missing, those of all later ones wait.
+
+    So no operation but `rows` and `forget_derived` looks at all of them.
+    """
 
     def __init__(self) -> None:
         self._of_event: dict[int, list[StatementRow]] = {}
+        self._events: list[int] = []
+        """A heap of the events, and of some that are gone."""
+        self._event_of: dict[int, int] = {}
+        """Ordinal -> its event."""
         self._decided = 0
         """Every event up to here is decided: another message of it changes no statement."""
 
@@ -37,11 +45,13 @@ class Undecided:
         """Keep the statements of an event, as the message of the sequence `derived` gives them."""
         before = self._of_event.get(event)
         if event > self._decided and rows and (before is None or derived < before[0].derived):
-            self._of_event[event] = list(rows)
+            self._drop(event)
+            self._keep(event, rows)
 
     def has_before(self, event: int) -> bool:
         """Whether a statement of an event before this one waits."""
-        return bool(self._of_event) and min(self._of_event) < event
+        first = self._first
+        return first is not None and first < event
 
     def take(self, *, below: int, floor: int, is_settled: Callable[[int, int], bool]) -> list[StatementRow]:
         """Take out what may be decided now of events before `below`, in the order of the log.
@@ -50,28 +60,25 @@ class Undecided:
         event before the one of `derived` can be missing.
         """
         found: list[StatementRow] = []
-        for event in sorted(self._of_event):
-            is_due = event < below and event <= floor
-            if not (is_due and is_settled(event, self._of_event[event][0].derived)):
+        while (event := self._first) is not None and event < below and event <= floor:
+            if not is_settled(event, self._of_event[event][0].derived):
                 break
-            found += self._of_event.pop(event)
+            found += self._drop(event)
             self._decided = event
         return found
 
-    def remove(self, ordinals: Container[int]) -> None:
+    def remove(self, ordinals: Collection[int]) -> None:
         """Drop the statements of removed memories."""
-        for event in list(self._of_event):
-            kept = [row for row in self._of_event[event] if row.ordinal not in ordinals]
-            if kept:
-                self._of_event[event] = kept
-            else:
-                del self._of_event[event]
+        gone = set(ordinals)
+        for event in {self._event_of[ordinal] for ordinal in gone if ordinal in self._event_of}:
+            self._keep(event, [row for row in self._drop(event) if row.ordinal not in gone])
 
     def blank(self, ordinal: int) -> None:
         """Drop the context of a memory's statement."""
-        for event, rows in self._of_event.items():
-            if any(row.ordinal == ordinal for row in rows):
-                self._of_event[event] = [row.blanked() if row.ordinal == ordinal else row for row in rows]
+        event = self._event_of.get(ordinal)
+        if event is not None:
+            rows = self._of_event[event]
+            self._of_event[event] = [row.blanked() if row.ordinal == ordinal else row for row in rows]
 
     def forget_derived(self) -> None:
         """The sequences of HELIX_DERIVED say nothing any more."""
@@ -81,5 +88,27 @@ class Undecided:
     def load(self, rows: Sequence[StatementRow], decided: int) -> None:
         """Continue from stored statements."""
         self._decided = decided
+        of_event: dict[int, list[StatementRow]] = {}
         for row in rows:
-            self._of_event.setdefault(row.sequence, []).append(row)
+            of_event.setdefault(row.sequence, []).append(row)
+        for event, some in of_event.items():
+            self._keep(event, some)
+
+    @property
+    def _first(self) -> int | None:
+        """The first event with a statement."""
+        while self._events and self._events[0] not in self._of_event:
+            heapq.heappop(self._events)
+        return self._events[0] if self._events else None
+
+    def _keep(self, event: int, rows: Sequence[StatementRow]) -> None:
+        if rows:
+            self._of_event[event] = list(rows)
+            self._event_of.update((row.ordinal, event) for row in rows)
+            heapq.heappush(self._events, event)
+
+    def _drop(self, event: int) -> list[StatementRow]:
+        rows = self._of_event.pop(event, [])
+        for row in rows:
+            self._event_of.pop(row.ordinal, None)
+        return rows

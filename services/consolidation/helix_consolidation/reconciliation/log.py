@@ -66,7 +66,8 @@ class LogComparison:
 class _Place:
     sequence: int
     tenant_id: str
-    event_id: str
+    event_ids: tuple[str, ...]
+    """The message id allows these."""
 
 
 def read_state(root: Path, generation: int) -> ConsolidationState:
@@ -114,7 +115,7 @@ async def compare_log(
             continue
         _, rows = edges.decode(derived.body)
         if event.sequence in rows["stream_sequence"].to_pylist():
-            missing.append(MissingEvent(event.sequence, event.tenant_id, event.event_id, derived))
+            missing.append(MissingEvent(event.sequence, event.tenant_id, event.event_ids[-1], derived))
     return LogComparison(seen, missing, unasked)
 
 
@@ -122,16 +123,18 @@ def _places(message: Msg) -> Iterator[_Place]:
     """The event of a message, if it may have memories; its id is in a header, so no body is read."""
     address = subjects.parse_event_subject(message.subject)
     stated = (message.headers or {}).get(subjects.MSG_ID_HEADER, "")
-    tenant, _, event_id = stated.partition(":")
-    if address and address.kind not in _WITHOUT_MEMORIES and tenant == address.tenant_id and event_id:
-        yield _Place(message.metadata.sequence.stream, tenant, event_id)
+    tenant = stated.partition(":")[0]
+    event_ids = subjects.event_ids_of(stated)
+    if address and address.kind not in _WITHOUT_MEMORIES and tenant == address.tenant_id and all(event_ids):
+        yield _Place(message.metadata.sequence.stream, tenant, event_ids)
 
 
 def _is_explained(place: _Place, stores: Comparison, state: ConsolidationState) -> bool:
     """Whether the first memory of an event is there, or was erased."""
-    first = memory_id(place.tenant_id, place.event_id, 0)
-    return stores.holds(first) or value_code(place.tenant_id, "memory", first) in (
-        state.tombstones.erased_memories
+    erased = state.tombstones.erased_memories
+    return any(
+        stores.holds(first) or value_code(place.tenant_id, "memory", first) in erased
+        for first in (memory_id(place.tenant_id, one, 0) for one in place.event_ids)
     )
 
 
@@ -147,10 +150,10 @@ async def _headers(client: Client, start: int, end: int) -> AsyncIterator[Msg]:
     )
     if end < start:
         return
-    async with consumer_of(client.jetstream(), subjects.EVENTS_STREAM, config) as (subscription, _):
+    async with consumer_of(client, subjects.EVENTS_STREAM, config) as (reader, _):
         while True:
             try:
-                messages = await subscription.fetch(AT_ONCE, timeout=FETCH_SECONDS)
+                messages = await reader.fetch(AT_ONCE, timeout_seconds=FETCH_SECONDS)
             except TimeoutError:
                 return  # the last events are gone from the log
             for message in messages:

@@ -16,7 +16,7 @@ from helix_consolidation.statements.statement_files import StatementFiles
 from helix_consolidation.statements.statement_row import GONE, StatementRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -71,20 +71,26 @@ class StatementIndex:
 
     def revise(self, rows: Iterable[StatementRow]) -> None:
         """Keep other rows of the same memories in the same groups: what they quoted was erased."""
-        for row in rows:
-            at = self._ordinals[: self._size] == row.ordinal
-            for number in np.flatnonzero(at).tolist():
-                self._ready.pop(int(self._groups[number]), None)
-                self._statements.pop(number, None)
-                if number < self._stored:
-                    self._revised[number] = row
-                else:
-                    self._young[number - self._stored] = row
+        by_ordinal = {row.ordinal: row for row in rows}
+        for number in self._numbers(by_ordinal).tolist():
+            row = by_ordinal[self.ordinal(number)]
+            self._ready.pop(int(self._groups[number]), None)
+            self._statements.pop(number, None)
+            if number < self._stored:
+                self._revised[number] = row
+            else:
+                self._young[number - self._stored] = row
 
     def rows_of(self, ordinals: Sequence[int]) -> dict[int, StatementRow]:
         """The statements of memories, by ordinal; one that states nothing has none."""
-        numbers = np.flatnonzero(np.isin(self._ordinals[: self._size], np.array(ordinals, np.int64)))
-        return {row.ordinal: row for row in self._rows(numbers)}
+        return {row.ordinal: row for row in self._rows(self._numbers(ordinals))}
+
+    def _numbers(self, ordinals: Collection[int]) -> NDArray[np.int64]:
+        """Numbers of the statements of memories, ascending; looks at every statement."""
+        wanted = np.fromiter(ordinals, np.int64, len(ordinals))
+        if not len(wanted):
+            return wanted
+        return np.flatnonzero(np.isin(self._ordinals[: self._size], wanted))
 
     def ordinal(self, number: int) -> int:
         """The memory of a statement."""
@@ -109,8 +115,7 @@ class StatementIndex:
 
     def erase(self, ordinals: Iterable[int]) -> None:
         """Remove the statements of memories; their texts leave the files with the next `save`."""
-        wanted = np.fromiter(set(ordinals), np.int64)
-        gone = np.flatnonzero(np.isin(self._ordinals[: self._size], wanted)) if len(wanted) else wanted
+        gone = self._numbers(set(ordinals))
         for number in gone.tolist():
             self._ready.pop(int(self._groups[number]), None)
             self._statements.pop(number, None)

@@ -63,8 +63,9 @@ def publish_anew(
     """
     if shard.live is None:
         raise PermanentError("there is nothing to publish before the first memories message")
-    if shard.holds_erased:
+    if shard.purge.is_due:
         maintain_now(shard)
+        shard.state.erasures.is_unpurged = False
     follows = highest_number(root)
     _repair_pointer(root)
     shard.state.erasure_generation = 1 + follows

@@ -7,7 +7,7 @@ since is delivered again. So no half-applied batch can remain.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,17 +19,23 @@ from helix_shared.artifacts.signals.columns import TOKEN_CODES, signals_of
 from helix_shared.edges import memories_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from helix_consolidation.folding.changes import Changes
     from helix_consolidation.ledger.ledger import Ledger
     from helix_shared.artifacts.generation.live_stores import Live
+
+WRITTEN_AT_ONCE: Final = 20_000
+"""Rows that are read and written together, 17 KB each: an event may change all memories of a user."""
 
 
 def write_changes(live: Live, ledger: Ledger, changes: Changes) -> None:
     """Write one batch; the stores then agree with the ledger, once the lexicon commits."""
     erased = sorted(changes.erased)
     _clear_expansions(live, changes)
-    if changes.rewritten:
-        records = _records(live, ledger, changes)
+    rewritten = sorted(changes.rewritten)
+    for start in range(0, len(rewritten), WRITTEN_AT_ONCE):
+        records = _records(live, ledger, changes, rewritten[start : start + WRITTEN_AT_ONCE])
         live.vectors.upsert(records)
         _write_lexicon(live, records, changes.reindexed)
         live.signals.append(*signals_of(records))
@@ -77,12 +83,12 @@ def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
         live.graph.remove(ordinal)
 
 
-def _records(live: Live, ledger: Ledger, changes: Changes) -> pa.Table:
-    """The rewritten rows: replaced ones from their messages, the others from the table and the signals."""
-    stored = [o for o in sorted(changes.rewritten) if o < changes.stored_before]
+def _records(live: Live, ledger: Ledger, changes: Changes, rewritten: Sequence[int]) -> pa.Table:
+    """Rewritten rows: replaced ones from their messages, the others from the table and the signals."""
+    stored = [o for o in rewritten if o < changes.stored_before]
     old = live.vectors.take(stored)
     schema = memories_schema(old.schema.field("vector").type.list_size)
-    arrived = [o for o in sorted(changes.rewritten) if o in changes.rows]
+    arrived = [o for o in rewritten if o in changes.rows]
     kept = old.filter(pa.array([o not in changes.rows for o in old["ordinal"].to_pylist()], pa.bool_()))
     edge = pa.concat_tables(
         [_arrived_rows(changes, arrived, schema), _kept_rows(live, kept, schema)]

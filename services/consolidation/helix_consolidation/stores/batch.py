@@ -108,8 +108,10 @@ class _Batch:
 
     def _is_out_of_order(self, item: Item) -> bool:
         """Whether something before it is not processed: then it waits without a limit of attempts."""
-        derived = item.sequence if isinstance(item, Derived) else 0
-        return self._state.is_out_of_order(event=item.order[0], derived=derived)
+        event = item.order[0]
+        if not isinstance(item, Derived):
+            return self._state.is_out_of_order(event=event, derived=0)
+        return self._state.is_out_of_order(event=event, derived=item.sequence, edge=item.origin.edge)
 
     def _block(self, message: Msg, error: IncompatibleError) -> None:
         """Apply nothing that comes after this message, unless its event is processed already."""

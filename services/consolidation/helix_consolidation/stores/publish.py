@@ -75,7 +75,8 @@ def publish_generation(
             f"lease of epoch {info.epoch} is older than generation {parent.generation} of epoch "
             f"{parent.epoch}: another writer took over; restart to stand by"
         )
-    erases = any(record.table in _ERASURES for record in state.tombstones.changes)
+    # kept over a publication that fails, which takes the changes all the same
+    state.are_adapters_unchecked |= any(one.table in _ERASURES for one in state.tombstones.changes)
     live.lexicon.commit()
     for name, version in made_with.items():
         state.made_with.setdefault(name, set()).add(version)
@@ -87,8 +88,9 @@ def publish_generation(
     if not place.is_only:
         extras[SHARD_FILE] = place.encoded()
     published = publish(root, live, manifest, extras=extras)
-    if erases or has_withheld(root):
+    if state.are_adapters_unchecked or has_withheld(root):
         remove_fitted_with_erased(root, state.tombstones)
+        state.are_adapters_unchecked = False
     return published
 
 

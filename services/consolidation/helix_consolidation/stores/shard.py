@@ -7,8 +7,7 @@ generation.
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
@@ -20,13 +19,13 @@ from helix_consolidation.stores.batch import fold_batch
 from helix_consolidation.stores.load import LIVE, load
 from helix_consolidation.stores.made_with import own_versions
 from helix_consolidation.stores.publish import publish_generation
+from helix_consolidation.stores.purge import Purge
 from helix_consolidation.usage.accesses import fold_access_messages
 from helix_consolidation.usage.decay import NO_DECAY, DecayRule, sweep_decay
 from helix_memory.subjects import DERIVED_STREAM
-from helix_shared.artifacts.generation.folders import folder_of, published_numbers
+from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.reader import place_of
-from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.errors import PermanentError
 from helix_shared.shard_map import ONLY_SHARD
@@ -34,22 +33,17 @@ from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
     from pathlib import Path
 
     from nats.aio.msg import Msg
 
     from helix_consolidation.folding.context import Decide
     from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
-    from helix_consolidation.stores.copies import Copies
     from helix_consolidation.stores.outcome import Outcome
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.pairs.messages import UnsurePairs
     from helix_shared.shard_map import ShardPlace
-
-PURGED_AT_ONCE: Final = 50_000
-"""With more memories, what is erased leaves the answers one generation before its bytes leave the stores."""
 
 _log = logger(__name__)
 
@@ -82,9 +76,7 @@ class Shard:
         self._form = form
         self._decay = decay
         self._made_with = own_versions(form, decay)
-        # a writer that ended before the purge left the rest of it to this one
-        self._erased = state.erasures.has_unpurged
-        self._is_delayed, self._needs_maintenance = False, True
+        self._needs_maintenance = True
         self._model = state.model
         """Of the live stores."""
         self._is_anew = False
@@ -95,7 +87,7 @@ class Shard:
         """Pairs to ask a language model about, which the writer publishes; None: nobody asks."""
         self.unasked: set[tuple[str, int]] = set()
         """Tenants and events whose published pairs hold a text that was forgotten or erased since."""
-        self._copies: Copies | None = None
+        self.purge = Purge(root, state)
         self.unreached: list[int] = []
         """Events that reached nothing of what they name by id; the writer stores their dead letters."""
 
@@ -138,22 +130,6 @@ class Shard:
     def live(self) -> Live | None:
         """The live stores; None before the first memories message."""
         return self._live
-
-    @property
-    def holds_erased(self) -> bool:
-        """Whether the live files may still hold bytes of what was erased since the last publication."""
-        return self._erased
-
-    @property
-    def has_erased_work(self) -> bool:
-        """Whether a generation is due because of an erasure, although no message changed anything."""
-        erasures = self.state.erasures
-        awaits_copies = self._copies is not None and erasures.awaits_copies and self._is_everywhere_retired
-        return self._is_delayed or awaits_copies or any(one.is_changed for one in erasures.open.values())
-
-    def replaced_quotations(self) -> None:
-        """Purge with the next generation: vectors that quoted something erased were replaced."""
-        self._erased = True
 
     @property
     def can_publish(self) -> bool:
@@ -224,13 +200,8 @@ class Shard:
         if self._live is None:
             raise PermanentError("there is nothing to publish before the first memories message")
         number = 1 + (0 if self.manifest is None else self.manifest.generation)
-        is_purged = self._maintain(self._live)
-        if is_purged:
-            self.state.erasure_generation = number
-        if is_purged or not self._erased:
-            # an erasure that reached no memory has nothing to purge
-            self.state.erasures.hold_in_stores(number)
-        self.state.erasures.hold_elsewhere(number, is_retired=self._is_everywhere_retired)
+        if not self.purge.run(self._live, number):
+            self._maintain(self._live, number)
         self.manifest = publish_generation(
             self._root,
             self._live,
@@ -243,30 +214,8 @@ class Shard:
             place=self.place,
         )
         self._is_anew, self.published_place = False, self.place
-        self.state.erasures.drop_complete()
-        self._erased = self._erased and not is_purged
-        self._is_delayed = self._erased
-        self._erase_copies()
+        self.purge.published()
         return self.manifest
-
-    def attach(self, copies: Copies | None) -> None:
-        """Name the copies of generations elsewhere, which erasures reach, too."""
-        self._copies = copies
-        self._erase_copies()
-
-    def _erase_copies(self) -> None:
-        if self._copies is not None and self.state.erasures.awaits_copies:
-            self._copies.erase_before(self.state.erasure_generation)
-
-    @property
-    def _is_everywhere_retired(self) -> bool:
-        generation = self.state.erasure_generation
-        return self._is_retired and (self._copies is None or self._copies.is_clean_before(generation))
-
-    @property
-    def _is_retired(self) -> bool:
-        """Whether no generation of before the last purge is left."""
-        return min(published_numbers(self._root), default=0) >= self.state.erasure_generation
 
     def maintain_when_idle(self) -> bool:
         """Begin or finish maintenance of the vector table; return whether there is something to publish."""
@@ -279,15 +228,6 @@ class Shard:
             self._needs_maintenance = False
             vectors.begin_maintenance(resting=True)
         return False
-
-    def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
-        """Remove old generations; after an erasure all older ones, at once."""
-        if self._is_retired:
-            return retire(self._root, now=now, keep=keep, min_age_seconds=min_age_seconds)
-        # readers hold the files of their generation open
-        removed = retire(self._root, now=now, keep=1, min_age_seconds=-math.inf)
-        self.state.erasures.count_everywhere("generations", len(removed))
-        return removed
 
     def close(self) -> None:
         """Close the stores; what was not published is lost."""
@@ -318,7 +258,7 @@ class Shard:
         if changes.is_empty or self._live is None:
             return
         write_changes(self._live, self.state.ledger, changes)
-        self._erased = self._erased or bool(changes.erased or changes.blanked)
+        self.purge.is_due |= bool(changes.erased or changes.blanked)
         self._needs_maintenance = True
 
     def _create_stores(self, model: Model) -> None:
@@ -329,16 +269,8 @@ class Shard:
         self._live = Live.create(self._root / LIVE, dimensions=model.dimensions, form=self._form)
         self._model = model
 
-    def _maintain(self, live: Live) -> bool:
-        """Maintain the stores; returns whether no byte of what was erased is left in them.
-
-        Many memories take minutes to purge: what is erased leaves the answers a generation before.
-        """
-        number = 0 if self.manifest is None else self.manifest.generation
-        if self._erased and (self._is_delayed or self.state.ledger.memories <= PURGED_AT_ONCE):
-            live.purge()
-            return True
+    def _maintain(self, live: Live, number: int) -> None:
+        """Finish maintenance of the vector table, and begin it for every so many generations."""
         live.vectors.finish_maintenance()
-        if number % self._maintain_every == self._maintain_every - 1:
+        if number % self._maintain_every == 0:
             live.vectors.begin_maintenance()
-        return False

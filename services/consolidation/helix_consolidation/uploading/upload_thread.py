@@ -143,14 +143,22 @@ class UploadThread:
 
     def _run(self) -> None:
         while not self._stop.wait(self._wait_seconds):
-            try:
-                self.step()
-                self._wait_seconds = LOOK_SECONDS
-            except Exception as error:  # noqa: BLE001 - the thread must outlive whatever a store answers
-                self._failed(error)
+            self.attempt()
 
-    def _failed(self, error: Exception) -> None:
-        """Log what is new, tell it in the record, and wait longer after every failure."""
+    def attempt(self) -> None:
+        """`step`; a failure is told and makes the next wait longer, and never ends the thread."""
+        try:
+            self.step()
+            self._wait_seconds = LOOK_SECONDS
+        except BaseException as error:  # noqa: BLE001 - whatever a store answers, and a panic of the engine
+            self._wait_seconds = min(max(1.0, 2 * self._wait_seconds), LONGEST_WAIT_SECONDS)
+            try:
+                self._failed(error)
+            except Exception as second:  # noqa: BLE001 - the disk may be full, the generation be retired
+                _log.error("failure of an upload not recorded", reason=str(second))
+
+    def _failed(self, error: BaseException) -> None:
+        """Log what is new, and tell it in the record."""
         problem = (
             str(error) if isinstance(error, HelixError | OSError) else f"{type(error).__name__}: {error}"
         )
@@ -160,7 +168,6 @@ class UploadThread:
         BUCKET_FAILURES.labels("fenced" if isinstance(error, FencedError) else reason).inc()
         self._uploader.tell(problem)
         self._report_lag()
-        self._wait_seconds = min(max(1.0, 2 * self._wait_seconds), LONGEST_WAIT_SECONDS)
 
     def _report_lag(self) -> None:
         pointed, number = self._uploader.pointed, current_number(self._root)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from helix_deep.questions.kinds import MODEL_STAGES
 from helix_shared.errors import InvalidInputError
@@ -53,12 +55,18 @@ def limits_of(
 
 
 def day_of(recall: recall_pb2.RecallRequest) -> str:
-    """The date of the moment that the query is asked for, YYYY-MM-DD in UTC."""
-    for name in MOMENTS:
-        if recall.HasField(name):
-            try:
-                return getattr(recall, name).ToDatetime(tzinfo=UTC).date().isoformat()  # type: ignore[no-any-return]
-            except (ValueError, OverflowError):
-                # the query service refuses it by name
+    """The date of the moment that the query is asked for, YYYY-MM-DD in the time zone of the request.
+
+    What cannot be read is refused by the query service, by its name.
+    """
+    moment = datetime.now(UTC)
+    with contextlib.suppress(ValueError, OverflowError, OSError):
+        for name in MOMENTS:
+            if recall.HasField(name):
+                moment = getattr(recall, name).ToDatetime(tzinfo=UTC)
                 break
-    return datetime.now(UTC).date().isoformat()
+        if recall.time_zone:
+            # a name that leaves the folder of time zones is a ValueError, as an unknown one is a KeyError
+            with contextlib.suppress(ZoneInfoNotFoundError):
+                moment = moment.astimezone(ZoneInfo(recall.time_zone))
+    return moment.date().isoformat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import grpc
 
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
+from helix_memory.transport.shard_routing import RoutedCall, ShardGuesses, addresses_of
 from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ class QueryService:
     def __init__(self, address: str, *, seconds: float, credentials: CallCredentials | None = None) -> None:
         """Connect at the first call; none waits longer than `seconds`, or than until the moment it is given.
 
+        `address` names the query service of each shard, in order, with commas.
         Moments are of the monotonic clock. `credentials` are of the channel; a call has its caller's token.
 
         Raises:
@@ -32,12 +35,15 @@ class QueryService:
         self._who = f"the query service at {address}"
         self._seconds = seconds
         options = [("grpc.max_receive_message_length", REPLY_BYTES)]
-        self._channel = (credentials or CallCredentials()).aio_channel(address, options)
-        self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
+        own = credentials or CallCredentials()
+        self._channels = [own.aio_channel(replicas[0], options) for replicas in addresses_of(address)]
+        self._stubs: list[Any] = [recall_pb2_grpc.RecallServiceStub(one) for one in self._channels]
+        self._guesses = ShardGuesses(len(self._stubs))
 
     async def close(self) -> None:
-        """End the connection."""
-        await self._channel.close(None)
+        """End the connections."""
+        for channel in self._channels:
+            await channel.close(None)
 
     async def recalls(
         self,
@@ -53,7 +59,7 @@ class QueryService:
             HelixError: the query service refuses all of them, or does not answer.
         """
         batch = recall_pb2.BatchRecallRequest(scope=scope, requests=requests)
-        reply = await self._call(self._stub.BatchRecall, batch, metadata, until)
+        reply = await self._call("BatchRecall", batch, metadata, until)
         return [
             one.response
             if one.HasField("response")
@@ -75,9 +81,7 @@ class QueryService:
         for moment in ("as_of", "valid_at"):
             if recall.HasField(moment):
                 getattr(request, moment).CopyFrom(getattr(recall, moment))
-        reply: recall_pb2.GetProfileResponse = await self._call(
-            self._stub.GetProfile, request, metadata, until
-        )
+        reply: recall_pb2.GetProfileResponse = await self._call("GetProfile", request, metadata, until)
         return reply.profile
 
     async def pack(
@@ -89,15 +93,23 @@ class QueryService:
             HelixError: as `recalls`.
         """
         request = recall_pb2.PackRequest(recall=recall, memory_ids=memory_ids)
-        reply: recall_pb2.PackResponse = await self._call(self._stub.Pack, request, metadata, until)
+        reply: recall_pb2.PackResponse = await self._call("Pack", request, metadata, until)
         return reply
 
-    async def _call(self, method: Any, request: Any, metadata: Metadata, until: float) -> Any:
-        seconds = min(self._seconds, max(0.0, until - time.monotonic()))
-        try:
-            return await method(request, timeout=seconds, metadata=tuple(metadata))
-        except grpc.aio.AioRpcError as error:
-            raise self._error(error.code(), str(error.details() or error.code().name)) from error
+    async def _call(self, name: str, request: Any, metadata: Metadata, until: float) -> Any:
+        """The reply of the shard of the tenant; one that refuses the call says which it is."""
+        until = min(until, time.monotonic() + self._seconds)
+        routed = RoutedCall(self._guesses, request, metadata)
+        while True:
+            call = getattr(self._stubs[routed.shard], name)
+            seconds = max(0.0, until - time.monotonic())
+            try:
+                return await call(request, timeout=seconds, metadata=tuple(metadata))
+            except grpc.aio.AioRpcError as error:
+                wait = routed.wait_after(error, until)
+                if wait is None:
+                    raise self._error(error.code(), str(error.details() or error.code().name)) from error
+            await asyncio.sleep(wait)
 
     def _error(self, code: grpc.StatusCode, details: str) -> HelixError:
         return error_of(code, details, who=self._who)

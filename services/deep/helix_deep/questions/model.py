@@ -60,8 +60,7 @@ class Model:
         self.daily.spend(self.tenant_id, expected)
         prompt = completion = 0
         try:
-            async with asyncio.timeout(self.budget.seconds):
-                reply = await self.endpoint.ask(question)
+            reply = await self.endpoint.ask(question, seconds=self.budget.seconds)
             prompt, completion = reply.prompt_tokens, reply.completion_tokens
         except asyncio.CancelledError:
             # the caller went away; what was sent may have been read

@@ -13,8 +13,8 @@ from typing import Final
 from helix_deep.questions.answers import items_of, list_schema
 from helix_deep.questions.kinds import KINDS, PLAIN, UNDERSTAND
 from helix_deep.questions.subject import Subject
+from helix_shared.endpoint import passages
 from helix_shared.endpoint.client import Question
-from helix_shared.endpoint.passages import holds, plain
 
 SIMPLE: Final = "simple"
 COMPLEXITIES: Final = (SIMPLE, "moderate", "complex")
@@ -71,8 +71,8 @@ def read(text: str, subject: Subject) -> Understanding:
     listed = found.get("names")
     names = dict[str, None]()
     for name in listed[: 2 * MOST_NAMES] if isinstance(listed, list) else []:
-        if isinstance(name, str) and len(names) < MOST_NAMES and holds(subject.text, name):
-            names[plain(name)] = None
+        if isinstance(name, str) and len(names) < MOST_NAMES and passages.names(subject.text, name):
+            names[passages.plain(name)] = None
         else:
             dropped["name"] += 1
     return Understanding(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -22,8 +23,6 @@ from helix_shared.encoders.tokens import TextTokens, clean_text
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 ENCODER_FILE: Final = "encoder_model.onnx"
@@ -87,7 +86,7 @@ class QuestionModel:
             tokens,
             Tokenizer.from_file(str(paths[2])),
             ends=_ends(folder / CONFIG_FILE),
-            checksum=_checksum(paths),
+            checksum=_checksum([*paths, folder / CONFIG_FILE], search),
             search=search,
         )
 
@@ -157,10 +156,10 @@ def _ends(path: Path) -> tuple[int, int]:
         raise CorruptArtifactError(f"cannot be read: {path}") from error
 
 
-def _checksum(paths: list[Path]) -> str:
-    """The first 12 digits of the SHA-256 of the files."""
-    digest = hashlib.sha256()
-    for path in paths:
+def _checksum(paths: list[Path], search: Search) -> str:
+    """The first 12 digits of the SHA-256 of all that questions depend on: the files, and how it searches."""
+    digest = hashlib.sha256(repr(search).encode())
+    for path in filter(Path.is_file, paths):
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
                 digest.update(block)

@@ -21,7 +21,7 @@ from helix_extract.answers.prompt import MOST_MEMORIES, MOST_QUESTIONS
 from helix_extract.windows.window import Turn, Window
 from helix_memory.vocabulary.source_classes import least_trusted
 from helix_shared.endpoint.json_text import MOST_ITEMS
-from helix_shared.endpoint.passages import holds, plain
+from helix_shared.endpoint.passages import plain, quotes
 from helix_shared.identity import content_hash
 
 TEXT_CHARACTERS: Final = 1_000
@@ -141,7 +141,7 @@ def _memory(item: Any, context: _Context) -> CheckedMemory:
         turns_wrong = any(problem["loc"][:1] == ("turns",) for problem in error.errors())
         raise _DroppedError("turn" if turns_wrong else "schema") from error
     turns = _turns(memory.turns, context.window)
-    source = next((turn for turn in turns if holds(turn.event.text, memory.quote)), None)
+    source = next((turn for turn in turns if quotes(turn.event.text, memory.quote)), None)
     if source is None:
         raise _DroppedError("quote")
     text = plain(memory.text)

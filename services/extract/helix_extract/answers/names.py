@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from helix_extract.windows.window import Turn, Window
 from helix_memory.vocabulary.predicates import PREDICATES
-from helix_shared.endpoint.passages import holds, plain
+from helix_shared.endpoint.passages import names, plain
 
 NAME_CHARACTERS: Final = 120
 MOST_NAMES: Final = 32
@@ -136,7 +136,7 @@ def _entity(item: Any) -> NamedEntity | None:
 
 
 def _mentions(turn: Turn, name: str) -> bool:
-    return holds(turn.event.text, name) or holds(turn.event.speaker, name)
+    return names(turn.event.text, name) or names(turn.event.speaker, name)
 
 
 def _at(entities: Sequence[NamedEntity | None], position: Any) -> NamedEntity | None:

@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
 from helix_extract.answers.records import RecordedAnswer
 from helix_extract.pairs.prompt import LIST
 from helix_shared.endpoint.json_text import MOST_ITEMS, object_in
-from helix_shared.endpoint.passages import holds, plain
+from helix_shared.endpoint.passages import quotes
 from helix_shared.pairs.messages import Pair
 from helix_shared.pairs.verdicts import NO_VERDICT
-
-LEAST_QUOTE: Final = 4
-"""Characters of a quote, unless it is the whole text: shorter ones stand in nearly every text."""
 
 
 class _Verdict(BaseModel):
@@ -77,17 +74,12 @@ def _judge(item: Any, recorded: RecordedAnswer, pairs: Sequence[Pair], checked: 
     if checked.verdicts[place] != NO_VERDICT:
         checked.dropped["repeated"] += 1
     elif not (
-        _quotes(pairs[place].older.text, given.older_quote)
-        and _quotes(pairs[place].newer.text, given.newer_quote)
+        quotes(pairs[place].older.text, given.older_quote)
+        and quotes(pairs[place].newer.text, given.newer_quote)
     ):
         checked.dropped["quote"] += 1
     else:
         checked.verdicts[place] = given.verdict
-
-
-def _quotes(text: str, quote: str) -> bool:
-    long_enough = len(plain(quote)) >= min(LEAST_QUOTE, len(plain(text)))
-    return long_enough and holds(text, quote)
 
 
 def _items(answer: Mapping[str, Any]) -> list[Any]:

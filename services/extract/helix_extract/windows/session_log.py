@@ -102,6 +102,22 @@ class SessionLog:
         self._remember(subject, window)
         return window
 
+    async def still_logged(self, client: Client, window: Window) -> Window | None:
+        """The window without turns that were erased since they were read; None: all of them were.
+
+        Raises:
+            TemporaryError: NATS does not answer.
+        """
+        turns = [
+            turn
+            for turn in window.turns
+            if await log.message_at(client, subjects.EVENTS_STREAM, turn.sequence) is not None
+        ]
+        if len(turns) == len(window.turns):
+            return window
+        self._windows.pop(_subject(window.last), None)
+        return Window(tuple(turns)) if turns else None
+
     def _remember(self, subject: str, window: Window) -> None:
         cached = self._windows.get(subject)
         if cached is None or cached.last.sequence < window.last.sequence:

@@ -2,7 +2,8 @@
 
 A window is full with `characters` or `turns`, and closes `seconds` after its first turn was stored. It also
 ends where the scope changes, because a statement drawn from several turns must not reach anybody who may not
-recall each of them.
+recall each of them. A turn without a session is a window of its own: the turns around it are other
+conversations.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Window:
 
     def is_full(self, limits: WindowLimits) -> bool:
         """Whether no further turn is taken, whenever it comes."""
+        if not self.last.event.session_id:
+            return True
         characters = sum(len(turn.event.text) for turn in self.turns)
         return len(self.turns) >= limits.turns or characters >= limits.characters
 
@@ -78,4 +81,4 @@ def extended(window: Window | None, turns: Iterable[Turn], limits: WindowLimits)
 def is_boundary(before: Turn, after: Turn, limits: WindowLimits) -> bool:
     """Whether two consecutive turns are never in one window, whatever came before them."""
     apart = (after.stored_at - before.stored_at).total_seconds() >= limits.seconds
-    return apart or before.scope != after.scope
+    return apart or before.scope != after.scope or not after.event.session_id

@@ -83,6 +83,7 @@ def page(
         theme=cookies.theme,
         zone=zone.key,
         moment=functools.partial(shown.moment, zone=zone),
+        stored_moment=functools.partial(shown.stored_moment, zone=zone),
         day=functools.partial(shown.day, zone=zone),
         form_key=signing_in.form_key(request),
         signed_in=bool(cookies.token),

@@ -19,17 +19,18 @@ from helix_gateway.door import Manner
 from helix_gateway.explorer import signing_in
 from helix_gateway.explorer.asked import Asked
 from helix_gateway.explorer.broker import Broker
-from helix_gateway.explorer.door_page import OPEN, DoorPages
+from helix_gateway.explorer.door_page import OPEN, DoorPages, TypedText
 from helix_gateway.explorer.pages import graph, lab, letters, memories, memory, overview, timeline
 from helix_gateway.explorer.rendering import HEADERS, go_to, here, page, url, zone_named
 from helix_gateway.explorer.signing_in import ROOT, Cookies
+from helix_gateway.failures import as_told
 from helix_shared.errors import NotFoundError, UnauthenticatedError
 from helix_shared.rpc.access.credential import ADMIN, RECALL, WRITE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from starlette.types import Scope
+    from starlette.types import Receive, Scope
 
     from helix_gateway.callers import Caller, Callers
     from helix_gateway.settings import GatewaySettings
@@ -38,6 +39,8 @@ EXPLORER: Final = ROOT.removeprefix("/")
 FORM: Final = "application/x-www-form-urlencoded"
 STATIC: Final = f"{ROOT}/static"
 STATIC_SECONDS: Final = 3_600
+READ_AT_ONCE: Final = 8
+"""Forms of requests that were refused, perhaps for want of a place, which are read for what was typed."""
 
 Build = Callable[[Asked], Awaitable[dict[str, Any]]]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -67,6 +70,7 @@ class Explorer:
     def __init__(self, settings: GatewaySettings, callers: Callers) -> None:
         self._broker, self._wait_seconds = Broker(settings), settings.wait_seconds
         self._door = DoorPages(callers, needs_token=bool(settings.modes))
+        self._reading = 0
 
     @contextlib.asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -78,7 +82,27 @@ class Explorer:
 
     def manner(self) -> Manner:
         """How requests are let in: cookies name the caller, bodies are forms, failures are pages."""
-        return Manner(FORM, _is_open, signing_in.headers_of, _failed)
+        return Manner(FORM, _is_open, signing_in.headers_of, self._failed)
+
+    async def _failed(self, scope: Scope, receive: Receive, error: BaseException) -> Response:
+        request, error = Request(scope, receive), as_told(error)
+        typed = await self._typed(request)
+        if isinstance(error, UnauthenticatedError):
+            back = url("/login", next=here(request))
+            return self._door.ask_again(request, typed, error) if typed.text else go_to(back)
+        caller = scope["state"].get("caller")
+        values = {"title": "Not done", "restorable": _restorable(request, error), "typed": typed}
+        return page(request, "failed.html", values, error=error, caller=caller)
+
+    async def _typed(self, request: Request) -> TypedText:
+        """What was typed; nothing where as many forms of refused requests are read as may be."""
+        if self._reading >= READ_AT_ONCE:
+            return TypedText()
+        self._reading += 1
+        try:
+            return TypedText.of(await signing_in.kept_form(request), request.url.path)
+        finally:
+            self._reading -= 1
 
     def routes(self) -> list[BaseRoute]:
         """Every path."""
@@ -169,8 +193,7 @@ def _acts(action: _Action) -> Endpoint:
         request.state.operation = name
         caller: Caller = request.state.caller
         caller.require(action.role)
-        request.state.form = fields = await signing_in.form_of(request)
-        return go_to(await action.act(_asked(request), fields))
+        return go_to(await action.act(_asked(request), await signing_in.form_of(request)))
 
     return answer
 
@@ -189,19 +212,6 @@ async def _first(_: Request) -> Response:
 
 async def _missing(_: Request) -> Response:
     raise NotFoundError("the explorer has no such page")
-
-
-def _failed(scope: Scope, error: BaseException) -> Response:
-    request = Request(scope)
-    if isinstance(error, UnauthenticatedError):
-        return go_to(url("/login", next=here(request)))
-    values = {
-        "title": "Not done",
-        "restorable": _restorable(request, error),
-        "address": request.url.path,
-        "typed": scope["state"].get("form", {}).get("text", ""),
-    }
-    return page(request, "failed.html", values, error=error, caller=scope["state"].get("caller"))
 
 
 def _restorable(request: Request, error: BaseException) -> str:

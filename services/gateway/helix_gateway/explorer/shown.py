@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from markupsafe import Markup, escape
@@ -50,6 +50,15 @@ def one_line(text: str, limit: int) -> str:
 def moment(value: datetime | None, zone: tzinfo) -> str:
     """A time to the minute in a zone; empty where there is none."""
     return "" if value is None else _in(value, zone).strftime("%Y-%m-%d %H:%M")
+
+
+def stored_moment(text: str, zone: tzinfo) -> str:
+    """As `moment`, of a time as NATS gives it, in UTC unless it says otherwise; other text as it is."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return moment(found if found.tzinfo else found.replace(tzinfo=UTC), zone)
 
 
 def day(value: datetime | None, zone: tzinfo) -> str:

@@ -6,6 +6,7 @@ can send. They become the headers that every other caller sends itself, so `call
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -16,17 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, Request, cookie_parser
 
 from helix_gateway.callers import PRINCIPALS, TENANT, TIME_ZONE, USER
 from helix_gateway.failures import ForeignError
-from helix_shared.errors import InvalidInputError
+from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.rpc.access.authenticator import KEY, SCHEME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from starlette.requests import Request
     from starlette.responses import Response
 
 ROOT: Final = "/explorer"
@@ -39,6 +39,10 @@ THEMES: Final = ("auto", "light", "dark")
 COOKIE_CHARACTERS: Final = 3_800
 """A browser keeps 4,096 with the attributes of a cookie."""
 FIELDS: Final = 50
+FORM_READ: Final = "form_read"
+"""In the state of a request: the fields of its form."""
+READ_SECONDS: Final = 5.0
+"""For the form of a request that was refused before it was read."""
 _SCOPE_HEADERS: Final = {"tenant": TENANT, "user": USER, "principals": PRINCIPALS, "time_zone": TIME_ZONE}
 _YEAR_SECONDS: Final = 365 * 86_400
 
@@ -110,14 +114,21 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 async def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a form, with plain line ends."""
+    """The fields of a form, with plain line ends; `kept_form` finds them if what follows fails.
+
+    Raises:
+        InvalidInputError: it has too many fields, or is not UTF-8.
+    """
+    state = request.scope["state"]
+    state[FORM_READ] = {}  # the body can be read once
     try:
         pairs = parse_qsl(
             (await request.body()).decode(), keep_blank_values=True, max_num_fields=FIELDS, errors="strict"
         )
     except ValueError as error:
         raise InvalidInputError("form", f"must be UTF-8 with at most {FIELDS} fields") from error
-    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+    state[FORM_READ] = fields = {name: value.replace("\r\n", "\n") for name, value in pairs}
+    return dict(fields)
 
 
 def require_own_page(request: Request) -> None:
@@ -126,9 +137,32 @@ def require_own_page(request: Request) -> None:
     Raises:
         ForeignError: it has none.
     """
-    headers = request.headers
-    if "origin" not in headers and headers.get("sec-fetch-site") != "same-origin":
+    if not _is_of_own_page(request.headers):
         raise ForeignError("the request does not say that a page of this explorer sent it")
+
+
+async def kept_form(request: Request) -> dict[str, str]:
+    """The fields of a form that failed, so that nothing that a person typed is lost; else none.
+
+    Nothing of a form that a page of another origin sent: that text would seem to be the viewer's own.
+    """
+    state = request.scope["state"]
+    if request.method != "POST" or not _is_of_own_page(request.headers):
+        return {}
+    if FORM_READ not in state:
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                await fields_of(request)
+        except (HelixError, TimeoutError, ClientDisconnect):
+            return {}
+    return dict(state[FORM_READ])
+
+
+def _is_of_own_page(headers: Headers) -> bool:
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site") == "same-origin"
+    return origin.partition("://")[2].lower() == headers.get("host", "").lower()
 
 
 def form_key(request: Request) -> str:
@@ -170,6 +204,16 @@ def set_cookie(response: Response, request: Request, name: str, value: str, *, l
 def encoded(text: str) -> str:
     """A text as the value of a cookie."""
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def with_cookies(request: Request, address: str, cookies: Mapping[str, str]) -> Request:
+    """The request for a page as the browser will send it when it has these cookies."""
+    kept = Cookies.of(request.headers).values
+    sent = {THEME_COOKIE: kept.get(THEME_COOKIE, ""), FORM_COOKIE: form_secret(request), **cookies}
+    cookie = "; ".join(f"{name}={value}" for name, value in sent.items() if value)
+    headers = [(b"host", request.headers.get("host", "").encode("latin-1")), (b"cookie", cookie.encode())]
+    path = urlsplit(own_path(address)).path
+    return Request({**request.scope, "method": "GET", "path": path, "query_string": b"", "headers": headers})
 
 
 def own_path(wanted: str) -> str:

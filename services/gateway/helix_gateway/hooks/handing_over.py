@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.hooks.metrics import HANDED_OVER
 from helix_gateway.hooks.sessions import Transcript
+from helix_memory.transport.credentials import UnusableFileError
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.sources.agents import Agent
 from helix_shared.sources.claude_code import ClaudeCodeReader
@@ -151,6 +152,8 @@ async def _write(helix: AsyncHelix, item: Item) -> Written | None:
         return None
     try:
         written = await _write_event(helix, item.event)
+    except UnusableFileError:
+        raise  # nothing is wrong with the line: it is read again
     except InvalidInputError as error:
         HANDED_OVER.labels("refused").inc()
         _log.warning("transcript_line_refused", field=error.field)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.agents import Agent
+from helix_shared.text.unicode_form import storable
 
 SESSION_CHARACTERS: Final = 256
 
@@ -106,7 +107,7 @@ def reply_of(agent: Agent, event: str, text: str) -> dict[str, Any]:
 def _text(body: Mapping[str, object], name: str) -> str:
     """A field that is a text without lone surrogates; else empty."""
     value = body.get(name)
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+    return storable(value) if isinstance(value, str) else ""
 
 
 def _first(values: object) -> str:

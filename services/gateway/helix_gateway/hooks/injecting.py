@@ -75,7 +75,8 @@ async def for_prompt(helix: AsyncHelix, prompt: str, *, project: str, served: Co
 async def for_start(helix: AsyncHelix, *, project: str, served: Collection[str]) -> Injection:
     """Who the user is, and the latest decisions of the project."""
     profile, latest = await asyncio.gather(
-        helix.profile(token_budget=PROFILE_TOKENS), _latest(helix, project, served)
+        helix.profile(token_budget=PROFILE_TOKENS, deadline_seconds=RECALL_SECONDS),
+        _latest(helix, project, served),
     )
     parts, ids = [], [one.id for one in latest]
     about = [one for line in profile.lines for one in line.memory_ids]
@@ -108,7 +109,13 @@ def _fitting(found: Recalled) -> tuple[str, tuple[str, ...]]:
 async def _latest(helix: AsyncHelix, project: str, served: Collection[str]) -> list[Memory]:
     if not project:
         return []
-    page = await helix.list(types=["decision"], projects=[project], exclude_flags=FLAGS, page_size=4 * LATEST)
+    page = await helix.list(
+        types=["decision"],
+        projects=[project],
+        exclude_flags=FLAGS,
+        page_size=4 * LATEST,
+        deadline_seconds=RECALL_SECONDS,
+    )
     return [one for one in page.memories if one.id not in served][:LATEST]
 
 

@@ -15,7 +15,7 @@ from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, Se
 from helix_memory import limits
 from helix_memory.identity import digest
 from helix_memory.vocabulary.memory_types import MemoryType
-from helix_shared.errors import InvalidInputError, NotFoundError
+from helix_shared.errors import HelixError, InvalidInputError, NotFoundError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 IDS_AT_ONCE: Final = 50
 
 Moment = AwareDatetime | None
+RETURNS: Final = 16
+"""How often a text may come back on one day after another one replaced it."""
 _EVENT: Final = "mcp-"
 """Prefix of the ids of events that tools write."""
 
@@ -116,7 +118,7 @@ async def recall(caller: Caller, sent: Any) -> Recollection:
 
 
 async def remember(caller: Caller, sent: Any) -> Kept:
-    """Keep a text; the same text of a session and day is kept once."""
+    """Keep a text; the same text of a project, session and day is kept once, unless another replaced it."""
     if sent.replaces is not None:
         for name in ("tags", "session"):
             if getattr(sent, name) is not None:
@@ -130,8 +132,25 @@ async def remember(caller: Caller, sent: Any) -> Kept:
         sent.type or "",
         sent.title or "",
         sent.text,
+        *([caller.project] if caller.project else ()),
     )
-    return await keep(caller, _EVENT + digest(*parts), **given(sent, "replaces"))
+    options, name = given(sent, "replaces"), digest(*parts)
+    for _ in range(RETURNS):
+        kept = await keep(caller, _EVENT + name, **options)
+        later = await _replacement(caller, kept.id) if kept.duplicate else ""
+        if not later:
+            break
+        name = digest(name, later)
+    return kept
+
+
+async def _replacement(caller: Caller, memory: str) -> str:
+    """The memory that replaced this one; empty: none, or it cannot be asked."""
+    try:
+        found = (await caller.helix.history(memory)).memories
+    except HelixError:
+        return ""
+    return next((one.superseded_by for one in found if one.memory_id == memory), "")
 
 
 async def keep(caller: Caller, event_id: str, **options: Any) -> Kept:

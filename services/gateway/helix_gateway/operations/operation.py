@@ -34,6 +34,13 @@ class Operation:
     request: type[Arguments]
     reply: Reply
     run: Run
+    takes_slashes: bool = False
+    """Whether the last parameter of the path may hold `/`."""
+
+    @property
+    def route(self) -> str:
+        """The path in the form of Starlette, below `PREFIX`."""
+        return f"{self.path[:-1]}:path}}" if self.takes_slashes else self.path
 
     @property
     def parameters(self) -> list[str]:

@@ -155,6 +155,7 @@ WRITING: Final = (
         arguments("ReceiptRequest", event_id=Annotated[str, Field(pattern=limits.EVENT_ID_PATTERN)]),
         reply_of(recall_pb2.GetErasureResponse),
         _receipt,
+        takes_slashes=True,
     ),
     _post(
         "feedback",

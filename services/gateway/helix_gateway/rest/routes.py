@@ -30,7 +30,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def rest_routes() -> list[Route]:
     """The routes of all operations; errors are raised, and `door` makes responses of them."""
     routes = [
-        Route(PREFIX + one.path, _endpoint(one), methods=[one.method], name=one.name) for one in OPERATIONS
+        Route(PREFIX + one.route, _endpoint(one), methods=[one.method], name=one.name) for one in OPERATIONS
     ]
     return [*routes, Route(f"{PREFIX}/openapi.json", _document, methods=["GET"])]
 

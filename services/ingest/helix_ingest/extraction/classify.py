@@ -13,6 +13,7 @@ from helix_ingest.extraction.documents.languages import language_of
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
 from helix_memory.vocabulary.memory_types import MemoryType
 from helix_memory.vocabulary.speech_acts import SpeechAct
+from helix_shared.text.fences import fence_spans
 
 _INDENT: Final = r"[^\S\n]*"
 """White space at the start of a line; `\\s*` would also match empty lines and take quadratic time."""
@@ -32,9 +33,6 @@ _CODE: Final = re.compile(
     re.MULTILINE,
 )
 _WRITTEN_CODE: Final = re.compile(_CODE_LINE)
-_FENCED: Final = re.compile(
-    r"^[ \t]{0,3}(```|~~~)[^\n]*\n(.*?)(?:^[ \t]{0,3}\1|\Z)", re.MULTILINE | re.DOTALL
-)
 _CODE_SHARE: Final = 0.5
 """Share of the characters of a document's piece that are lines of code."""
 _FACT: Final = re.compile(
@@ -72,9 +70,11 @@ def _is_code(event: Event, text: str) -> bool:
         return bool(_CODE.search(text))
     if language_of(event.media_type, event.source_uri, event.title):
         return True
-    fenced = sum(len(found[0]) for found in _FENCED.finditer(text))
-    rest = _FENCED.sub("", text)
-    others = sum(len(line) for line in rest.splitlines() if _WRITTEN_CODE.match(line))
+    spans = fence_spans(text)
+    fenced = sum(end - start for start, end in spans)
+    begins, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
+    between = (text[begin:end] for begin, end in zip(begins, ends, strict=True))
+    others = sum(len(line) for part in between for line in part.splitlines() if _WRITTEN_CODE.match(line))
     return fenced + others > _CODE_SHARE * len(text)
 
 

@@ -121,7 +121,11 @@ def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
 @functools.lru_cache(_SCORED_TEXTS)
 def _time_of(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
     """The time of a text. The offset is a cache key: equal instants can be different days."""
-    found = [time for time in find_time_expressions(text, occurred_at) if time.certainty != "open"]
+    found = [
+        time
+        for time in find_time_expressions(text, occurred_at)
+        if time.certainty != "open" and time.is_storable
+    ]
     first = found[0] if found else None
     if len(found) > 1:
         before = [text[max(0, time.span[0] - _INTRODUCED_CHARACTERS) : time.span[0]] for time in found]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -17,15 +17,17 @@ from typing import Final
 from helix_ingest.extraction.draft import Piece
 from helix_ingest.extraction.tables import split_at_tables, start_of_rows
 from helix_shared.naming.abbreviations import sentence_ends
+from helix_shared.text.fences import fence_spans
 from helix_shared.text.scripts import FULL_STOPS
 
-_FENCE: Final = re.compile(r"^[ \t]{0,3}(```|~~~)", re.MULTILINE)
 _HEADING: Final = re.compile(r"^[ ]{0,3}(#{1,6})[ \t]+(\S[^\n]*)$", re.MULTILINE)
-_BLANK: Final = re.compile(r"\n[ \t]*\n")
+_BLANK: Final = re.compile(r"\n[ \t\r]*\n")
 _CLOSING: Final = r"\u300d\u300f\uff09\u3011\u300b\u201d\u2019"
 _SENTENCE: Final = re.compile(rf"(?<=[.!?])\s+|(?<=[{FULL_STOPS}])[{FULL_STOPS}{_CLOSING}]*\s*")
 _WORD: Final = re.compile(r"\s+")
 _LINE_END: Final = re.compile(r"\n")
+MOST_SECTIONS: Final = 1_000
+"""Each is at least one memory with its vectors, and all of an event fit one message of HELIX_DERIVED."""
 _LONGEST_WORD: Final = 400
 """Characters after which a run without white space is cut."""
 _LONGEST_CLAUSE: Final = 100
@@ -39,13 +41,17 @@ def segment(text: str, *, most_tokens: int, count_tokens: CountTokens, headings:
     """Pieces of `text` with at most `most_tokens` tokens each; one piece if the whole text fits.
 
     With `headings` (Markdown) a heading starts a new piece; `Piece.heading` is the path of its headings,
-    joined by ` > `.
+    joined by ` > `. Headings of more than `MOST_SECTIONS` sections are text.
     """
     if count_tokens(text) <= most_tokens:
         return [_piece(text, (0, len(text)), "")]
     pieces = []
-    for section, heading in _sections(text) if headings else [((0, len(text)), "")]:
-        for blocks, rows in _groups(text, _blocks(text, section), most_tokens, count_tokens):
+    fences = fence_spans(text)
+    sections = list(_sections(text, fences)) if headings else []
+    if not 0 < len(sections) <= MOST_SECTIONS:
+        sections = [((0, len(text)), "")]
+    for section, heading in sections:
+        for blocks, rows in _groups(text, _blocks(text, section, fences), most_tokens, count_tokens):
             header = text[blocks[0][0] : rows] if rows else ""
             most = most_tokens - count_tokens(header) if header else most_tokens
             spans = _fitting(text, [(rows, blocks[0][1])] if rows else blocks, most, count_tokens, _FINER)
@@ -93,9 +99,9 @@ def _groups(
         yield run, 0
 
 
-def _sections(text: str) -> Iterator[tuple[Span, str]]:
+def _sections(text: str, fences: Sequence[Span]) -> Iterator[tuple[Span, str]]:
     """Spans between headings, each with its path of headings; headings inside code fences are ignored."""
-    marks = _outside(_HEADING.finditer(text), list(_fence_spans(text)))
+    marks = _outside(_HEADING.finditer(text), fences)
     path: list[tuple[int, str]] = []
     start = 0
     for mark in marks:
@@ -118,28 +124,13 @@ def _outside(marks: Iterable[re.Match[str]], fences: Sequence[Span]) -> list[re.
     return outside
 
 
-def _fence_spans(text: str) -> Iterator[Span]:
-    open_at = -1
-    for fence in _FENCE.finditer(text):
-        if open_at < 0:
-            open_at = fence.start()
-        else:
-            end = text.find("\n", fence.end())
-            yield open_at, len(text) if end < 0 else end + 1
-            open_at = -1
-    if open_at >= 0:
-        yield open_at, len(text)
-
-
-def _blocks(text: str, section: Span) -> list[Span]:
-    """Code fences, and the paragraphs and tables between them."""
-    start, end = section
+def _blocks(text: str, section: Span, fences: Sequence[Span]) -> list[Span]:
+    """The code fences of a section, and the paragraphs and tables between them."""
+    at, end = section
     blocks: list[Span] = []
-    at = start
-    for a, b in _fence_spans(text[start:end]):
-        blocks += _paragraphs(text, (at, start + a))
-        blocks.append((start + a, start + b))
-        at = start + b
+    for fence in fences[bisect_left(fences, (at, 0)) : bisect_left(fences, (end, 0))]:
+        blocks += [*_paragraphs(text, (at, fence[0])), fence]
+        at = fence[1]
     return [*blocks, *_paragraphs(text, (at, end))]
 
 

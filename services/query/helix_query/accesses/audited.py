@@ -66,7 +66,11 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
     own = ""
     if credential is not None and credential.tenants is not None and len(credential.tenants) == 1:
         [own] = credential.tenants
-    proven = own if outcome in UNPROVEN else asked
+    is_proven = outcome not in UNPROVEN
+    proven = asked if is_proven else own
+    user = (credential.user if credential is not None else None) or ""
+    if is_proven and not user:
+        user = short(scope.user_id)
     found = list(_ids(request, reply)) if reply is not None else _named(request)
     return recall_pb2.AuditRecord(
         call=rpc,
@@ -74,7 +78,7 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
         tenant_id=proven,
         requested_tenant_id=asked if asked != proven else "",
         credential=credential.id if credential is not None else "",
-        user_id=(credential.user if credential is not None else None) or short(scope.user_id),
+        user_id=user,
         roles=sorted(credential.roles) if credential is not None else (),
         address=str(context.peer())[:ADDRESS_CHARACTERS],
         memory_ids=found[:MOST_IDS],

@@ -47,15 +47,34 @@ class Calls:
         self._limits = limits
         self._channel_deadline_seconds = channel_deadline_seconds
 
-    async def one(self, rpc: str, tenant: str, work: OnSnapshot[T], until: float, *, wanted: int = 0) -> T:
+    async def one(
+        self,
+        rpc: str,
+        tenant: str,
+        work: OnSnapshot[T],
+        until: float,
+        *,
+        wanted: int = 0,
+        answering_seconds: float = 0.0,
+    ) -> T:
         """The result of one work, once the generation has event `wanted`.
+
+        `answering_seconds`: as much time as possible is left for the work, up to this and half of all.
 
         Raises:
             OverloadedError: there are too few places and no call to drop.
             OverdueError: `until` has passed.
             HelixError: what the work raised.
         """
-        _, [outcome] = await self.several(rpc, tenant, lambda _: [work], until, count=1, wanted=wanted)
+        _, [outcome] = await self.several(
+            rpc,
+            tenant,
+            lambda _: [work],
+            until,
+            count=1,
+            wanted=wanted,
+            answering_seconds=answering_seconds,
+        )
         return result_of(outcome)
 
     async def several(
@@ -67,6 +86,7 @@ class Calls:
         *,
         count: int,
         wanted: int,
+        answering_seconds: float = 0.0,
     ) -> tuple[int, list[T | BaseException]]:
         """The generation, and the results or errors of `count` works on it, once it has event `wanted`.
 
@@ -77,7 +97,10 @@ class Calls:
             OtherShardError: the tenant lies in another shard.
         """
         with self._limits.admitted(tenant, count):
-            return await self._several(rpc, tenant, works, until, count=count, wanted=wanted)
+            seconds = max(answering_seconds, self._channel_deadline_seconds * count)
+            return await self._several(
+                rpc, tenant, works, until, count=count, wanted=wanted, answering_seconds=seconds
+            )
 
     async def _several(
         self,
@@ -88,6 +111,7 @@ class Calls:
         *,
         count: int,
         wanted: int,
+        answering_seconds: float,
     ) -> tuple[int, list[T | BaseException]]:
         progress = self._current.progress
         if progress.has_reached(wanted):
@@ -96,7 +120,7 @@ class Calls:
         self._require_tenant(tenant)
         with self._executor.reserved(count):
             started = time.monotonic()
-            answering = min(self._channel_deadline_seconds * count, (until - started) / 2)
+            answering = min(answering_seconds, (until - started) / 2)
             await progress.reach(wanted, seconds=until - answering - started)
             waited = works(time.monotonic() - started)
             generation, futures = self._submit(rpc, tenant, waited, until, reserved=True)

@@ -89,16 +89,18 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
 
 
 def queries_of(
-    batch: recall_pb2.BatchRecallRequest, *, profiles: Collection[str], clock: datetime
+    batch: recall_pb2.BatchRecallRequest, *, profiles: Collection[str], clock: datetime, most: int
 ) -> list[Query | InvalidInputError]:
-    """The query of each request of a batch, or its error; `clock` is the moment of all of them.
+    """The query of each request of a batch of at most `most`, or its error; `clock` is the moment of all.
 
     Raises:
         InvalidInputError: the batch is empty or too large.
     """
-    if not 1 <= len(batch.requests) <= limits.BATCH_RECALLS:
+    if not 1 <= len(batch.requests) <= most:
+        less = " here (HELIX_QUERY_IN_FLIGHT, HELIX_QUERY_TENANT_IN_FLIGHT)"
+        where = less if most < limits.BATCH_RECALLS else ""
         count = len(batch.requests)
-        raise InvalidInputError("requests", f"must have 1 to {limits.BATCH_RECALLS} entries, not {count}")
+        raise InvalidInputError("requests", f"must have 1 to {most} entries{where}, not {count}")
     return [_query_or_error(batch.scope, one, profiles=profiles, clock=clock) for one in batch.requests]
 
 

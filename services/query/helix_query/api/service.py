@@ -8,6 +8,7 @@ errors into statuses.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
     from helix_query.settings import QuerySettings
 
 SERVICE_NAME: Final = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
-SEARCHING: Final = 0.6
-"""Share of the deadline of a WhyNot in which changes are tried."""
 
 
 class RecallHandlers:
@@ -158,7 +157,8 @@ class RecallHandlers:
     ) -> recall_pb2.BatchRecallResponse:
         """Several recalls of one generation; each has a response or an error."""
         until = self._until(context)
-        checked = queries_of(request, profiles=self._profiles, clock=datetime.now(UTC))
+        most = self._settings.batch_recalls
+        checked = queries_of(request, profiles=self._profiles, clock=datetime.now(UTC), most=most)
         queries = [one for one in checked if isinstance(one, Query)]
         generation, answers = await self._answers("BatchRecall", queries, until)
         for query, answer in zip(queries, answers, strict=True):
@@ -208,20 +208,21 @@ class RecallHandlers:
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer, and a change that brings it in, if time allows."""
         until = self._until(context)
-        now = time.monotonic()
         parse = partial(query_of, profiles=self._profiles, clock=datetime.now(UTC))
         checks.memory_id(request.memory_id)
-        tenant = parse(request.recall).selection.tenant_id
+        query = parse(request.recall)
+        tenant = query.selection.tenant_id
         search = WhyNotSearch(
             request,
             self._profiles,
             self._settings.channel_deadline_seconds,
             parse=parse,
-            searching=now + SEARCHING * (until - now),
             until=until,
         )
         try:
-            return await self._calls.one("WhyNot", tenant, search.step, until)
+            return await self._calls.one(
+                "WhyNot", tenant, search.step, until, wanted=query.min_sequence, answering_seconds=math.inf
+            )
         finally:
             # also if the call was cancelled or is late
             search.stop()

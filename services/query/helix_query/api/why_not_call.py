@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.why_not import hidden_response, why_not_response
@@ -23,26 +24,31 @@ if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.query import Query
 
+SEARCHING: Final = 0.6
+"""Share of the time left in which changes are tried."""
+
 
 @dataclass(slots=True)
 class WhyNotSearch:
     """Work of the fair executor.
 
-    Changes are tried until `searching`; `until` is the deadline. Both are moments of the monotonic clock.
+    `until` is the deadline, a moment of the monotonic clock; changes are tried for a share of what the first
+    step has left of it.
     """
 
     request: recall_pb2.WhyNotRequest
     profiles: Mapping[str, RankingProfile]
     channel_deadline_seconds: float
     parse: Callable[[recall_pb2.RecallRequest], Query]
-    searching: float
     until: float
+    _is_stopped: bool = field(default=False, init=False)
     _steps: Steps[recall_pb2.WhyNotResponse] | None = field(default=None, init=False)
     _replays: Replays | None = field(default=None, init=False)
 
     def step(self, snapshot: Snapshot, channels: Mapping[str, Executor]) -> Any:
         """Run one step; the reply, or `AGAIN`. All steps are on one snapshot."""
         if self._steps is None:
+            now = time.monotonic()
             self._replays = Replays(
                 snapshot,
                 self.profiles,
@@ -50,9 +56,11 @@ class WhyNotSearch:
                 recall=partial(
                     recall, lanes=channels, channel_deadline_seconds=self.channel_deadline_seconds
                 ),
-                until=self.searching,
+                until=now + SEARCHING * (self.until - now),
                 deadline=self.until,
             )
+            if self._is_stopped:  # meanwhile, on another thread
+                self.stop()
             self._steps = _steps(self.request, self._replays, snapshot)
         try:
             next(self._steps)
@@ -62,9 +70,9 @@ class WhyNotSearch:
 
     def stop(self) -> None:
         """Try no more changes."""
-        self.searching = -math.inf
+        self._is_stopped = True
         if self._replays is not None:
-            self._replays.until = self.searching
+            self._replays.until = -math.inf
 
 
 def _steps(
@@ -73,6 +81,9 @@ def _steps(
     query = replays.parse(request.recall)
     hidden = hidden_memory(request.memory_id, query.selection, snapshot, now=query.clock)
     if hidden is not None:
-        return hidden_response(hidden, request.memory_id, snapshot, query.zone or UTC)
-    found = yield from why_not(request.recall, request.memory_id, replays)
-    return why_not_response(found, snapshot)
+        reply = hidden_response(hidden, request.memory_id, snapshot, query.zone or UTC)
+    else:
+        found = yield from why_not(request.recall, request.memory_id, replays)
+        reply = why_not_response(found, snapshot)
+    reply.stale = snapshot.generation.manifest.applied_sequence < query.min_sequence
+    return reply

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from helix_query.recall.stages.diversify import (
 )
 from helix_query.recall.stages.rank import score
 from helix_query.recall.stopwatch import Stopwatch
+from helix_query.scheduling.lazy import Lazy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +48,8 @@ def explained(result: RecallResult, context: RecallContext) -> tuple[RecallResul
     stage = Stopwatch(context.deadline)
     with stage("explain"):
         explanation = explain(result.trace, context)
+        # here, so that the time counts
+        _ = explanation.nearest.value
     return replace(result, seconds=(*result.seconds, *stage.seconds)), explanation
 
 
@@ -56,7 +60,8 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
     places = np.zeros(len(candidates), np.int64)
     places[trace.ranked.positions] = np.arange(1, len(trace.ranked) + 1)
     duplicates = _duplicates(trace, context)
-    shown = _shown(candidates, context)
+    rows = _rows(candidates, context)
+    shown = {place: (row["memory_id"], row["text"][:EXCERPT_CHARACTERS]) for place, row in rows.items()}
     ranks = {found.row["memory_id"]: rank for rank, found in enumerate(trace.rows, start=1)}
     losses = _losses(trace, context, duplicates)
     packed = set(trace.packed.memory_ids)
@@ -73,7 +78,7 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
         threshold_on=profile.rank.recipe.threshold_on,
         k=profile.fuse.k,
         method=profile.fuse.method,
-        nearest=nearest_words(context, candidates),
+        nearest=Lazy(partial(nearest_words, context.snapshot, candidates, rows)),
         query_adapter=context.adapter.value.name,
     )
 
@@ -123,13 +128,9 @@ def _replaced(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
     }
 
 
-def _shown(candidates: Candidates, context: RecallContext) -> dict[int, tuple[str, str]]:
-    """Id and excerpt by position, after the same final check as the rows of an answer."""
+def _rows(candidates: Candidates, context: RecallContext) -> dict[int, Mapping[str, Any]]:
+    """Rows by position, after the same final check as the rows of an answer."""
     selection = context.query.selection
     rows = stored_rows(context.snapshot, candidates.ordinals, context.visibility)
     positions = {ordinal: position for position, ordinal in enumerate(candidates.ordinals.tolist())}
-    return {
-        positions[row["ordinal"]]: (row["memory_id"], row["text"][:EXCERPT_CHARACTERS])
-        for row in rows
-        if selection.admits(row)
-    }
+    return {positions[row["ordinal"]]: row for row in rows if selection.admits(row)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.scheduling.lazy import Lazy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,8 +97,10 @@ class Explanation:
     k: int
     method: str
     """Of the fusion."""
-    nearest: Mapping[int, tuple[str, ...]]
-    """By position of a compared candidate: its word that is nearest to each word of the query."""
+    nearest: Lazy[Mapping[int, tuple[str, ...]]]
+    """By position of a compared and shown candidate: its word that is nearest to each word of the query.
+
+    Most replays of a WhyNot are not shown, so the texts are compared where a message asks for it."""
     query_adapter: str = ""
     """Name of the adapter that moved the query."""
 

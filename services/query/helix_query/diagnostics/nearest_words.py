@@ -5,7 +5,7 @@ A recall needs the similarities alone; an explanation compares the tokens again 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,48 +17,39 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.candidates import Candidates, LateInteraction
-    from helix_query.recall.context import RecallContext
-
-UNKNOWN: Final = ""
-"""In place of the words of a memory whose text is not stored any more."""
+    from helix_shared.encoders.encoder import Encoder
 
 
-def nearest_words(context: RecallContext, candidates: Candidates) -> dict[int, tuple[str, ...]]:
-    """By position: the word of the memory that is nearest to each word of the query."""
-    late, signals = candidates.late, context.generation.signals
+def nearest_words(
+    snapshot: Snapshot, candidates: Candidates, rows: Mapping[int, Mapping[str, Any]]
+) -> dict[int, tuple[str, ...]]:
+    """By position, of the compared among `rows`: the word of the memory nearest to each word of the query."""
+    late = candidates.late
     if late is None:
         return {}
-    ordinals = candidates.ordinals[late.positions]
-    codes, ends = signals.token_codes(ordinals)
-    lines = {line["ordinal"]: line for line in signals.records(ordinals)}
+    codes, ends = snapshot.generation.signals.token_codes(candidates.ordinals[late.positions])
     compared = np.split(similarities(late.states, codes), ends[:-1])
     return {
-        position: _words(context, lines.get(ordinal), _nearest_tokens(late, similarity), len(similarity))
-        for position, ordinal, similarity in zip(
-            late.positions.tolist(), ordinals.tolist(), compared, strict=True
-        )
+        position: _words(snapshot.encoder, rows[position], _nearest_tokens(late, similarity), len(similarity))
+        for position, similarity in zip(late.positions.tolist(), compared, strict=True)
+        if position in rows
     }
 
 
 def _nearest_tokens(late: LateInteraction, similarity: NDArray[np.float32]) -> list[int]:
     """For each word of the query, the token that is nearest to one of its states."""
-    tokens = similarity.argmax(axis=0)
-    found = []
-    for word in range(len(late.words)):
-        states = np.flatnonzero(late.word_of_state == word)
-        best = states[np.argmax(similarity[tokens[states], states])]
-        found.append(int(tokens[best]))
+    tokens, best = similarity.argmax(axis=0), similarity.max(axis=0)
+    by_word = np.lexsort((-best, late.word_of_state))
+    firsts = np.searchsorted(late.word_of_state[by_word], np.arange(len(late.words)))
+    found: list[int] = tokens[by_word[firsts]].tolist()
     return found
 
 
-def _words(
-    context: RecallContext, line: Mapping[str, Any] | None, tokens: list[int], count: int
-) -> tuple[str, ...]:
+def _words(encoder: Encoder, row: Mapping[str, Any], tokens: list[int], count: int) -> tuple[str, ...]:
     """The words that the tokens are pieces of; before the text stand its speaker or title."""
-    if line is None:
-        return (UNKNOWN,) * len(tokens)
-    text = line["text"]
-    spans = context.snapshot.encoder.coded_words(text, count, before_record(line))
-    shown = line["speaker"] or line["title"]
+    text = row["text"]
+    spans = encoder.coded_words(text, count, before_record(row))
+    shown = row["speaker"] or row["title"]
     return tuple(shown if (span := spans[token]) is None else text[span[0] : span[1]] for token in tokens)

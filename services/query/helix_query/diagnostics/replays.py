@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.changes import changed
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.diagnostics.explain import explained
+from helix_query.diagnostics.explain import explain
 from helix_query.diagnostics.replay import Replay
 from helix_query.profile.overrides import with_constants
 from helix_query.recall.context import RecallContext
@@ -75,5 +75,6 @@ class Replays:
         key = query.text, profile.rerank.candidates > 0, context.adapter.value.name
         if key not in self._embedded:
             self._embedded[key] = embed(context)
-        result, explanation = explained(self.recall(context, embedded=self._embedded[key]), context)
+        result = self.recall(context, embedded=self._embedded[key])
+        explanation = None if result.trace is None else explain(result.trace, context)
         return Replay(asking, context, result, explanation, row)

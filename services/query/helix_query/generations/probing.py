@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from helix_shared.processes import allow_open_files, use_one_blas_thread
 
@@ -28,6 +28,9 @@ WORDS: Final = "what was decided about the release"
 
 def main() -> None:
     """Probe the generations that standard input names until it ends."""
+    # what a native library prints would be taken for an answer, and every later answer for another's
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     use_one_blas_thread()
     os.environ.setdefault("RUST_LOG", "error")
     # where a native library crashes goes to the log of the service
@@ -43,12 +46,12 @@ def main() -> None:
             try:
                 generation = probe(Path(request["root"]), request["number"], previous, scratch=scratch)
             except BaseException as error:  # noqa: BLE001  a panic of a Rust engine is a BaseException
-                _answer(f"{type(error).__name__}: {error}", is_temporary=is_of_the_machine(error))
+                _answer(answers, f"{type(error).__name__}: {error}", is_temporary=is_of_the_machine(error))
                 continue
             if previous is not None:
                 previous.close()
             previous = generation
-            _answer("")
+            _answer(answers, "")
 
 
 def probe(root: Path, number: int, previous: Generation | None, *, scratch: Path | None) -> Generation:
@@ -93,9 +96,9 @@ def is_of_the_machine(error: BaseException) -> bool:
     return error.__cause__ is not None and is_of_the_machine(error.__cause__)
 
 
-def _answer(problem: str, *, is_temporary: bool = False) -> None:
-    sys.stdout.write(json.dumps({"problem": problem, "is_temporary": is_temporary}) + "\n")
-    sys.stdout.flush()
+def _answer(answers: TextIO, problem: str, *, is_temporary: bool = False) -> None:
+    answers.write(json.dumps({"problem": problem, "is_temporary": is_temporary}) + "\n")
+    answers.flush()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ generation answers meanwhile. Of several processes with one data folder, one pul
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import threading
@@ -91,7 +92,11 @@ class Replica:
             if not self._has_lock():
                 return
             self._puller = Puller(self._store, self._root)
-        number = current_number(self._root)
+        try:
+            number = current_number(self._root)
+        except CorruptArtifactError as error:
+            _log.warning("newest generation is pulled again", reason=str(error))
+            number, self._puller = None, Puller(self._store, self._root)
         if number is not None and number != self._repaired and self._current.is_refused(number):
             self._repaired = number
             if self._puller.repair():
@@ -109,15 +114,20 @@ class Replica:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            try:
-                self.step()
-                self._problem, self._wait_seconds = "", self._poll_seconds
-            except Exception as error:  # noqa: BLE001 - the thread must outlive whatever a store answers
-                self._failed(error)
-            self._report_lag()
+            self.attempt()
             self._stop.wait(self._wait_seconds)
 
-    def _failed(self, error: Exception) -> None:
+    def attempt(self) -> None:
+        """`step`; a failure is told and makes the next wait longer, and never ends the thread."""
+        try:
+            self.step()
+            self._problem, self._wait_seconds = "", self._poll_seconds
+        except BaseException as error:  # noqa: BLE001 - whatever a store answers, and a panic of the engine
+            self._failed(error)
+        with contextlib.suppress(CorruptArtifactError):
+            self._report_lag()
+
+    def _failed(self, error: BaseException) -> None:
         problem = (
             str(error) if isinstance(error, HelixError | OSError) else f"{type(error).__name__}: {error}"
         )
@@ -139,14 +149,18 @@ class Replica:
         REPLICA_LAG_SECONDS.set(0 if self._behind_since is None else time.monotonic() - self._behind_since)
 
     def _has_lock(self) -> bool:
-        """Whether no other process pulls into this folder; it ends with the process."""
+        """Whether no other process pulls into this folder; the lock ends with the process."""
+        if self._lock >= 0:
+            return True
         self._root.mkdir(parents=True, exist_ok=True)
         file = os.open(self._root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError as error:
             os.close(file)
-            return False
+            if isinstance(error, BlockingIOError):
+                return False
+            raise
         self._lock = file
         return True
 

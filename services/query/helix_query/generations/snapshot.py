@@ -137,10 +137,9 @@ class Snapshot:
 
     def last_sequence_at(self, moment: datetime) -> int:
         """The last event sequence with a memory created by `moment`; 0 if there is none."""
-        created = self.as_of_index.value.by(microseconds(moment))
+        below, also = self.as_of_index.value.exactly_by(microseconds(moment))
         sequences = self.generation.signals.stream_sequence
-        also = max((int(sequences[ordinal]) for ordinal in created.also), default=0)
-        return max(int(sequences[: created.below].max(initial=0)), also)
+        return max(int(sequences[:below].max(initial=0)), int(sequences[also].max(initial=0)))
 
     def ordinals_of(self, memory_ids: Sequence[str]) -> NDArray[np.int64]:
         """Ordinals of the ids that exist, in any order."""

@@ -10,6 +10,8 @@ import numpy as np
 from helix_query.listing.cursor import Cursor
 from helix_query.listing.pages import chunks_of
 from helix_query.scheduling.deadline import check
+from helix_shared.artifacts.distinct import distinct
+from helix_shared.artifacts.graph.base import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
     from helix_query.listing.visible import Visible
 
 MOST_COUNTED: Final = 16_384
-"""Memories of one group that are looked at, the latest of the log; a larger group counts as so many."""
+"""Memories of one group that count: the latest of the log that the caller sees."""
 AT_ONCE: Final = 32
 """Groups whose memories are read together, between two looks at the deadline."""
 _ORDINAL_BITS: Final = 40
 """Room of an ordinal in a key that has the place of a group before it."""
+_ORDINAL: Final = (1 << _ORDINAL_BITS) - 1
 
 Pairs = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 
@@ -105,16 +108,10 @@ def _counted(
     None: a memory of the group is listed at or before the cursor, newest first, so an earlier page has it.
     """
     count = len(groups)
-    places, ordinals = _latest(*grouping.members(groups), count)
-    seen = visible.among(ordinals)
-    places = np.concatenate([places[seen], np.arange(count)])
-    ordinals = np.concatenate([ordinals[seen], newest])
-    places, ordinals = _distinct(places, ordinals)
+    seen, rest = _latest_visible(_distinct(*grouping.members(groups)), count, visible)
+    places, ordinals = _pairs(_with(seen, _keys(np.arange(count), newest)))
     times = visible.signals.occurred_at[ordinals]
     starts = np.searchsorted(places, np.arange(count))
-    before = np.zeros(len(times), np.bool_)
-    if after is not None:
-        before = (times > after.key) | ((times == after.key) & (ordinals >= after.ordinal))
     columns = (
         groups,
         newest,
@@ -123,21 +120,77 @@ def _counted(
         np.maximum.reduceat(times, starts),
     )
     counted = [Group(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
-    is_earlier = np.logical_or.reduceat(before, starts).tolist()
-    return [None if earlier else group for group, earlier in zip(counted, is_earlier, strict=True)]
+    if after is None:
+        return [*counted]
+    is_earlier = np.zeros(count, np.bool_)
+    is_earlier[places[_are_listed(ordinals, visible, after)]] = True
+    # where old events came late, the newest memories of a large group are not the latest of the log
+    places, ordinals = _pairs(rest)
+    unsure = ~is_earlier[places] & _are_listed(ordinals, visible, after)
+    places, ordinals = places[unsure], ordinals[unsure]
+    is_earlier[places[visible.among(ordinals)]] = True
+    return [None if earlier else group for group, earlier in zip(counted, is_earlier.tolist(), strict=True)]
 
 
-def _distinct(places: NDArray[np.int64], ordinals: NDArray[np.int64]) -> Pairs:
-    """Pairs without repetition, by place and ordinal."""
-    keys = (places << _ORDINAL_BITS) | ordinals
-    if (keys[1:] <= keys[:-1]).any():  # the graph's edges and most sessions are in order already
-        keys = np.unique(keys)
-    return keys >> _ORDINAL_BITS, keys & ((1 << _ORDINAL_BITS) - 1)
+def _are_listed(ordinals: NDArray[np.int64], visible: Visible, after: Cursor) -> NDArray[np.bool_]:
+    """Which of `ordinals` [n] are at or before the cursor, newest first."""
+    times = visible.signals.occurred_at[ordinals]
+    listed: NDArray[np.bool_] = (times > after.key) | ((times == after.key) & (ordinals >= after.ordinal))
+    return listed
 
 
-def _latest(places: NDArray[np.int64], ordinals: NDArray[np.int64], count: int) -> Pairs:
-    """Pairs without repetition, of each of `count` places the `MOST_COUNTED` with the highest ordinals."""
-    places, ordinals = _distinct(places, ordinals)
-    ends = np.searchsorted(places, np.arange(count), side="right")
-    kept = ends[places] - np.arange(len(places)) <= MOST_COUNTED
-    return places[kept], ordinals[kept]
+def _keys(places: NDArray[np.int64], ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (places << _ORDINAL_BITS) | ordinals
+
+
+def _pairs(keys: NDArray[np.int64]) -> Pairs:
+    return keys >> _ORDINAL_BITS, keys & _ORDINAL
+
+
+def _distinct(places: NDArray[np.int64], ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Keys of the pairs, ascending, each once."""
+    keys = _keys(places, ordinals)
+    if (keys[1:] > keys[:-1]).all():  # the graph's edges and most sessions are in order already
+        return keys
+    return distinct(keys)
+
+
+def _with(keys: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ascending keys with those of `more`, ascending too, that are not among them."""
+    places = keys.searchsorted(more)
+    missing = places == keys.searchsorted(more, side="right")
+    return np.insert(keys, places[missing], more[missing])
+
+
+def _latest_visible(
+    keys: NDArray[np.int64], count: int, visible: Visible
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The latest `MOST_COUNTED` visible `keys` of each of `count` places; and the earlier, visible or not.
+
+    Keys are judged from the end of their place until so many are visible, in the second round as many more
+    as the first one lets expect.
+    """
+    firsts, ends = _bounds(keys, count)
+    seen, counts = [keys[:0]], np.zeros(count, np.int64)
+    starts = ends.copy()
+    wanted = np.full(count, MOST_COUNTED)
+    while len(left := np.flatnonzero((starts > firsts) & (wanted > 0))):
+        stops, starts[left] = starts[left], np.maximum(firsts[left], starts[left] - wanted[left])
+        judged = keys[flat(starts[left], stops - starts[left])]
+        judged = judged[visible.among(judged & _ORDINAL)]
+        seen.append(judged)
+        counts += np.bincount(judged >> _ORDINAL_BITS, minlength=count)
+        missing = np.maximum(MOST_COUNTED - counts, 0)
+        wanted = -(-missing * (ends - starts + 1) // (counts + 1))
+    found = np.concatenate(seen)
+    found.sort()
+    begins, stops = _bounds(found, count)
+    over = np.maximum(stops - begins - MOST_COUNTED, 0)
+    rest = np.concatenate([keys[flat(firsts, starts - firsts)], found[flat(begins, over)]])
+    return found[flat(begins + over, stops - begins - over)], rest
+
+
+def _bounds(keys: NDArray[np.int64], count: int) -> Pairs:
+    """Start and end of each of `count` places in ascending keys."""
+    bounds = keys.searchsorted(_keys(np.arange(count + 1), np.zeros(count + 1, np.int64)))
+    return bounds[:-1], bounds[1:]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from helix_query.listing.visible import Visible
 
 OF_A_NODE: Final = 4_096
-"""Edges of one node that are looked at: the strongest."""
+"""Edges of one node that are followed: the strongest of those that may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges [n] of some nodes, the strongest first."""
+    """Edges [n] of some nodes, the strongest first, at most `OF_A_NODE` of each."""
 
     nodes: NDArray[np.int64]
     others: NDArray[np.int64]
@@ -44,6 +44,8 @@ class Edges:
     kinds: NDArray[np.uint8]
     forward: NDArray[np.bool_]
     """Whether the edge was stated from the node to the other."""
+    left_out: NDArray[np.int64]
+    """Nodes at the other end of weaker edges."""
 
     def at(self, place: int) -> Edge:
         """One of them, in the direction in which it was stated."""
@@ -69,7 +71,9 @@ class Neighbourhood:
         self.truncated |= len(self.hops) + len(reached) > most
         reached = reached[: most - len(self.hops)]
         self.hops.update(dict.fromkeys(reached.tolist(), hop))
-        kept = np.isin(edges.others, np.fromiter(self.hops, np.int64))
+        within = np.fromiter(self.hops, np.int64)
+        self.truncated |= not np.isin(edges.left_out, within).all()
+        kept = np.isin(edges.others, within)
         for place in np.flatnonzero(kept).tolist():
             edge = edges.at(place)
             self.edges[edge.source, edge.target, edge.kind] = edge
@@ -101,23 +105,25 @@ def sees_entity(node: int, visible: Visible) -> bool:
 
 
 def _edges_of(nodes: NDArray[np.int64], visible: Visible) -> Edges:
-    """The strongest edges of each of `nodes` to nodes that may be shown, the strongest of all first."""
+    """The strongest edges of each of `nodes` among those to nodes that may be shown."""
     rows = visible.snapshot.generation.graph.edges_of(nodes)
     owners = np.repeat(np.arange(len(nodes)), rows.counts)
-    if rows.counts.max() > OF_A_NODE:
-        by_node = np.lexsort((-rows.weights, owners))
-        ranks = np.arange(len(owners)) - (np.cumsum(rows.counts) - rows.counts)[owners]
-        chosen = np.sort(by_node[ranks < OF_A_NODE])
-    else:
-        chosen = np.arange(len(owners))
-    chosen = chosen[_shown(rows.targets[chosen], nodes[owners[chosen]], visible)]
+    chosen = np.flatnonzero(_shown(rows.targets, nodes[owners], visible))
     chosen = chosen[np.argsort(-rows.weights[chosen], kind="stable")]
+    left_out = chosen[:0]
+    if len(chosen) > OF_A_NODE:
+        by_node = np.argsort(owners[chosen], kind="stable")
+        grouped = owners[chosen[by_node]]
+        is_strong = np.empty(len(chosen), np.bool_)
+        is_strong[by_node] = np.arange(len(chosen)) - grouped.searchsorted(grouped) < OF_A_NODE
+        chosen, left_out = chosen[is_strong], chosen[~is_strong]
     return Edges(
         nodes[owners[chosen]],
         rows.targets[chosen],
         rows.weights[chosen],
         rows.kinds[chosen],
         rows.forward[chosen],
+        rows.targets[left_out],
     )
 
 

@@ -7,7 +7,7 @@ selection where that is cheaper.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
 
@@ -48,6 +48,8 @@ class Visibility:
     """Whether replaced memories include those that a correction replaced, which were wrong."""
     with_decayed: bool = False
     """Whether memories that nothing but decay hides are visible: for a read by id."""
+    judged_lists: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+    """Whether an access list is open to the caller, by its code: each is read once for a call."""
 
     @classmethod
     def of(cls, generation: Generation, selection: Selection, now: datetime) -> Self:
@@ -107,7 +109,7 @@ class Visibility:
 
     def is_visible(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories are valid, inside the selection and open to the caller."""
-        return self.selection.among(self.signals, ordinals, self.is_valid_at(ordinals))
+        return self.selection.among(self.signals, ordinals, self.is_valid_at(ordinals), self.judged_lists)
 
 
 @dataclass(frozen=True, slots=True)

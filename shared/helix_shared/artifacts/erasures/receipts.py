@@ -12,7 +12,7 @@ import mmap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.artifacts.files.segment_files import SegmentFiles
+from helix_shared.artifacts.files.segment_files import SegmentFiles, oldest_first
 from helix_shared.errors import CorruptArtifactError
 from helix_shared.value_codes import value_code
 
@@ -43,6 +43,7 @@ PLACES: Final = (
     "backups",
 )
 _SUFFIX: Final = ".jsonl"
+_UNREADABLE: Final = "a receipt of an erasure cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +77,23 @@ class Receipt:
 
 
 def append_receipts(folder: Path, receipts: Sequence[Receipt]) -> list[Path]:
-    """Write receipts into the live folder; the last one of an event counts. Returns all files."""
+    """Write receipts into the live folder; the last one of an event counts. Returns all files.
+
+    Without receipts, as in nearly every publication, no file is read.
+    """
+    if not receipts:
+        return _segments_in(folder)
     segments = SegmentFiles(folder, _SUFFIX, lambda path: len(path.read_bytes().splitlines()))
-    if receipts:
-        added = {receipt.event: _encoded(receipt) for receipt in receipts}
+    added = {receipt.event: _encoded(receipt) for receipt in receipts}
 
-        def write(merge: Merge) -> int:
-            lines = {
-                _event_of(line): line for path in merge.segments for line in path.read_bytes().splitlines()
-            } | added
-            merge.target.write_bytes(b"".join(line + b"\n" for line in lines.values()))
-            return len(lines)
+    def write(merge: Merge) -> int:
+        lines = {
+            _event_of(line): line for path in merge.segments for line in path.read_bytes().splitlines()
+        } | added
+        merge.target.write_bytes(b"".join(line + b"\n" for line in lines.values()))
+        return len(lines)
 
-        segments.append(len(added), write)
+    segments.append(len(added), write)
     return segments.files
 
 
@@ -98,8 +103,7 @@ def all_receipts(generation: Path) -> list[Receipt]:
     Raises:
         CorruptArtifactError: one cannot be read.
     """
-    folder = generation / RECEIPTS
-    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    paths = _segments_in(generation / RECEIPTS)
     lines = {_event_of(line): line for path in paths for line in path.read_bytes().splitlines()}
     return [_decoded(line) for line in lines.values()]
 
@@ -119,9 +123,8 @@ class Receipts:
             CorruptArtifactError: a file cannot be read.
         """
         folder = generation / RECEIPTS
-        paths = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
         try:
-            return cls(tuple(map(_mapped, paths)))
+            return cls(tuple(map(_mapped, _segments_in(folder)[::-1])))
         except (OSError, ValueError) as error:
             raise CorruptArtifactError(f"receipts of erasures cannot be read: {folder}") from error
 
@@ -139,6 +142,11 @@ class Receipts:
         return None
 
 
+def _segments_in(folder: Path) -> list[Path]:
+    """The segments of a folder, which may be missing, oldest first."""
+    return oldest_first(folder.iterdir()) if folder.is_dir() else []
+
+
 def _mapped(path: Path) -> mmap.mmap:
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -149,7 +157,10 @@ def _start(event: int) -> bytes:
 
 
 def _event_of(line: bytes) -> int:
-    return int(line[len(b'{"event":') : line.index(b",")])
+    try:
+        return int(line[len(b'{"event":') : line.index(b",")])
+    except ValueError as error:
+        raise CorruptArtifactError(_UNREADABLE) from error
 
 
 def _encoded(receipt: Receipt) -> bytes:
@@ -168,5 +179,5 @@ def _decoded(line: bytes) -> Receipt:
         value = json.loads(line)
         places = {name: Place(*found) for name, found in value["places"].items()}
         return Receipt(value["event"], value["user"], tuple(value["principals"]), value["sequence"], places)
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptArtifactError("a receipt of an erasure cannot be read") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptArtifactError(_UNREADABLE) from error

@@ -1,5 +1,5 @@
 """Files below every room: mapped arrays, held folders, durability, and background work.
 
-Start with `mapped` (how an array is read) and `durability` (how a file is synced and hashed). Imports no
-other room of the artifacts.
+Start with `mapped` and `saved` (how an array is read and written) and `durability` (how a file is synced and
+hashed). Imports no other room of the artifacts.
 """

@@ -11,6 +11,8 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from helix_shared.panics import as_exception
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -46,7 +48,7 @@ class BackgroundTask(Generic[T]):
     def collect(self, *, wait: bool = False) -> T | None:
         """The result, once; None while there is none. With `wait`, waits for it.
 
-        Raises: what the task raised.
+        Raises: what the task raised; `EnginePanicError` for a panic of an engine.
         """
         if self._future is None or not (wait or self._future.done()):
             return None
@@ -66,4 +68,4 @@ def _run(work: Callable[[], T], future: Future[T]) -> None:
     try:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised by `collect`
-        future.set_exception(error)
+        future.set_exception(as_exception(error))

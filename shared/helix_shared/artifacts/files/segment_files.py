@@ -12,12 +12,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 MERGE_RATIO: Final = 3
-_PREFIX: Final = "seg-"
+PREFIX: Final = "seg-"
 _STAGING: Final = ".new-"
+
+
+def oldest_first(paths: Iterable[Path]) -> list[Path]:
+    """Segments in the order of their numbers, which have six digits or, from a million on, more."""
+    return sorted(
+        (path for path in paths if path.name.startswith(PREFIX)), key=lambda path: (len(path.name), path.name)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +52,7 @@ class SegmentFiles:
         self._suffix = suffix
         self._most = most
         folder.mkdir(parents=True, exist_ok=True)
-        paths = sorted(path for path in folder.iterdir() if path.name.startswith(_PREFIX))
-        self._segments = [(path, count(path)) for path in paths]
+        self._segments = [(path, count(path)) for path in oldest_first(folder.iterdir())]
 
     @property
     def files(self) -> list[Path]:
@@ -69,8 +75,8 @@ class SegmentFiles:
             start -= 1
             count += self._segments[start][1]
         merged = [path for path, _ in self._segments[start:]]
-        number = int(self._segments[-1][0].stem.removeprefix(_PREFIX)) + 1 if self._segments else 1
-        path = self._folder / f"{_PREFIX}{number:06d}{self._suffix}"
+        number = int(self._segments[-1][0].stem.removeprefix(PREFIX)) + 1 if self._segments else 1
+        path = self._folder / f"{PREFIX}{number:06d}{self._suffix}"
         staging = path.with_name(_STAGING + path.name)
         written = write(Merge(merged, staging, is_whole=start == 0))
         staging.rename(path)

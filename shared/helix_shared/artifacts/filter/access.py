@@ -49,11 +49,16 @@ class Access:
         )
 
     def among(
-        self, signals: Signals, ordinals: NDArray[np.int64], visible: NDArray[np.bool_]
+        self,
+        signals: Signals,
+        ordinals: NDArray[np.int64],
+        visible: NDArray[np.bool_],
+        judged: dict[int, bool] | None = None,
     ) -> NDArray[np.bool_]:
         """`visible` [n] without those of `ordinals` [n] that the caller may not see; changed in place.
 
-        An access list is read from the record of a memory, once for each distinct list.
+        An access list is read from the record of a memory, once for each distinct list. `judged` remembers by
+        its code whether it is open to the caller; a list without a record is not.
         """
         visible &= signals.tenant_code[ordinals] == code(self.tenant_id)
         visible &= np.isin(signals.owner_code[ordinals], [code(owner) for owner in self.owners])
@@ -61,10 +66,14 @@ class Access:
         listed = np.flatnonzero(visible & (codes != 0))
         if not len(listed):
             return visible
+        judged = {} if judged is None else judged
         distinct, first = np.unique(codes[listed], return_index=True)
+        lists = distinct.tolist()
+        places = zip(ordinals[listed[first]].tolist(), lists, strict=True)
+        unread = {ordinal: one for ordinal, one in places if one not in judged}
         names = set(self.audiences)
-        is_open = [
-            not names.isdisjoint(record["audience"]) for record in signals.records(ordinals[listed[first]])
-        ]
+        for record in signals.records(np.array([*unread], np.int64)) if unread else ():
+            judged[unread[record["ordinal"]]] = not names.isdisjoint(record["audience"])
+        is_open = np.array([judged.get(one, False) for one in lists], np.bool_)
         visible[listed] = np.isin(codes[listed], distinct[is_open])
         return visible

@@ -6,7 +6,7 @@ A selection is a value, never text. Each reader takes the form it needs: LanceDB
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from helix_shared.artifacts.filter.access import Access
@@ -47,6 +47,10 @@ class Selection:
     valid_at: datetime | None = None
     with_replaced: bool = False
     """Whether memories that nothing but a later memory hides are selected, too; of no past moment."""
+    past: Past = field(init=False, compare=False, repr=False)
+    """The past moment; false where the request names none."""
+    access: Access = field(init=False, compare=False, repr=False)
+    """What the caller may see."""
 
     def __post_init__(self) -> None:
         if not self.tenant_id:
@@ -56,17 +60,11 @@ class Selection:
         check_names("principals", self.principals)
         check_moment("as_of", self.as_of)
         check_moment("valid_at", self.valid_at)
-
-    @property
-    def past(self) -> Past:
-        """The past moment; false where the request names none."""
-        return Past(self.as_of, self.valid_at)
-
-    @property
-    def access(self) -> Access:
-        """What the caller may see."""
         owners = ("", self.user_id) if self.user_id else ("",)
-        return Access(self.tenant_id, owners, tuple(dict.fromkeys((EVERYONE, *self.principals))))
+        access = Access(self.tenant_id, owners, tuple(dict.fromkeys((EVERYONE, *self.principals))))
+        # every row of an answer is compared with both
+        object.__setattr__(self, "past", Past(self.as_of, self.valid_at))
+        object.__setattr__(self, "access", access)
 
     def unfiltered(self) -> Self:
         """The same caller and moment without filters."""
@@ -87,15 +85,20 @@ class Selection:
         return f"({' AND '.join([*existing, *self.access.sql(), *filters])}) AND ({self.access.tenant_sql()})"
 
     def among(
-        self, signals: Signals, ordinals: NDArray[np.int64], visible: NDArray[np.bool_]
+        self,
+        signals: Signals,
+        ordinals: NDArray[np.int64],
+        visible: NDArray[np.bool_],
+        judged: dict[int, bool] | None = None,
     ) -> NDArray[np.bool_]:
         """`visible` [n] without those of `ordinals` [n] that are not selected; changed in place.
 
         Says nothing about hidden memories and a past moment: the caller passes those in `visible`.
+        `judged` as in `Access.among`.
         """
         for one in self.filters:
             visible &= one.mask(signals, ordinals)
-        return self.access.among(signals, ordinals, visible)
+        return self.access.among(signals, ordinals, visible, judged)
 
     def admits(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of `record_schema` (Python values) is selected, hidden or not."""

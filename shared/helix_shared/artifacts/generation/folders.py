@@ -43,7 +43,9 @@ def published_numbers(root: Path, *, up_to: int | None = None) -> list[int]:
     """Numbers of all generations on the disk, newest first; one above CURRENT was never made current."""
     folder = root / GENERATIONS
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    numbers = sorted((int(name) for name in names if name.isdigit()), reverse=True)
+    # a folder that somebody else made there is no generation
+    own = (name for name in names if name.isdecimal() and name == folder_of(root, int(name)).name)
+    numbers = sorted(map(int, own), reverse=True)
     return [number for number in numbers if up_to is None or number <= up_to]
 
 

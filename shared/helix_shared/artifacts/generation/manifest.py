@@ -178,7 +178,7 @@ def raw_manifest(folder: Path) -> dict[str, Any]:
 def _stated(body: bytes) -> dict[str, Any]:
     try:
         stated = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return stated if isinstance(stated, dict) else {}
 

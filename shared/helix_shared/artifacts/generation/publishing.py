@@ -7,6 +7,7 @@ previous generation is current.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -82,15 +83,17 @@ def publish(
 
 
 def _refuse_overtaken(root: Path, manifest: Manifest) -> None:
-    newest, number = current_number(root), manifest.generation
+    newest, number, epoch = current_number(root), manifest.generation, 0
     if newest is not None and newest >= number:
         raise PermanentError(f"generation {number} cannot follow {newest}: another writer published; give up")
     orphan = folder_of(root, number)
     if not orphan.is_dir():
         return
     # its writer stopped between the rename and CURRENT; only a writer with the same or a later epoch
-    # removes it
-    if Manifest.read(orphan).epoch > manifest.epoch:
+    # removes it, and any writer removes a damaged one, which nobody could open
+    with contextlib.suppress(CorruptArtifactError):
+        epoch = Manifest.read(orphan).epoch
+    if epoch > manifest.epoch:
         raise PermanentError(f"generation {number} belongs to a writer with a later epoch; give up")
     shutil.rmtree(staging_of(root, f"orphan-{number}"), ignore_errors=True)
     orphan.rename(staging_of(root, f"orphan-{number}"))

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from helix_shared.artifacts.files.mapped import mapped
+from helix_shared.artifacts.files.saved import save_array
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class GraphBase:
             return
         folder.mkdir(parents=True)
         for name, dtype in BASE_ARRAYS.items():
-            np.save(folder / f"{name}.npy", np.asarray(getattr(self, name), dtype))
+            save_array(folder / f"{name}.npy", np.asarray(getattr(self, name), dtype))
         save_table(folder / ENTITIES_FILE, self.entities)
 
     def _fits(self) -> bool:

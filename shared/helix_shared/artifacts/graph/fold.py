@@ -6,12 +6,13 @@ Entities without links are left out, so an erasure folds at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.lib.format import open_memmap
 
+from helix_shared.artifacts.files.saved import save_array, write_header, write_values
 from helix_shared.artifacts.graph.base import BASE_ARRAYS, ENTITIES_FILE, ENTITIES_FROM, GraphBase, save_table
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def fold(snapshot: GraphSnapshot, folder: Path) -> GraphBase:
         "memory_tenants": snapshot.memory_tenants(),
     }
     for name, values in arrays.items():
-        np.save(folder / f"{name}.npy", values.astype(BASE_ARRAYS[name], copy=False))
+        save_array(folder / f"{name}.npy", values.astype(BASE_ARRAYS[name], copy=False))
     tables = pa.concat_tables([snapshot.base.entities, snapshot.delta.entities]).combine_chunks()
     save_table(folder / ENTITIES_FILE, tables.take(pa.array(entities)))
     _write_edges(snapshot, folder, nodes, numbers)
@@ -53,24 +54,22 @@ def fold(snapshot: GraphSnapshot, folder: Path) -> GraphBase:
 def _write_edges(
     snapshot: GraphSnapshot, folder: Path, nodes: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> None:
-    shape = (snapshot.edge_count,)
-    arrays = {
-        name: open_memmap(folder / f"{name}.npy", mode="w+", dtype=BASE_ARRAYS[name], shape=shape)
-        if shape[0]
-        else np.empty(0, BASE_ARRAYS[name])
-        for name in _EDGE_ARRAYS
-    }
-    end = 0
-    for first in range(0, len(nodes), _CHUNK_NODES):
-        rows = snapshot.edges_of(nodes[first : first + _CHUNK_NODES])
-        targets, order = _ordered(rows, numbers)
-        start, end = end, end + len(targets)
-        columns = (targets, rows.weights[order], rows.kinds[order], rows.forward[order])
-        for name, values in zip(_EDGE_ARRAYS, columns, strict=True):
-            arrays[name][start:end] = values
-    if not shape[0]:
-        for name, array in arrays.items():
-            np.save(folder / f"{name}.npy", array)
+    """Write the edges in chunks; not through mapped files, where a full disk would end the process."""
+    with ExitStack() as opened:
+        files = {name: opened.enter_context((folder / f"{name}.npy").open("wb")) for name in _EDGE_ARRAYS}
+        for name, file in files.items():
+            write_header(file, np.dtype(BASE_ARRAYS[name]), (snapshot.edge_count,))
+        for first in range(0, len(nodes), _CHUNK_NODES):
+            rows = snapshot.edges_of(nodes[first : first + _CHUNK_NODES])
+            targets, order = _ordered(rows, numbers)
+            columns: tuple[NDArray[Any], ...] = (
+                targets,
+                rows.weights[order],
+                rows.kinds[order],
+                rows.forward[order],
+            )
+            for name, values in zip(_EDGE_ARRAYS, columns, strict=True):
+                write_values(files[name], values.astype(BASE_ARRAYS[name], copy=False))
 
 
 def _ordered(rows: EdgeRows, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

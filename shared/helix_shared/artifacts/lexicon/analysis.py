@@ -13,6 +13,7 @@ from typing import Final
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from helix_shared.artifacts.lexicon.languages import MOST_TOKEN_BYTES, is_plain, terms
+from helix_shared.text.unicode_form import storable
 
 ANALYSER: Final = "helix_scoped_words"
 """Name of the analyser in the index; a change of the rules needs a new name."""
@@ -65,8 +66,3 @@ def _shared() -> TextAnalyzer:
 def idf(found: int, count: int) -> float:
     """Inverse document frequency in BM25 (Robertson, Zaragoza 2009) of a word in `found` of `count` texts."""
     return math.log1p((count - found + 0.5) / (found + 0.5))
-
-
-def storable(text: str) -> str:
-    """`text` with lone surrogates replaced, which no store can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

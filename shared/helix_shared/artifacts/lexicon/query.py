@@ -47,10 +47,11 @@ class FieldWeights:
 
 @dataclass(frozen=True, slots=True)
 class OrdinalSet:
-    """All ordinals below `below`, and those of `also`."""
+    """All ordinals below `below`, those of `also`, and those of `runs` (first and last)."""
 
     below: int
     also: tuple[int, ...] = ()
+    runs: tuple[tuple[int, int], ...] = ()
 
 
 def lexicon_schema() -> Schema:
@@ -149,6 +150,19 @@ def copies_query(schema: Schema) -> Query:
     return Query.term_query(schema, COPY, filter_value(COPY), "basic")
 
 
+def ordinals_query(schema: Schema, start: int, end: int) -> Query:
+    """All documents of the ordinals from `start` up to `end`."""
+    return Query.range_query(
+        schema,
+        "ordinal",
+        FieldType.Integer,
+        lower_bound=start,
+        upper_bound=end,
+        include_lower=True,
+        include_upper=False,
+    )
+
+
 def _filtered(
     schema: Schema, scored: Sequence[Query], selection: Selection, within: OrdinalSet | None
 ) -> Query:
@@ -186,16 +200,8 @@ def _without_all(schema: Schema, clause: LackedTerm) -> Query:
 
 
 def _among(schema: Schema, within: OrdinalSet) -> Query:
-    below = Query.range_query(
-        schema,
-        "ordinal",
-        FieldType.Integer,
-        lower_bound=0,
-        upper_bound=within.below,
-        include_lower=True,
-        include_upper=False,
-    )
-    if not within.also:
-        return below
-    also = Query.term_set_query(schema, "ordinal", list(within.also))
-    return Query.boolean_query([(Occur.Should, below), (Occur.Should, also)])
+    runs = ((0, within.below - 1), *within.runs)
+    parts = [ordinals_query(schema, first, last + 1) for first, last in runs]
+    if within.also:
+        parts.append(Query.term_set_query(schema, "ordinal", list(within.also)))
+    return parts[0] if len(parts) == 1 else Query.boolean_query([(Occur.Should, part) for part in parts])

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from tantivy import Query, Schema
 
+from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.lexicon.analysis import idf, stems, storable
+from helix_shared.artifacts.lexicon.analysis import idf, stems
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.artifacts.lexicon.files import META, documents_and_deleted
 from helix_shared.artifacts.lexicon.index import memories_of, open_index
@@ -26,6 +27,7 @@ from helix_shared.artifacts.lexicon.query import (
 from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.lexicon.scores import ScoredQuery
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
+from helix_shared.text.unicode_form import storable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +162,7 @@ class LexiconReader:
             if len(scores) < fetched or fetched == most:
                 break
             # documents that were not fetched score at most as much as the last one
-            if len(np.unique(ordinals[low > high[-1]])) >= limit:
+            if len(distinct(ordinals[low > high[-1]])) >= limit:
                 break
             fetched = min(4 * fetched, most)
         ordinals, low, high = _of_memories(ordinals, low, high)
@@ -237,7 +239,7 @@ class LexiconReader:
         documents = int(self._searcher.num_docs)
         if not documents:
             return np.empty(0, np.int64)
-        return np.unique(self._fetched(Query.all_query(), documents)[1])
+        return distinct(self._fetched(Query.all_query(), documents)[1])
 
     def warm(self) -> None:
         """Load what the first search would wait for."""

@@ -205,10 +205,11 @@ class Puller:
 
 
 def _position_here(root: Path) -> Position:
-    number = current_number(root)
-    if number is None:
-        return _NONE
+    """Position of the current generation; none where CURRENT or its manifest is damaged."""
     try:
+        number = current_number(root)
+        if number is None:
+            return _NONE
         manifest = Manifest.read(folder_of(root, number))
     except CorruptArtifactError:
         return _NONE

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_shared.artifacts.files.segment_files import SegmentFiles
+from helix_shared.artifacts.files.saved import save_array
+from helix_shared.artifacts.files.segment_files import SegmentFiles, oldest_first
 from helix_shared.artifacts.relations.records import (
     RELATION,
     RELATION_KINDS,
@@ -67,8 +68,7 @@ class RelationFiles:
 
         def write(merge: Merge) -> int:
             whole = np.concatenate([*map(_load, merge.segments), records])
-            with merge.target.open("wb") as file:
-                np.save(file, whole)
+            save_array(merge.target, whole)
             return len(whole)
 
         self._segments.append(len(records), write)
@@ -94,7 +94,7 @@ class RelationReader:
         folder = generation / RELATIONS
         if not folder.is_dir():
             return cls((), (), np.zeros(0, np.int64))
-        segments = [_load(path) for path in sorted(folder.glob("seg-*.npy"))]
+        segments = [_load(path) for path in oldest_first(folder.glob("*.npy"))]
         return cls(segments, read_names(folder), _read_void(folder))
 
     @functools.cached_property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.files.mapped import read_single_pages, release_pages, warm
 from helix_shared.artifacts.signals.append_only import AppendOnlyColumn
 from helix_shared.artifacts.signals.columns import COLUMNS, SCALARS, SKETCH, blank
@@ -222,7 +223,7 @@ class Signals:
         for segment in reversed(self.segments):
             if len(found) >= count:
                 break
-            found = np.union1d(found, segment.ordinals)
+            found = distinct(found, segment.ordinals)
         return found
 
     def records(self, ordinals: NDArray[np.int64]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic_core import from_json
 
 from helix_shared.artifacts.files.mapped import mapped
+from helix_shared.artifacts.files.saved import save_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,4 +165,4 @@ def _copy(
 
 
 def _write_starts(folder: Path, lengths: NDArray[np.int64]) -> None:
-    np.save(folder / _STARTS, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
+    save_array(folder / _STARTS, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))

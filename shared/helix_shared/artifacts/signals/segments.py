@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_shared.artifacts.files.mapped import mapped
+from helix_shared.artifacts.files.saved import save_array, write_header, write_values
+from helix_shared.artifacts.files.segment_files import PREFIX, oldest_first
 from helix_shared.artifacts.signals.columns import CODE_COUNT, MATRICES, RECORD, SCALARS, TOKEN_CODES
 from helix_shared.artifacts.signals.record_file import (
     RecordFile,
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PREFIX: Final = "seg-"
 _SCALARS: Final = "scalars"
 _FILES: Final = (_SCALARS, *MATRICES)
 _ROW: Final = np.dtype([("ordinal", np.int64), *SCALARS.items()])
@@ -74,7 +75,7 @@ def open_segments(folder: Path, *, previous: Sequence[Segment] = ()) -> list[Seg
         CorruptArtifactError: a segment is incomplete.
     """
     by_identity = {segment.identity: segment for segment in previous}
-    found = sorted(path for path in folder.iterdir() if path.name.startswith(PREFIX) and path.is_dir())
+    found = [path for path in oldest_first(folder.iterdir()) if path.is_dir()]
     return [by_identity.get(_identity(path)) or open_segment(path) for path in found]
 
 
@@ -130,10 +131,10 @@ def write_segment(
     for name in SCALARS:
         scalars[name] = columns[name][rows]
     with _renamed_when_done(folder) as staging:
-        np.save(staging / f"{_SCALARS}.npy", scalars)
+        save_array(staging / f"{_SCALARS}.npy", scalars)
         for name, dtype in MATRICES.items():
             matrix = np.asarray(columns[name][rows], dtype=dtype)
-            np.save(staging / f"{name}.npy", packed(matrix, storage) if name == "vector" else matrix)
+            save_array(staging / f"{name}.npy", packed(matrix, storage) if name == "vector" else matrix)
         write_records(staging, columns[RECORD][rows].tolist())
         write_codes(staging, columns[TOKEN_CODES][rows].tolist())
     return open_segment(folder)
@@ -201,16 +202,10 @@ def _write_gathered(
 ) -> None:
     """Write the gathered rows in chunks, since a merged matrix may be larger than the memory."""
     first = read(sources[0][:0])
-    header = {
-        "descr": np.lib.format.dtype_to_descr(first.dtype),
-        "fortran_order": False,
-        "shape": (len(rows), *first.shape[1:]),
-    }
     with path.open("wb") as target:
-        np.lib.format.write_array_header_2_0(target, header)
+        write_header(target, first.dtype, (len(rows), *first.shape[1:]))
         for start in range(0, len(rows), _CHUNK_ROWS):
-            chunk = gather(sources, starts, rows[start : start + _CHUNK_ROWS], read=read)
-            target.write(chunk.tobytes())
+            write_values(target, gather(sources, starts, rows[start : start + _CHUNK_ROWS], read=read))
 
 
 @contextmanager

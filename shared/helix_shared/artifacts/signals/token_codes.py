@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_shared.artifacts.files.mapped import mapped
+from helix_shared.artifacts.files.saved import save_array, write_header, write_values
 from helix_shared.edges import TOKEN_CODE_BYTES
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def open_codes(folder: Path, counts: NDArray[np.int32]) -> CodeFile:
 def write_codes(folder: Path, rows: Sequence[bytes]) -> None:
     """Write the codes of each row into the folder of a segment."""
     flat = np.frombuffer(b"".join(rows), np.uint8)
-    np.save(folder / _FILE, flat.reshape(-1, TOKEN_CODE_BYTES))
+    save_array(folder / _FILE, flat.reshape(-1, TOKEN_CODE_BYTES))
 
 
 def write_gathered_codes(
@@ -75,16 +76,11 @@ def write_gathered_codes(
     In chunks, since the codes of a merged segment may be larger than the memory.
     """
     counts = np.concatenate([np.diff(source.starts) for source in sources])
-    header = {
-        "descr": np.lib.format.dtype_to_descr(np.dtype(np.uint8)),
-        "fortran_order": False,
-        "shape": (int(counts[rows].sum()), TOKEN_CODE_BYTES),
-    }
     with (folder / _FILE).open("wb") as target:
-        np.lib.format.write_array_header_2_0(target, header)
+        write_header(target, np.dtype(np.uint8), (int(counts[rows].sum()), TOKEN_CODE_BYTES))
         for first in range(0, len(rows), _CHUNK_ROWS):
             codes, _ = gathered_codes(sources, starts, rows[first : first + _CHUNK_ROWS])
-            target.write(codes.tobytes())
+            write_values(target, codes)
 
 
 def gathered_codes(

@@ -13,10 +13,10 @@ import numpy as np
 
 from helix_shared.artifacts.files.background_task import BackgroundTask
 from helix_shared.artifacts.files.durability import sync_and_hash_folder
+from helix_shared.artifacts.files.segment_files import PREFIX
 from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, TOKEN_CODES, blank
 from helix_shared.artifacts.signals.record_file import ERASED
 from helix_shared.artifacts.signals.segments import (
-    PREFIX,
     Segment,
     merge_segments,
     open_segments,
@@ -105,7 +105,7 @@ class SignalsWriter:
         return found
 
     def erase(self, ordinals: NDArray[np.int64]) -> None:
-        """Replace rows by blank ones and rewrite all segments, so that no byte of the rows remains."""
+        """Replace rows by blank ones; their bytes stay until the next `compact`, which costs a whole copy."""
         if not len(ordinals) or not self._segments:
             return
         shapes = {name: self._segments[0].columns[name].shape[1:] for name in COLUMNS}
@@ -113,9 +113,9 @@ class SignalsWriter:
         blanks = {name: blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
         blanks[RECORD] = np.full(len(ordinals), ERASED, object)
         blanks[TOKEN_CODES] = np.full(len(ordinals), NO_CODES, object)
-        self.finish_merge(wait=True)
+        self.finish_merge()
         self._write(ordinals, blanks)
-        self._rewrite(0)
+        self._merge(self._merge_start())
 
     def compact(self) -> None:
         """Rewrite all segments as one, so that no byte of replaced rows remains."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from helix_shared.broker import deadline
+from helix_shared.panics import as_exception
 from helix_shared.telemetry.logs import logger
 
 P = ParamSpec("P")
@@ -43,7 +44,7 @@ class Lanes:
 
         The deadline of the calling handler starts with the job.
 
-        Raises: what `work` raises.
+        Raises: what `work` raises; an `EnginePanicError` instead of what is no `Exception`.
         """
         with deadline.suspended():
             await self._free.acquire()
@@ -103,5 +104,5 @@ def _outcome(work: Callable[[], Any], done: asyncio.Future[Any]) -> Callable[[],
     try:
         result = work()
     except BaseException as error:  # noqa: BLE001  raised again in the caller of `run`
-        return functools.partial(done.set_exception, error)
+        return functools.partial(done.set_exception, as_exception(error))
     return functools.partial(done.set_result, result)

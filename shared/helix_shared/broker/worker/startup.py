@@ -15,6 +15,7 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from helix_memory.transport import connection
+from helix_memory.transport.credentials import shown
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry.logs import logger
 
@@ -80,7 +81,7 @@ async def _missing(
         names = ", ".join(f"{consumer.stream}/{consumer.name}" for consumer in consumers)
         return TemporaryError(f"a consumer is missing ({names}); provision the streams")
     except (NatsError, TimeoutError, OSError) as error:
-        return TemporaryError(f"JetStream at {url} does not answer: {type(error).__name__}")
+        return TemporaryError(f"JetStream at {shown(url)} does not answer: {type(error).__name__}")
     finally:
         await client.close()
     return None

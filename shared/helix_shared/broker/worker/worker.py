@@ -2,10 +2,10 @@
 
 ingest, doc2query and kg add only a handler. A worker starts when its durable consumer exists (`startup`) and
 reconnects without limit. It ends with exit code 1, and its supervisor starts it again, when its connection is
-closed for good, its consumer was deleted, it fetches nothing although messages are pending, too many of its
-threads are stuck (`watch`, `lanes`), or its event loop hangs (`watchdog`). After SIGTERM the messages in
-progress are finished, for `DRAIN_SECONDS`. `pull` fetches messages, `settlement` settles them, `outbox`
-publishes results, `deadline` limits handlers.
+closed for good, its reader fails, its consumer was deleted, it fetches nothing although messages are pending,
+too many of its threads are stuck (`watch`, `lanes`), or its event loop hangs (`watchdog`). After SIGTERM the
+messages in progress are finished, for `DRAIN_SECONDS`. `pull` fetches messages, `settlement` settles them,
+`outbox` publishes results, `deadline` limits handlers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from faststream import FastStream
@@ -26,12 +24,13 @@ from faststream.nats.security import NatsSecurity, NatsUserPassword
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from helix_memory.transport import connection
+from helix_memory.transport import connection, delivered
 from helix_memory.transport.publisher import Publisher, Publishes
 from helix_shared.broker import deadline, settlement, traced
 from helix_shared.broker.cancelling import AGAIN_SECONDS, cancel_all
 from helix_shared.broker.pull import Pulling, pull
 from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.niceness import lower_priority
 from helix_shared.broker.worker.outbox import Outbox
 from helix_shared.broker.worker.rederive import Rederived, derivation_responder
 from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consumers
@@ -51,7 +50,6 @@ BATCH_MESSAGES: Final = 64
 COLLECT_SECONDS: Final = 0.01
 DRAIN_SECONDS: Final = 10.0
 """A supervisor waits 15 s before it kills."""
-LEAST_PRIORITY: Final = 19
 
 _log = logger(__name__)
 
@@ -107,6 +105,20 @@ class Worker(FastStream):
         self.failure = self.failure or reason
         self.exit()
 
+    async def run_part(self, name: str, work: Awaitable[None]) -> None:
+        """Await work without which the process is of no use: if it fails, the process ends.
+
+        A panic of a Rust engine is a `BaseException`, and ends the process, too.
+        """
+        try:
+            await work
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001  every failure ends the process; a supervisor restarts it
+            if not isinstance(error, HelixError):
+                _log.exception("failed", part=name)
+            self.fail(_reason(error) if isinstance(error, HelixError) else f"{name} failed: {_reason(error)}")
+
 
 def create_broker(settings: BrokerSettings, *, service: str) -> NatsBroker:
     """A broker that reconnects without limit, with the user of the settings.
@@ -155,10 +167,12 @@ def subscribe(
 
     async def read(stop: asyncio.Event) -> None:
         client = broker.connection
+        delivered.deliver_all(client)
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         outbox = Outbox(client, publisher)
         connected = Connected(client, outbox, lanes)
         failures = settlement.Failures(is_ending=lambda: lanes.stuck >= MOST_STUCK)
+        letter = on_dead_letter
 
         async def handle_in_time(message: Msg) -> None:
             with outbox.expecting(), traced.processing(message, durable):
@@ -172,9 +186,7 @@ def subscribe(
                     service=service,
                     publisher=publisher,
                     failures=failures,
-                    on_dead_letter=None
-                    if on_dead_letter is None
-                    else functools.partial(on_dead_letter, connected=connected),
+                    on_dead_letter=functools.partial(letter, connected=connected) if letter else None,
                 )
 
         async with contextlib.AsyncExitStack() as responder:
@@ -225,7 +237,10 @@ def create_worker(
         )
 
     async def start() -> None:
-        readers.extend(asyncio.create_task(_read(worker, durable, stop)) for durable in durables)
+        for durable in durables:
+            if durable.read is not None:
+                part = worker.run_part(f"reader of {durable.name}", durable.read(stop))
+                readers.append(asyncio.create_task(part))
         watched_parts = watch(broker.connection, durables, health, fail=worker.fail, service=service)
         watchers.append(asyncio.create_task(watched_parts))
         watchers.append(asyncio.create_task(watch_settings(broker.connection)))
@@ -258,7 +273,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
         sys.exit(FAILURE_EXIT)
     hang_seconds = Worker.hang_seconds
     if isinstance(app, Worker):
-        _lower_priority(app.niceness)
+        lower_priority(app.niceness)
         hang_seconds = app.hang_seconds
     try:
         asyncio.run(watched(app.run(), hang_seconds=hang_seconds))
@@ -271,30 +286,10 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     sys.exit(FAILURE_EXIT if failure else 0)
 
 
-def _lower_priority(niceness: int) -> None:
-    """Raise the niceness of every thread of the process.
-
-    On Linux each thread has its own niceness and inherits it to threads it starts; engines start some on
-    import.
-    """
-    threads = Path("/proc/self/task")
-    if not niceness:
-        return
-    if not threads.is_dir():
-        os.nice(niceness)
-        return
-    raised = min(os.getpriority(os.PRIO_PROCESS, 0) + niceness, LEAST_PRIORITY)
-    for thread in threads.iterdir():
-        with contextlib.suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, int(thread.name), raised)
-
-
-async def _read(worker: Worker, durable: Durable, stop: asyncio.Event) -> None:
-    """Read a durable until `stop`; if the reader fails, end the process: its messages are delivered again."""
-    if durable.read is None:
-        return
-    try:
-        await durable.read(stop)
-    except Exception as error:  # noqa: BLE001  a worker that no longer reads must end
-        _log.exception("reader failed", consumer=durable.name)
-        worker.fail(f"reader of {durable.name} failed: {type(error).__name__}")
+def _reason(error: BaseException) -> str:
+    """Its message; of an error that is not one of Helix also its type, of a group of errors the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, HelixError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

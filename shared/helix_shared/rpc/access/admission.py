@@ -6,12 +6,13 @@ handler can forget to. Without authentication the request's own word counts.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_shared.errors import DeniedError
+from helix_shared.errors import DeniedError, UnauthenticatedError
 from helix_shared.rpc.access.authenticator import Authenticator
 from helix_shared.rpc.access.credential import ADMIN, Credential
 from helix_shared.rpc.guard import MALFORMED
@@ -27,6 +28,8 @@ _log = logger(__name__)
 
 NO_SCOPE: Final = frozenset({"GetStatusRequest", "StreamAccessesRequest"})
 """Requests that name no caller."""
+RECHECK_SECONDS: Final = 1.0
+"""How often the credential of an open stream is checked again."""
 
 
 class Admission:
@@ -57,13 +60,20 @@ class Admission:
         return admitted
 
     def checked_stream(self, call: Stream, request_type: Any, role: str | None) -> Stream:
-        """As `checked`, for a handler of a stream."""
+        """As `checked`, for a handler of a stream, which ends soon after its credential became invalid."""
         scope_of = _scope_finder(request_type)
 
         async def admitted(request: Any, context: Any) -> AsyncIterator[Any]:
-            self._admit(request, context, scope_of, role)
+            def check() -> None:
+                self._admit(request, context, scope_of, role)
+
+            check()
             async with aclosing(call(request, context)) as replies:  # type: ignore[type-var]  # a generator
-                async for reply in replies:
+                while True:
+                    try:
+                        reply = await _next(replies, check)
+                    except StopAsyncIteration:
+                        return
                     yield reply
 
         return admitted
@@ -98,6 +108,40 @@ class Admission:
 def caller() -> Credential | None:
     """The credential of the call that runs; None without authentication."""
     return _CREDENTIAL.get()
+
+
+async def _next(replies: AsyncIterator[Any], check: Callable[[], None]) -> Any:
+    """The next reply; while it is waited for, `check` raises if the caller may have no more.
+
+    A reply that has arrived is not dropped: what a stream hands over is gone from where it was kept.
+    """
+    refused: Exception | None = None
+    timer: asyncio.TimerHandle | None = None
+
+    def again() -> None:
+        nonlocal refused, timer
+        try:
+            check()
+        except (DeniedError, UnauthenticatedError) as error:
+            refused = error
+            waiting.reschedule(loop.time())
+        else:
+            timer = loop.call_later(RECHECK_SECONDS, again)
+
+    loop = asyncio.get_running_loop()
+    check()
+    try:
+        async with asyncio.timeout(None) as waiting:
+            timer = loop.call_later(RECHECK_SECONDS, again)
+            try:
+                return await anext(replies)
+            finally:
+                if timer is not None:
+                    timer.cancel()
+    except TimeoutError:
+        if refused is None:
+            raise
+        raise refused from None
 
 
 def _scope_finder(request_type: Any) -> Callable[[Any], Any] | None:

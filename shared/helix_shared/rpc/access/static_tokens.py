@@ -74,7 +74,7 @@ def _entry(field: str, entry: Any) -> StaticToken:
         raise InvalidInputError(field, "must be an object")
     if unknown := entry.keys() - FIELDS:
         raise InvalidInputError(f"{field}.{min(unknown)}", f"is unknown; known: {', '.join(sorted(FIELDS))}")
-    if not _ID.fullmatch(str(entry.get("id", ""))):
+    if not (isinstance(entry.get("id"), str) and _ID.fullmatch(entry["id"])):
         raise InvalidInputError(f"{field}.id", "must be 1 to 64 letters, digits and _ . : -")
     if not _DIGEST.fullmatch(str(entry.get("sha256", ""))):
         raise InvalidInputError(f"{field}.sha256", "must be 64 hexadecimal digits in lower case")

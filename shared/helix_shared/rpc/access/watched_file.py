@@ -59,5 +59,6 @@ class WatchedFile(Generic[T]):
             raise InvalidInputError(self._setting, reason) from error
         try:
             return self._parse(body)
-        except (HelixError, ValueError) as error:
-            raise InvalidInputError(self._setting, f"{self._path} is invalid: {error}") from error
+        except Exception as error:  # whatever a parser raises, the file is invalid
+            reason = f"{self._path} is invalid: {error}"
+            raise InvalidInputError(self._setting, reason) from error

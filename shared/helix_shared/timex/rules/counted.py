@@ -10,7 +10,7 @@ from helix_shared.timex.reading import Passage, Reading, Rule, words_before
 from helix_shared.timex.rules.relative import unit_window
 from helix_shared.timex.tense import tells_past
 from helix_shared.timex.windows import away, hours, one_day, slide
-from helix_shared.timex.words import COUNT, DAY_PARTS, UNIT, S, measure
+from helix_shared.timex.words import COUNT, DAY_PARTS, HUNDREDS, UNIT, S, measure
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,9 +26,11 @@ def _read_tail(passage: Passage, match: re.Match[str]) -> Reading | None:
     """Read "two weeks ago", "a year and two months ago", "3 days later"."""
     unit, low, high = measure(match["count"], match["unit"])
     tail = match["tail"].split()[0]
-    before = words_before(passage, match.start())[-1:]
+    before = [word for word in words_before(passage, match.start())[-2:] if word != "and"][-1:]
     # "half a day ago" is read from "half"; "I want my two hours back" is not a time
     if before == ["half"] or (tail == "back" and unit in _CLOCK_UNITS):
+        return None
+    if HUNDREDS.intersection(before):  # "a thousand and twenty days ago"
         return None
     sign = -1 if tail in _PAST_TAILS else 1
     origin = passage.frame.now

@@ -1,4 +1,4 @@
-"""Rules for dates by name or number: ISO, "15 March 2024", months, quarters, seasons, years, decades.
+"""Rules for dates by name or number: "15 March 2024", months, quarters, seasons, years, decades.
 
 A form without a year takes the nearest one (see `implied`); a form that could be something else (a bare
 month, a bare four-digit number) needs a cue word in front of it, or stays weak.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from helix_shared.timex.cues import (
@@ -29,9 +29,20 @@ from helix_shared.timex.reading import (
     word_before,
     words_before,
 )
+from helix_shared.timex.rules.iso import ISO
 from helix_shared.timex.tense import implied
-from helix_shared.timex.windows import Frame, Which, Window, calendar_unit, days, one_day, season, yearly
-from helix_shared.timex.words import IN_YEAR, MONTH, NOT_COUNTED, SEASON, SEASONS, YEAR_END, S, month_number
+from helix_shared.timex.windows import Which, Window, calendar_unit, days, one_day, season, yearly
+from helix_shared.timex.words import (
+    IN_YEAR,
+    MONTH,
+    NOT_COUNTED,
+    SEASON,
+    SEASONS,
+    YEAR_END,
+    S,
+    month_number,
+    year_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +54,9 @@ _OUR_YEARS = range(1900, 2100)
 _BAD_DAY = re.compile(r"(?:\S* )?[0-9]{1,2}(?:st|nd|rd|th)?(?: of)?\Z")
 _AMBIGUOUS_UP_TO = 12
 _ORDINALS = ("first", "second", "third", "fourth")
+_SHORT_YEAR_CUES = YEAR_CUES - AMOUNT_CUES
+# "sizes 16/24/32", "for 12/24/36 months": a date of three numbers of two digits needs one of these
+_SHORT_DATE_CUES = frozenset(["on", "since", "by", "until", "till", "before", "after", "dated", "due"])
 _STEP: dict[str | None, int] = {"last": -1, "this": 0, "next": 1}
 
 
@@ -50,7 +64,7 @@ def _year_of(passage: Passage, match: re.Match[str]) -> int | None:
     """Return the year a match names ("2024", "last year"), or None when it names none."""
     groups = match.groupdict()
     if groups["year"]:
-        return int(groups["year"])
+        return year_number(groups["year"], passage.frame.today)
     if groups["when"]:
         return passage.frame.today.year + _STEP[groups["when"]]
     return None
@@ -66,45 +80,16 @@ def _in_year(passage: Passage, match: re.Match[str], grain: Grain, make: Callabl
     return Reading(window, match.span(), grain, cycle="year", certainty=certainty)
 
 
-def _read_iso(passage: Passage, match: re.Match[str]) -> Reading:
-    year, month, day, hour, minute, second, zone = match.group(
-        "year", "month", "day", "hour", "minute", "second", "zone"
-    )
-    if hour is None:
-        window = one_day(passage.frame, date(int(year), int(month), int(day)))
-        return Reading(window, match.span(), "day", fixed=True)
-    local = datetime(
-        int(year),
-        int(month),
-        int(day),
-        int(hour),
-        int(minute),
-        int(second or 0),
-        tzinfo=_zone(zone, passage.frame),
-    )
-    start = local.astimezone(UTC)
-    length = timedelta(seconds=1) if second else timedelta(minutes=1)
-    return Reading((start, start + length), match.span(), "second" if second else "minute", fixed=True)
-
-
-def _zone(written: str | None, frame: Frame) -> tzinfo:
-    """Return the zone written behind a time of day; without one it is the frame's."""
-    if not written:
-        return frame.zone
-    if written in ("z", "utc", "gmt"):
-        return UTC
-    offset = timedelta(hours=int(written[1:3]), minutes=int(written[-2:]))
-    return timezone(-offset if written[0] == "-" else offset)
-
-
 def _read_numeric(passage: Passage, match: re.Match[str]) -> Reading | None:
     first, second = int(match["first"]), int(match["second"])
     if (first > _AMBIGUOUS_UP_TO) == (second > _AMBIGUOUS_UP_TO):
         return None
+    is_short = len(match["year"]) == len("98")
+    if is_short and (match["sep"] == "-" or word_before(passage, match.start()) not in _SHORT_DATE_CUES):
+        return None
     day, month = (first, second) if first > _AMBIGUOUS_UP_TO else (second, first)
-    return Reading(
-        one_day(passage.frame, date(int(match["year"]), month, day)), match.span(), "day", fixed=True
-    )
+    year = year_number(match["year"], passage.frame.today)
+    return Reading(one_day(passage.frame, date(year, month, day)), match.span(), "day", fixed=True)
 
 
 def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None:
@@ -161,6 +146,22 @@ def _read_year(passage: Passage, match: re.Match[str]) -> Reading | None:
     strong = cue in YEAR_CUES and (year in _OUR_YEARS or cue not in AMOUNT_CUES)
     window = calendar_unit(passage.frame, date(year, 1, 1), "year")
     return Reading(window, match.span(), "year", fixed=True, weak=not strong)
+
+
+def _read_short_year(passage: Passage, match: re.Match[str]) -> Reading:
+    """Read "in '98"; without a cue it is a year as one end of a range only."""
+    first = date(year_number(match["year"], passage.frame.today), 1, 1)
+    strong = word_before(passage, match.start()) in _SHORT_YEAR_CUES
+    window = calendar_unit(passage.frame, first, "year")
+    return Reading(window, match.span(), "year", fixed=True, weak=not strong)
+
+
+def _read_short_decade(passage: Passage, match: re.Match[str]) -> Reading:
+    """Read "the '90s"; a decade of two digits has begun."""
+    latest = passage.frame.today.year
+    first = latest - (latest - int(match["year"])) % 100
+    window = days(passage.frame, date(first, 1, 1), date(first + 10, 1, 1))
+    return Reading(window, match.span(), "range", fixed=True)
 
 
 def _read_decade(passage: Passage, match: re.Match[str]) -> Reading:
@@ -229,23 +230,20 @@ _MONTH_YEAR = Rule(
     re.compile(rf"(?P<month>{MONTH})\.?(?:{IN_YEAR}|(?!{S}[0-9]|,{S}[0-9]{{4}}|-[a-z0-9]|[(=]))"),
     _read_month,
 )
-_ISO = Rule(
-    re.compile(
-        r"(?P<year>[0-9]{4})(?P<sep>[-/])(?P<month>[0-9]{1,2})(?P=sep)(?P<day>[0-9]{1,2})"
-        r"(?:[t\s](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,][0-9]{1,9})?)?"
-        r"\s?(?P<zone>z|utc|gmt|[+-][0-9]{2}:?[0-9]{2})?)?(?![\w/-]|[.:][0-9])"
-    ),
-    _read_iso,
-)
 _NUMERIC = Rule(
     re.compile(
-        r"(?P<first>[0-9]{1,2})(?P<sep>[-/.])(?P<second>[0-9]{1,2})(?P=sep)(?P<year>[0-9]{4})(?![\w/-]|[.:][0-9])"
+        r"(?P<first>[0-9]{1,2})(?P<sep>[-/.])(?P<second>[0-9]{1,2})(?P=sep)(?P<year>[0-9]{4}|[0-9]{2})"
+        rf"(?![\w/-]|[.:][0-9]){NOT_COUNTED}"
     ),
     _read_numeric,
 )
 _ISO_MONTH = Rule(re.compile(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})(?![\w/-]|[.:][0-9])"), _read_iso_month)
 _YEAR = Rule(re.compile(rf"(?P<year>1[5-9][0-9]{{2}}|2[01][0-9]{{2}}){YEAR_END}"), _read_year)
 _DECADE = Rule(re.compile(r"(?P<year>1[5-9][0-9]0|20[0-9]0)'?s\b"), _read_decade)
+_SHORT_YEAR = Rule(
+    re.compile(rf"['\u2018](?P<year>[0-9]{{2}})(?![\w%']|[.,:/-][0-9]){NOT_COUNTED}"), _read_short_year
+)
+_SHORT_DECADE = Rule(re.compile(r"['\u2018](?P<year>[0-9]0)'?s\b"), _read_short_decade)
 _QUARTER = Rule(
     re.compile(rf"(?:q(?P<number>[1-4])|(?P<ordinal>{'|'.join(_ORDINALS)}){S}quarter)\b{IN_YEAR}?"),
     _read_quarter,
@@ -257,7 +255,8 @@ _SEASON = Rule(
     re.compile(rf"(?P<season>{SEASON}){IN_YEAR}?(?!{S}(?:boot|framework|security|data)\b)"), _read_season
 )
 
-DATE_RULES = (_ISO, _NUMERIC, _DAY_MONTH, _ISO_MONTH, _YEAR_QUARTER, _DECADE, _YEAR)
+DATE_RULES = (ISO, _NUMERIC, _DAY_MONTH, _ISO_MONTH, _YEAR_QUARTER, _DECADE, _YEAR)
+SHORT_YEAR_RULES = (_SHORT_YEAR, _SHORT_DECADE)
 MONTH_RULES = (_MONTH_DAY, _MONTH_YEAR)
 QUARTER_RULES = (_QUARTER,)
 SEASON_RULES = (_SEASON,)

@@ -1,4 +1,4 @@
-"""Rules for places in a month: "the 14th", "the 3rd of next month", "the second weekend of November"."""
+"""Rules for places in a month: "the 14th", "Friday the 13th", "the second weekend of November"."""
 
 from __future__ import annotations
 
@@ -6,11 +6,28 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.timex.cues import DAY_CUES
-from helix_shared.timex.reading import Passage, Reading, Rule, word_before, words_before
+from helix_shared.timex.cues import DAY_CUES, NO_SINGLE_DAY
+from helix_shared.timex.reading import (
+    Passage,
+    Reading,
+    Rule,
+    is_title_case,
+    is_work,
+    word_before,
+    words_before,
+)
 from helix_shared.timex.tense import implied
-from helix_shared.timex.windows import Window, begin, monthly, move, one_day, part_of_month, yearly
-from helix_shared.timex.words import IN_YEAR, MONTH, WEEKDAY, S, month_number
+from helix_shared.timex.windows import (
+    Window,
+    begin,
+    monthly,
+    move,
+    one_day,
+    part_of_month,
+    weekday_of_month,
+    yearly,
+)
+from helix_shared.timex.words import IN_YEAR, MONTH, WEEKDAY, S, month_number, weekday_number, year_number
 
 if TYPE_CHECKING:
     from helix_shared.timex.expression import Grain
@@ -38,6 +55,25 @@ def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
     return Reading(one_day(passage.frame, day), span, "day", cycle="month", certainty=certainty)
 
 
+def _read_weekday_and_day(passage: Passage, match: re.Match[str]) -> Reading | None:
+    """Read "Friday the 13th": the day that is both, without a tense the nearest one."""
+    name, span = match["weekday"], match.span()
+    if not name.endswith("day") and not is_title_case(passage, match.span("weekday")):
+        return None
+    if match["month"]:
+        return _in_month(passage, match)
+    if is_work(passage, match.span("weekday")) or word_before(passage, match.start()) in NO_SINGLE_DAY:
+        return None
+    which, certainty = implied(passage, span)
+    day = weekday_of_month(
+        passage.frame,
+        weekday_number(name),
+        int(match["day"]),
+        which if certainty != "open" else "near",
+    )
+    return Reading(one_day(passage.frame, day), span, "day", certainty=certainty)
+
+
 def _in_month(passage: Passage, match: re.Match[str]) -> Reading:
     """Read the day of the last, this or next month."""
     first = move(begin(passage.frame.today, "month"), "month", _STEP[match["month"]])
@@ -59,7 +95,11 @@ def _read_part(passage: Passage, match: re.Match[str]) -> Reading:
         return part_of_month(frame, date(year, month, 1), name, number)
 
     if match["year"] or match["when"]:
-        year = int(match["year"]) if match["year"] else frame.today.year + _STEP[match["when"]]
+        year = (
+            year_number(match["year"], frame.today)
+            if match["year"]
+            else frame.today.year + _STEP[match["when"]]
+        )
         return Reading(make(year), span, grain, fixed=bool(match["year"]))
     which, certainty = implied(passage, span)
     return Reading(yearly(frame, make, which), span, grain, cycle="year", certainty=certainty)
@@ -79,6 +119,14 @@ _DAY = Rule(
     ),
     _read_day,
 )
+_WEEKDAY_AND_DAY = Rule(
+    re.compile(
+        rf"(?P<weekday>{WEEKDAY})[.,]?{S}(?:the{S})?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)\b(?!-)"
+        rf"(?:{S}of{S}(?P<month>the|this|next|last){S}month\b"
+        rf"|(?!{S}(?:time|one|team|half|floor|place|row|edition|grade|season|of)\b))"
+    ),
+    _read_weekday_and_day,
+)
 _MONTH_DAY = Rule(
     re.compile(
         rf"(?P<month>last|this|next){S}month,?{S}on{S}(?:the{S})?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)\b"
@@ -94,5 +142,6 @@ _PART = Rule(
 )
 
 DAY_OF_MONTH_RULES = (_DAY,)
+WEEKDAY_AND_DAY_RULES = (_WEEKDAY_AND_DAY,)
 NTH_RULES = (_PART,)
 MONTH_DAY_RULES = (_MONTH_DAY,)

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from helix_shared.timex.cues import VERBS
 from helix_shared.timex.reading import Passage, Reading, is_title_case, words_before
-from helix_shared.timex.windows import Frame, Window, slide
+from helix_shared.timex.windows import Frame, Window, local_date, slide
 from helix_shared.timex.words import S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
 _LISTING = frozenset([" and ", " or ", ", ", ", and ", ", or "])
 _MOVING = frozenset([
     "moved", "shifted", "changed", "rescheduled", "postponed", "pushed", "delayed", "switched", "move",
     "change",
 ])  # fmt: skip
+_MOMENT = timedelta(microseconds=1)
 _GAP_CHARS = 16
 _OPENER_CHARS = 16
 _OPENER = re.compile(rf"(?<!\w)(between|from){S}(?:the{S})?\Z")
@@ -84,6 +87,12 @@ def _join(passage: Passage, first: Reading, second: Reading) -> Reading | None:
     return Reading(window, (start, second.span[1]), "range", fixed=fixed, certainty=certainty)
 
 
+def _months_between(frame: Frame, one: datetime, other: datetime) -> int:
+    """Return how many months the month of `other` is after that of `one`."""
+    day, later = local_date(frame, one), local_date(frame, other)
+    return (later.year - day.year) * 12 + later.month - day.month
+
+
 def _span_of(frame: Frame, first: Reading, second: Reading) -> Window:
     """Return the window from one reading to another; an implied year or week follows the other one."""
     (start, _), (from_, end) = first.window, second.window
@@ -96,9 +105,12 @@ def _span_of(frame: Frame, first: Reading, second: Reading) -> Window:
         years += slide(frame, from_, "year", years) < start
         return start, slide(frame, end, "year", years)
     if second.cycle == "month":
-        while from_ < start:
-            from_, end = slide(frame, from_, "month", 1), slide(frame, end, "month", 1)
-        return start, end
+        months = _months_between(frame, from_, start)
+        if months < 0 and first.grain != "day":
+            return start, end
+        months += slide(frame, from_, "month", months) < start
+        # of the last moment: "to the 30th" includes 28 February
+        return start, slide(frame, end - _MOMENT, "month", months) + _MOMENT
     if second.cycle == "week":
         weeks = -((from_ - start).days // 7)
         return start, slide(frame, end, "week", weeks)

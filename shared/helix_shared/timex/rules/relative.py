@@ -58,6 +58,7 @@ _WHICH: dict[str, Which] = {
     "next": "next", "coming": "next", "upcoming": "next",
 }  # fmt: skip
 _AND = frozenset(["and", "or"])
+_DEADLINE_CUES = frozenset(["by", "before", "until", "till"])
 _STEP: dict[Which, int] = {"last": -1, "this": 0, "next": 1}
 
 
@@ -185,6 +186,17 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
     return Reading(one_day(passage.frame, day), span, "day", weak=weak, cycle="week", certainty=certainty)
 
 
+def _read_end(passage: Passage, match: re.Match[str]) -> Reading | None:
+    """Read "by the end of the month" as this month; "tired at the end of the week" names no certain one."""
+    which, certainty = implied(passage, match.span("unit"))
+    is_deadline = word_before(passage, match.start()) in _DEADLINE_CUES
+    if which == "past" or (certainty != "stated" and not is_deadline):
+        return None
+    name = match["unit"]
+    window = unit_window(passage.frame, name, 0)
+    return Reading(window, match.span("unit"), measure("one", name)[0], certainty=certainty)
+
+
 _NAMED_UNIT = r"(?P<unit>weekend|week|month|quarter|year)\b"
 _POINTER = (
     rf"(?P<pointer>this{S}(?:past|last|coming|next)|last|this|next|past|previous|coming|upcoming|current){S}"
@@ -206,6 +218,15 @@ DAY_RULES = (
     Rule(re.compile(r"(?P<day>today|yesterday|tomorrow)\b(?!\()"), _read_day),
     Rule(re.compile(r"tonight\b"), _read_tonight),
     Rule(re.compile(r"now\b(?!\()"), _read_now),
+)
+END_RULES = (
+    Rule(
+        re.compile(
+            rf"(?:end|beginning|start|middle){S}of{S}(?:the{S})?(?P<unit>week|month|quarter|year)\b"
+            rf"(?!{S}(?:of|before|after|following|[0-9])|-)"
+        ),
+        _read_end,
+    ),
 )
 POINTER_RULES = (_POINTED,)
 WEEKDAY_RULES = (_WEEKDAY,)

@@ -10,9 +10,20 @@ import re
 
 from helix_shared.timex.reading import Passage, Reading, Rule
 from helix_shared.timex.rules.counted import IN_RULES, PART_RULES, TAIL_RULES
-from helix_shared.timex.rules.dates import DATE_RULES, MONTH_RULES, QUARTER_RULES, SEASON_RULES
-from helix_shared.timex.rules.ordinals import DAY_OF_MONTH_RULES, MONTH_DAY_RULES, NTH_RULES
-from helix_shared.timex.rules.relative import DAY_RULES, POINTER_RULES, WEEKDAY_RULES
+from helix_shared.timex.rules.dates import (
+    DATE_RULES,
+    MONTH_RULES,
+    QUARTER_RULES,
+    SEASON_RULES,
+    SHORT_YEAR_RULES,
+)
+from helix_shared.timex.rules.ordinals import (
+    DAY_OF_MONTH_RULES,
+    MONTH_DAY_RULES,
+    NTH_RULES,
+    WEEKDAY_AND_DAY_RULES,
+)
+from helix_shared.timex.rules.relative import DAY_RULES, END_RULES, POINTER_RULES, WEEKDAY_RULES
 from helix_shared.timex.words import MONTH, NUMBER, NUMBERS, SEASON, UNIT, WEEKDAY, S
 
 _COUNT_WORDS = "|".join(word for word in NUMBERS if word not in ("a", "an"))
@@ -21,7 +32,7 @@ SIDE = rf"(?:before|after|following|prior{S}to|of)"
 # a number begins an expression if it has four digits, is part of a date, or a month or unit follows
 _TO = rf"(?:\s?[-\u2013]\s?|{S}(?:or|to|and|through|until){S}(?:the{S})?)"
 _NUMERIC_START = (
-    r"[0-9](?=[0-9]{3}(?![0-9])|[0-9]?(?:st|nd|rd|th)\b|[0-9]?[-/.][0-9]{1,2}[-/.][0-9]{4}"
+    r"[0-9](?=[0-9]{3}(?![0-9])|[0-9]?(?:st|nd|rd|th)\b|[0-9]?[-/.][0-9]{1,2}[-/.][0-9]{2}(?:[0-9]{2})?\b"
     rf"|[0-9]{{0,3}}(?:st|nd|rd|th)?(?:{_TO}{NUMBER}(?:st|nd|rd|th)?)?(?:{S}(?:of{S})?|-)(?:{MONTH}|{UNIT}))"
 )
 TRIGGER = re.compile(
@@ -31,10 +42,12 @@ TRIGGER = re.compile(
     rf"|(?P<in>in(?={S}(?:[0-9]|(?:an?|about|around|another|half|few|couple|several|{_COUNT_WORDS})\b)))"
     rf"|(?P<nth>(?:first|second|third|fourth|fifth)(?={S}(?:weekend|week|day|{WEEKDAY}){S}(?:of|in)\b))"
     rf"|(?P<unit>(?:the{S})?{ANCHORED_UNIT}(?={S}{SIDE}\b))"
+    rf"|(?P<end>(?:end|beginning|start|middle)(?={S}of{S}(?:the{S})?(?:week|month|quarter|year)\b))"
     rf"|(?P<month>{MONTH})|(?P<weekday>{WEEKDAY})|(?P<season>{SEASON})"
     r"|(?P<quarter>q[1-4]\b|(?:first|second|third|fourth)\squarter\b)|(?P<part>(?:earlier|later)\b)"
-    rf"|(?P<count>(?:couple|few|several|half|an?(?={S}(?:couple|few|{UNIT}))|{_COUNT_WORDS})\b)"
+    rf"|(?P<count>(?:couple|few|several|half|an?(?={S}(?:couple|few|hundred|{UNIT}))|{_COUNT_WORDS})\b)"
     rf")|(?=[0-9])(?:(?<![\w.,/#$+-])|(?<=\bmid-))(?P<digit>{_NUMERIC_START})"
+    r"|(?<![\w.,/#$+'-])(?P<short>['\u2018](?=[0-9]{2}(?:'?s\b|(?![\w%']))))"
 )
 _RULES: dict[str, tuple[Rule, ...]] = {
     "pointer": (*POINTER_RULES, *NTH_RULES, *MONTH_DAY_RULES),
@@ -42,12 +55,14 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "in": IN_RULES,
     "nth": NTH_RULES,
     "unit": WEEKDAY_RULES,
+    "end": END_RULES,
     "month": MONTH_RULES,
-    "weekday": WEEKDAY_RULES,
+    "weekday": (*WEEKDAY_RULES, *WEEKDAY_AND_DAY_RULES),
     "season": SEASON_RULES,
     "quarter": QUARTER_RULES,
     "part": PART_RULES,
     "count": TAIL_RULES,
+    "short": SHORT_YEAR_RULES,
     "digit": (*DATE_RULES, *DAY_OF_MONTH_RULES, *NTH_RULES, *TAIL_RULES),
 }
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from helix_cli.stack.addresses import Server
-from helix_cli.stack.served import wait_until_served
+from helix_cli.home.addresses import Server
+from helix_cli.home.served import wait_until_served
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_query.api import status_call as handlers

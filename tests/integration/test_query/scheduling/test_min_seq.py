@@ -1,5 +1,6 @@
 """`min_seq`: a recall waits for its own write."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -62,6 +63,20 @@ def test_a_sequence_that_is_there_is_not_waited_for(answering: Any) -> None:
     reply = service.recall("garden", min_seq=10)
     assert (reply.stale, reply.wanted_sequence, reply.applied_sequence) == (False, 10, 10)
     assert "wait" not in [stage.stage for stage in reply.stages]
+
+
+def test_why_not_waits_and_says_that_it_is_stale(answering: Any) -> None:
+    """As a recall does; before, it answered at once from what was there."""
+    service, ids = answering
+    for sequence, is_stale in ((10, False), (NEVER, True)):
+        request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="garden", min_seq=sequence)
+        asked = recall_pb2.WhyNotRequest(recall=request, memory_id=next(iter(ids.values())))
+        for _ in poll(60):
+            with contextlib.suppress(grpc.RpcError):  # a busy machine may need longer than the deadline
+                assert service.stub().WhyNot(asked, timeout=10).stale == is_stale
+                break
+        else:
+            pytest.fail("no reply")
 
 
 def test_a_sequence_that_never_comes_is_answered_stale_before_the_deadline(answering: Any) -> None:

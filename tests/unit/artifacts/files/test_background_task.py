@@ -19,6 +19,19 @@ def test_a_result_is_collected_once() -> None:
     assert (task.is_running, task.collect()) == (False, None)
 
 
+def test_a_panic_of_an_engine_is_collected_as_an_ordinary_failure() -> None:
+    """So a compaction that panics counts as one that failed, and the writer goes on."""
+    panic = type("PanicException", (BaseException,), {})
+
+    def work() -> None:
+        raise panic("no")
+
+    task: BackgroundTask[None] = BackgroundTask()
+    task.start(work)
+    with pytest.raises(RuntimeError, match="PanicException: no"):
+        task.collect(wait=True)
+
+
 @pytest.mark.parametrize("ends_before", [True, False])
 def test_a_dropped_task_cleans_up(*, ends_before: bool) -> None:
     """`clean_up` runs after the task, whether the task ends before it is dropped or later."""

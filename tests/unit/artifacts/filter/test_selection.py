@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -238,3 +238,15 @@ def test_the_sql_of_a_selection() -> None:
         "(created_at <= to_timestamp_micros(1767225600000000) AND (hidden = false OR deleted_at IS NULL)"
         " AND owner IN ('') AND array_has_any(audience, ['*'])) AND (tenant_id = 't')"
     )
+
+
+def test_access_and_past_moment_are_made_once() -> None:
+    """Every row of an answer is compared with both; a changed selection has its own."""
+    selection = Selection("acme", "ann", ("board",))
+    assert selection.access is selection.access
+    assert selection.past is selection.past
+    changed = replace(selection, user_id="bob", as_of=datetime(2026, 1, 1, tzinfo=UTC))
+    assert changed.access.owners == ("", "bob")
+    assert changed.past
+    assert not selection.past
+    assert replace(changed, user_id="ann", as_of=None) == selection

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from helix_shared.artifacts.erasures.receipts import RECEIPTS, all_receipts
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.cloning import clone
 from helix_shared.artifacts.generation.folders import folder_of
@@ -97,6 +98,23 @@ def test_a_manifest_that_points_outside_is_refused(root: Path, published: Manife
         verify(folder_of(root, 1), verified=set())
     with pytest.raises(CorruptArtifactError, match="damaged"):
         clone(root, 1, root / "clone")
+
+
+@pytest.mark.parametrize("body", [b"", b"[", b"\xff", b"null", b"[" * 100_000, b'{"generation": 1e400}'])
+def test_a_manifest_of_anything_else_is_refused(tmp_path: Path, body: bytes) -> None:
+    """Also what is nested so deeply that a parser gives up."""
+    (tmp_path / MANIFEST_NAME).write_bytes(body)
+    with pytest.raises(CorruptArtifactError, match="damaged"):
+        Manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize("body", [b"rubbish\n", b'{"event":x,\n', b'{"event":1', b'{"event":1,"places":[]}'])
+def test_a_damaged_receipt_is_refused(tmp_path: Path, body: bytes) -> None:
+    """Wherever its line is damaged."""
+    (tmp_path / RECEIPTS).mkdir()
+    (tmp_path / RECEIPTS / "seg-000001.jsonl").write_bytes(body)
+    with pytest.raises(CorruptArtifactError, match="receipt"):
+        all_receipts(tmp_path)
 
 
 def test_an_unknown_format_is_refused(

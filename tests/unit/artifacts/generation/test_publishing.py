@@ -140,6 +140,17 @@ def test_a_generation_that_never_became_current_is_replaced(
     verify(folder_of(root, 2), verified=set())
 
 
+def test_a_damaged_generation_that_never_became_current_is_replaced(
+    root: Path, live: Live, records: Records, fill: Fill, manifest_of: ManifestOf
+) -> None:
+    """Nobody could open it, and it would be in the way of every later generation."""
+    fill(live, records([{}]))
+    folder_of(root, 1).mkdir(parents=True)
+    (folder_of(root, 1) / MANIFEST_NAME).write_bytes(b"rubbish")
+    manifest = publish(root, live, manifest_of(live, 1))
+    assert verify(folder_of(root, 1), verified=set()) == manifest
+
+
 def test_stores_that_disagree_are_not_published(
     root: Path, live: Live, records: Records, fill: Fill, manifest_of: ManifestOf
 ) -> None:
@@ -172,6 +183,20 @@ def test_old_generations_are_retired(
     assert retire(root, now=now + timedelta(seconds=61), keep=0, min_age_seconds=0) == [4, 3]
     verify(folder_of(root, 5), verified=set())
     assert not list((root / "staging").iterdir())
+
+
+@pytest.mark.parametrize("name", ["1", "\u00b2", "\u0661", "000000000001.bak"])
+def test_a_folder_that_is_no_generation_stays(
+    root: Path, live: Live, records: Records, fill: Fill, manifest_of: ManifestOf, name: str
+) -> None:
+    """One that an operator left beside the generations stops neither retiring nor reading."""
+    fill(live, records([{}]))
+    publish(root, live, manifest_of(live, 2))
+    other = folder_of(root, 2).with_name(name)
+    other.mkdir()
+    assert published_numbers(root) == [2]
+    assert retire(root, now=datetime.now(UTC), keep=1, min_age_seconds=0) == []
+    assert other.is_dir()
 
 
 def test_generations_from_the_future_are_retired(

@@ -209,6 +209,7 @@ def test_a_search_within_some_ordinals(tmp_path: Path, writer: LexiconWriter) ->
         (OrdinalSet(2, (30, 7)), [0, 1, 7, 30]),
         (OrdinalSet(0, (39,)), [39]),
         (OrdinalSet(0), []),
+        (OrdinalSet(1, (39,), runs=((5, 6), (20, 20))), [0, 5, 6, 20, 39]),
         (OrdinalSet(99), list(range(10))),
     ):
         hits = reader.search("otter", ACME, limit=10, within=within)

@@ -96,6 +96,16 @@ def test_the_later_row_counts_within_and_between_segments(tmp_path: Path, record
     assert merged.token_count.tolist() == [1, 1, 1, 1, 9, 9, 9, 1, 1]
 
 
+def test_the_later_row_counts_after_a_million_segments(tmp_path: Path, records: Records) -> None:
+    """Segments are ordered by their number, also where one has a digit more than the one before."""
+    SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{"token_count": 1} for _ in range(9)])))
+    (tmp_path / "s" / "seg-000001").rename(tmp_path / "s" / "seg-999999")
+    SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{"ordinal": 4, "token_count": 2}])))
+    assert segments(tmp_path / "s") == ["seg-1000000", "seg-999999"]
+    assert Signals.open(tmp_path / "s").token_count[4] == 2
+    assert SignalsWriter.open(tmp_path / "s").count == 9
+
+
 def test_many_appends_leave_few_segments(tmp_path: Path, records: Records) -> None:
     """Every segment is at least three times as large as the next, so their number grows logarithmically."""
     writer = SignalsWriter.open(tmp_path / "s")
@@ -119,18 +129,30 @@ def test_an_ordinal_without_a_row_is_hidden(tmp_path: Path, records: Records) ->
 
 
 def test_erasing_leaves_no_byte(tmp_path: Path, records: Records) -> None:
-    """After an erasure no file holds the vector, the ordinal is hidden, and other ordinals are unchanged."""
+    """After erasure and compaction no file holds the vector; the ordinal is hidden, others are unchanged."""
     table = records([{"token_count": 7} for _ in range(8)])
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(table))
     needle = np.array(table["vector"][3].as_py(), np.float32).tobytes()
     before = b"".join(path.read_bytes() for path in (tmp_path / "s").rglob("*.npy"))
     writer.erase(np.array([3]))
+    writer.compact()
     after = b"".join(path.read_bytes() for path in (tmp_path / "s").rglob("*.npy"))
     signals = Signals.open(tmp_path / "s")
     assert (needle in before, needle in after) == (True, False)
     assert signals.hidden.tolist() == [index == 3 for index in range(8)]
     assert signals.token_count.sum() == 7 * 7
+
+
+def test_an_erasure_alone_rewrites_no_large_segment(tmp_path: Path, records: Records) -> None:
+    """A reader sees the blank row at once."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    writer.append(*signals_of(records([{} for _ in range(8)])))
+    [before] = (tmp_path / "s").iterdir()
+    writer.erase(np.array([3]))
+    assert before.is_dir()
+    signals = Signals.open(tmp_path / "s")
+    assert signals.hidden.tolist() == [index == 3 for index in range(8)]
 
 
 def test_linked_segments_outlive_later_merges(tmp_path: Path, records: Records) -> None:

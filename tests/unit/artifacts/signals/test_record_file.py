@@ -58,6 +58,7 @@ def test_an_erased_memory_leaves_no_byte(tmp_path: Path, records: Records) -> No
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(records([{"text": "keep"}, {"text": "canary-7"}, {"text": "also"}])))
     writer.erase(np.array([1]))
+    writer.compact()
     signals = Signals.open(tmp_path / "s")
     assert [line["text"] for line in signals.records(np.arange(3))] == ["keep", "also"]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"canary-7" in path.read_bytes()]

@@ -143,6 +143,7 @@ def test_an_erased_memory_leaves_no_sketch(tmp_path: Path, records: Records) -> 
     before = Signals.open(tmp_path / "s")
     assert sketched(before) == [True] * 6
     writer.erase(np.array([3]))
+    writer.compact()
     signals = Signals.open(tmp_path / "s")
     left = [True, True, True, False, True, True]
     assert sketched(signals) == left

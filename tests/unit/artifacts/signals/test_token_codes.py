@@ -73,6 +73,7 @@ def test_an_erased_memory_leaves_no_code(tmp_path: Path, records: Records) -> No
 
     assert on_disk(given_codes[1][:TOKEN_CODE_BYTES])
     writer.erase(np.array([1]))
+    writer.compact()
     signals = Signals.open(tmp_path / "s")
     assert parts(signals, [0, 1, 2]) == [given_codes[0], b"", given_codes[2]]
     for start in range(0, len(given_codes[1]), TOKEN_CODE_BYTES):

@@ -105,3 +105,18 @@ def test_a_line_that_is_not_json_and_a_gateway_that_is_not_there_are_answered() 
     first, second = answers(f"http://127.0.0.1:{free_port()}/mcp", b"{", INITIALIZE)
     assert first["error"]["code"] == PARSE_ERROR
     assert "is `helix up` running?" in second["error"]["message"]
+
+
+def test_a_message_that_cannot_be_sent_is_answered(gateway: Gateway) -> None:
+    """A host waits for each of its numbers; a version with a line break is no header."""
+    odd = {"io.modelcontextprotocol/protocolVersion": "1\r\nX: y"}
+    [answer] = answers(gateway.url, {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"_meta": odd}})
+    assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
+
+
+def test_the_bridge_goes_on_after_rubbish(gateway: Gateway) -> None:
+    """A result of the handshake that is no object, and JSON that is too deep."""
+    gateway.body = b'{"jsonrpc":"2.0","id":1,"result":[]}'
+    written: list[str] = []
+    Bridge(gateway.url, {}, written.append).serve([json.dumps(INITIALIZE).encode(), b"[" * 100_000])
+    assert [json.loads(one).get("error", {}).get("code") for one in written] == [None, PARSE_ERROR]

@@ -23,6 +23,7 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         self.ids: list[str] = []
         self.states: list[recall_pb2.MemoryState] = []
         self.history_request = recall_pb2.GetHistoryRequest()
+        self.results: list[recall_pb2.RecallResult] = []
         self.refuse: tuple[grpc.StatusCode, str] | None = None
         self.applied = 0
 
@@ -38,10 +39,10 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
     def BatchRecall(  # noqa: N802  gRPC's name
         self, request: recall_pb2.BatchRecallRequest, context: grpc.ServicerContext
     ) -> recall_pb2.BatchRecallResponse:
-        """The same reply to every question."""
+        """The same reply to every question, or `results`."""
         del context
         results = [recall_pb2.RecallResult(response=self.reply) for _ in request.requests]
-        return recall_pb2.BatchRecallResponse(results=results)
+        return recall_pb2.BatchRecallResponse(results=self.results or results)
 
     def WhyNot(  # noqa: N802  gRPC's name
         self, request: recall_pb2.WhyNotRequest, context: grpc.ServicerContext

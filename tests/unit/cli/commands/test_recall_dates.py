@@ -4,8 +4,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from helix_cli.commands.common.letters import since_moment
 from helix_cli.commands.recall import route_line
-from helix_cli.output.time_zone import moment
+from helix_cli.output.time_zone import iso_text, moment
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 from helix_shared.timex import resolve_window
@@ -22,8 +23,31 @@ def test_a_date_option_is_the_first_moment_of_the_day_in_the_zone() -> None:
     assert moment("--after", "2026-11-01", BERLIN) == datetime(2026, 10, 31, 23, tzinfo=UTC)
     assert moment("--after", "2026-11-01T02:00+02:00", BERLIN) == datetime(2026, 11, 1, tzinfo=UTC)
     assert moment("--after", "", BERLIN) is None
-    with pytest.raises(InvalidInputError):
-        moment("--after", "last week", UTC)
+    for wrong in ("last week", "0001-01-01T00:00+01:00", "9999-12-31T23:59-01:00"):
+        with pytest.raises(InvalidInputError, match="--after"):
+            moment("--after", wrong, UTC)
+    with pytest.raises(InvalidInputError, match="--since"):
+        since_moment("999999d")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("0001-01-01", "Asia/Tokyo"),
+        ("9999-12-31T23:59:59-12:00", "UTC"),
+        ("0001-01-01T05:00Z", "America/Lima"),
+    ],
+)
+def test_a_moment_outside_of_the_calendar_is_refused(text: str, zone: str) -> None:
+    """A request holds moments in UTC, and hints show them in the zone."""
+    with pytest.raises(InvalidInputError, match="outside of the years"):
+        moment("--after", text, ZoneInfo(zone))
+
+
+def test_a_time_before_standard_time_is_published_with_whole_minutes() -> None:
+    """An event takes no offset with seconds; local mean time of Berlin was 00:53:28 ahead."""
+    assert iso_text(datetime(1850, 1, 1, 12, tzinfo=BERLIN)) == "1850-01-01T11:59:32+00:53"
+    assert iso_text(datetime(2026, 1, 1, tzinfo=BERLIN)) == "2026-01-01T00:00:00+01:00"
 
 
 def test_the_route_line_names_a_skipped_search_and_the_window() -> None:

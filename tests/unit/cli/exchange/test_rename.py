@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from helix_cli.exchange.erased import named_ids
 from helix_cli.exchange.rename import Renaming
 from helix_memory.identity import memory_id
@@ -67,8 +69,17 @@ def test_id_of_no_event_stays_and_is_told() -> None:
     assert renaming.unknown == {"ab" * 16}
 
 
-def test_body_that_is_no_event_is_kept() -> None:
-    """What the source refused is refused again, and its bytes stay."""
-    broken = EventRecord(1, "helix.v1.events.acme.-.memory", AT, b"\xff{", "acme:x")
+@pytest.mark.parametrize("body", [b"\xff{", b"[" * 100_000, b'{"memory_ids":' + b"[" * 5_000])
+def test_body_that_is_no_event_is_kept(body: bytes) -> None:
+    """What the source refused is refused again, and its bytes stay; also of one that nests too deeply."""
+    broken = EventRecord(1, "helix.v1.events.acme.-.memory", AT, body, "acme:x")
     after = Renaming("acme", "umbrella", set()).event(broken)
-    assert (after.body, after.message_id) == (b"\xff{", "umbrella:x")
+    assert (after.body, after.message_id) == (body, "umbrella:x")
+    assert named_ids(body) == set()
+
+
+def test_a_list_of_ids_inside_a_list_is_kept() -> None:
+    """An event has one list; what nests more is refused by the source, and again."""
+    nested = b'{"memory_ids":' + b"[" * 700 + b"]" * 700 + b"}"
+    broken = EventRecord(1, "helix.v1.events.acme.-.forget", AT, nested, "acme:x")
+    assert Renaming("acme", "umbrella", set()).event(broken).body == nested

@@ -247,3 +247,21 @@ def test_prefixes_that_were_trained_are_declared(given: Path, root: Path) -> Non
     config.write_text(json.dumps(stated | {"matryoshka_dimensions": [0]}), encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"config\.json: matryoshka_dimensions must be whole numbers"):
         import_folder(given, root, Origin("other", ""), existing="refuse")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config.json", "[]"),
+        ("modules.json", "{}"),
+        ("modules.json", "[1]"),
+        ("1_Pooling/config.json", "7"),
+        ("config_sentence_transformers.json", '{"prompts": ["find: "]}'),
+        ("sentence_bert_config.json", '{"max_seq_length": "many"}'),
+    ],
+)
+def test_a_description_of_another_form_is_refused_by_its_file(given: Path, file: str, content: str) -> None:
+    """No traceback: `helix models import` takes any folder."""
+    (given / file).write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidInputError):
+        describe(given)

@@ -1,6 +1,8 @@
 """The search for residue in the files of a home."""
 
+import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from helix_cli.residue.canaries import Canaries
 from helix_cli.residue.files import residue_in_files
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.vectors.files import TABLE, TABLE_FOLDER
+from helix_shared.event_log.export_file import ExportWriter, Header
+from helix_shared.event_log.record import EventRecord
 
 
 def test_a_searched_generation_has_no_other_file_than_before(tmp_path: Path) -> None:
@@ -36,6 +40,34 @@ def test_a_searched_generation_has_no_other_file_than_before(tmp_path: Path) -> 
     found = residue_in_files(tmp_path, Canaries.of_words(["plughplover"])).counts
     assert any("lexicon terms of text" in place for place in found), found
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+TEXT = 'The "safe"\nopens with Grüße 4711.'
+
+
+def test_an_export_in_the_home_is_searched(tmp_path: Path) -> None:
+    """Its lines hold the JSON of events as texts of JSON, so quotes and line breaks are escaped twice."""
+    for number, is_ascii in enumerate((True, False)):
+        body = json.dumps({"text": TEXT}, ensure_ascii=is_ascii).encode()
+        record = EventRecord(1, "helix.v1.events.acme.-.memory", datetime.now(UTC), body)
+        with (tmp_path / f"{number}.jsonl").open("wb") as target:
+            ExportWriter(target, Header("0.1.0", "m", "r", ["acme"], events=1)).add("event", record)
+    found = residue_in_files(tmp_path, Canaries.of_rows([{"text": TEXT, "vector": [0.0]}]))
+    assert dict(found.counts) == {"0.jsonl": 1, "1.jsonl": 1}
+
+
+def test_a_data_folder_on_another_disk_is_searched(tmp_path: Path) -> None:
+    """Links to folders and files are followed, each folder once."""
+    home, disk = tmp_path / "home", tmp_path / "disk"
+    (disk / "archive").mkdir(parents=True)
+    home.mkdir()
+    (disk / "archive" / "1.log").write_text("plughplover")
+    (tmp_path / "kept").write_text("plughplover")
+    (home / "data").symlink_to(disk)
+    (disk / "again").symlink_to(home)
+    (home / "note").symlink_to(tmp_path / "kept")
+    found = residue_in_files(home, Canaries.of_words(["plughplover"]))
+    assert dict(found.counts) == {"data/archive/1.log": 1, "note": 1}
 
 
 def test_what_cannot_be_read_is_named_and_does_not_end_the_search(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 import json
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -9,13 +10,20 @@ from typing import Any
 
 import pytest
 
+from helix_cli.security import folder as security_folder
 from helix_cli.security import setup, tokens
-from helix_cli.security.certificates import new_authority, new_certificate
+from helix_cli.security.certificates import (
+    key_belongs,
+    new_authority,
+    new_certificate,
+    read_certificates,
+)
 from helix_cli.security.folder import SecurityFolder
 from helix_cli.security.jwks import WELL_KNOWN, fetch_keys
 from helix_cli.security.users import read_state
 from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
 from helix_shared.rpc.access.static_tokens import matching, parse_tokens
+from helix_shared.whole_file import write_whole
 from tests.unit.shared.access.keys import jwks, private_key
 
 NOW = datetime(2026, 11, 24, tzinfo=UTC)
@@ -101,6 +109,71 @@ def test_a_rotation_keeps_the_old_secrets_until_it_ends(folder: SecurityFolder) 
     assert folder.nats_file("tenant-acme").read_text() == own["tenant-acme"]
 
 
+class KilledError(BaseException):
+    """The command ends here, as by SIGKILL."""
+
+
+def kill_after(writes: int, monkeypatch: pytest.MonkeyPatch, command: Callable[[], object]) -> None:
+    """Run a command that is killed when it has written so many files."""
+    left = [writes]
+
+    def write(*arguments: Any, **options: Any) -> None:
+        if left[0] == 0:
+            raise KilledError
+        left[0] -= 1
+        write_whole(*arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(security_folder, "write_whole", write)
+        with pytest.raises(KilledError):
+            command()
+
+
+def check_secrets(folder: SecurityFolder) -> None:
+    """Everybody's secret is valid, and the key is that of the certificate."""
+    for user in read_state(folder).users.values():
+        assert user.has_secret(folder.nats_file(user.name).read_bytes()), user.name
+    for name in ("operator", "forwarder"):
+        assert known(folder, folder.token_file(name).read_text().strip())
+
+
+def test_a_rotation_that_is_killed_anywhere_leaves_secrets_that_are_valid(
+    folder: SecurityFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one goes on; so does one after `helix up` was killed while it ended a rotation."""
+    writes = 4 + len(read_state(folder).users) + 4
+    for number in range(writes):
+        kill_after(number, monkeypatch, partial(setup.begin_rotation, folder))
+        check_secrets(folder)
+    setup.recover(folder)
+    assert key_belongs(folder.key.read_bytes(), read_certificates(folder.certificate.read_bytes())[0])
+    setup.begin_rotation(folder)
+    kill_after(1, monkeypatch, partial(setup.end_rotation, folder))
+    setup.recover(folder)
+    check_secrets(folder)
+    assert not read_state(folder).is_rotating
+    assert setup.begin_rotation(folder) == 2
+
+
+def test_a_key_whose_certificate_was_not_written_any_more_gets_another(
+    folder: SecurityFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rotation that is killed between the two would keep NATS and the services from starting."""
+    kill_after(1, monkeypatch, partial(setup.begin_rotation, folder))
+    setup.recover(folder)
+    assert key_belongs(folder.key.read_bytes(), read_certificates(folder.certificate.read_bytes())[0])
+
+
+def test_init_that_is_killed_anywhere_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after its tokens were made."""
+    folder = SecurityFolder(tmp_path / "security")
+    for number in range(8):
+        kill_after(number, monkeypatch, partial(setup.init, folder, tenants={"acme": ["write"]}))
+        assert not folder.exists
+    assert setup.init(folder, tenants={"acme": ["write"]}) == ["acme"]
+    check_secrets(folder)
+
+
 def known(folder: SecurityFolder, token: str) -> bool:
     """Whether the services would take a token."""
     return matching(parse_tokens(folder.tokens.read_bytes()), token, now=NOW) is not None
@@ -124,6 +197,16 @@ def test_a_token_stands_for_what_was_granted_until_it_is_ended(folder: SecurityF
         assert folder.tokens.read_bytes() == before
 
 
+@pytest.mark.parametrize("body", ["{", '{"tokens": 5}', "[]", '{"tokens": [{"id": "a"}]}', '{"tokens": [5]}'])
+def test_a_damaged_file_of_tokens_is_named(folder: SecurityFolder, body: str) -> None:
+    """And not replaced: it may be mended."""
+    folder.tokens.write_text(body)
+    for use in (lambda: tokens.entries(folder), lambda: setup.begin_rotation(folder)):
+        with pytest.raises(PermanentError, match=r"tokens\.json is damaged: tokens"):
+            use()
+    assert folder.tokens.read_text() == body
+
+
 @pytest.fixture
 def issuer() -> Iterator[tuple[str, dict[str, bytes]]]:
     """An OIDC issuer on this machine: its address, and what it answers by path."""
@@ -131,9 +214,13 @@ def issuer() -> Iterator[tuple[str, dict[str, bytes]]]:
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200 if self.path in answers else 404)
+            body = answers.get(self.path, b"")
+            moved = body.decode().partition("moved to ")[2]
+            self.send_response(302 if moved else 200 if self.path in answers else 404)
+            if moved:
+                self.send_header("Location", moved)
             self.end_headers()
-            self.wfile.write(answers.get(self.path, b""))
+            self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
@@ -172,6 +259,10 @@ def test_the_keys_of_an_issuer_are_fetched_and_a_failure_keeps_them(
     answers[WELL_KNOWN] = json.dumps({"issuer": "https://other", "jwks_uri": f"{address}/keys"}).encode()
     with pytest.raises(InvalidInputError, match="under another name"):
         fetch_keys(address, path)
+    for moved in ("http://issuer.example/keys", "ftp://issuer.example/keys"):
+        answers[WELL_KNOWN] = f"moved to {moved}".encode()
+        with pytest.raises(InvalidInputError, match="https"):
+            fetch_keys(address, path)
     for insecure in ("http://issuer.example", "file:///etc/passwd", "ftp://x"):
         with pytest.raises(InvalidInputError, match="https"):
             fetch_keys(insecure, path)

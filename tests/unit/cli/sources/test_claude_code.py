@@ -202,6 +202,16 @@ def test_a_session_id_that_is_no_token_is_hashed(tmp_path: Path) -> None:
     assert len(message.session_id) == 32
 
 
+def test_a_field_of_another_type_does_not_end_the_import(tmp_path: Path) -> None:
+    """A session id with half a surrogate pair, and a folder that is a list."""
+    path = tmp_path / "session.jsonl"
+    odd = line("user", "1", "Is it warm?", cwd=["/x"], sessionId="\ud800")
+    path.write_text(json.dumps(odd) + "\n" + json.dumps(line("user", "2", "And dry?")))
+    [source] = discover([path]).sources
+    texts = [item.event.text for item in read_source(source, SCOPE) if isinstance(item, SourceEvent)]  # type: ignore[union-attr]
+    assert texts == ["Is it warm?", "And dry?"]
+
+
 def test_half_a_surrogate_pair_does_not_fail_the_line(tmp_path: Path) -> None:
     """A program may cut a text inside a surrogate pair; the rest is kept."""
     (message,) = found(items(tmp_path, line("user", "u", "cut \ud83d")))

@@ -26,6 +26,21 @@ def message(role: str, text: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
 
+def test_a_fork_is_a_session_of_its_own(tmp_path: Path) -> None:
+    """Its copy of the other session names that: with its name, lines of both would have the same ids."""
+    other = [wrapped("session_meta", {"id": "other"}), wrapped("response_item", message("user", "Old?"))]
+    fork = [wrapped("session_meta", {"id": "fork", "forked_from_id": "other"}), *other]
+    lines = [*fork, wrapped("response_item", message("user", "New?"))]
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    [source] = discover([path], source_format=Format.CODEX).sources
+    read = [item.event for item in read_source(source, Scope("acme")) if isinstance(item, SourceEvent)]
+    assert [(one.session_id, one.event_id) for one in read] == [
+        ("fork", "codex:fork:3"),
+        ("fork", "codex:fork:4"),
+    ]
+
+
 SAMPLE = [
     wrapped(
         "session_meta",

@@ -1,4 +1,5 @@
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,21 +16,14 @@ from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
 from helix_cli.commands.operating.up import parse_copies
-from helix_cli.stack import addresses
-from helix_cli.stack.addresses import Server, nats_server, query_server
-from helix_cli.stack.home import (
-    HomeFolder,
-    RunRecord,
-    end_leftovers,
-    is_starting,
-    leftovers,
-    locked,
-    read_record,
-    remove_record,
-    start_time,
-    write_record,
-)
-from helix_cli.stack.ports import choose_port, is_free, metrics_ports
+from helix_cli.home import addresses
+from helix_cli.home.addresses import Server, nats_server, query_server
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.leftovers import end_leftovers, leftovers
+from helix_cli.home.lock import is_starting, locked
+from helix_cli.home.record import RunRecord, read_record, remove_record, start_time, write_record
+from helix_cli.stack import ports
+from helix_cli.stack.ports import WantedPorts, choose_port, choose_ports, is_free, metrics_ports
 from helix_cli.stack.services import checked_copies
 from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
 
@@ -219,6 +213,24 @@ def test_a_process_of_a_killed_run_is_recognised_by_id_and_start_time() -> None:
     assert leftovers(record(pids={"kg-1": child.pid})) == {}
 
 
+def test_a_copy_of_a_home_that_runs_knows_nothing_of_its_processes(tmp_path: Path) -> None:
+    """`helix up` on the copy does not end them; a home that was moved keeps its own."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        mine = record(pids={"kg-1": child.pid}, start_times={"kg-1": start_time(child.pid)})
+        write_record(HomeFolder.at(tmp_path / "home"), mine)
+        shutil.copytree(tmp_path / "home", tmp_path / "copy")
+        end_leftovers(HomeFolder.at(tmp_path / "copy"), say=lambda _: None)
+        assert child.poll() is None
+        with pytest.raises(TemporaryError, match="nothing runs in this home"):
+            nats_server("", tmp_path / "copy")
+        (tmp_path / "home").rename(tmp_path / "moved")
+        assert nats_server("", tmp_path / "moved").address == mine.nats_url
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_ports_are_the_usual_one_the_wanted_one_or_any() -> None:
     """A taken usual port is replaced by any free one; a taken wanted port is an error."""
     with socket.socket() as taken:
@@ -234,6 +246,18 @@ def test_ports_are_the_usual_one_the_wanted_one_or_any() -> None:
     assert choose_port(0, usual=port, option="--port") != port
 
 
+def test_no_port_of_a_stack_is_chosen_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens on the first yet, so it looks free; a port that is wanted twice is refused."""
+    drawn = iter([5, 5, 6, 5, 6, 7, 8])
+    monkeypatch.setattr(ports, "free_port", lambda: next(drawn))
+    copies = {"query": 1, "forwarder": 1, "deep": 0, "gateway": 1}
+    found = choose_ports(WantedPorts(0, 0, 0), copies)
+    assert (found.query, found.nats, found.access, found.gateway) == ((5,), 6, (7,), 8)
+    free = two_free_ports()
+    with pytest.raises(InvalidInputError, match="twice"):
+        choose_ports(WantedPorts(free, free, 0), copies)
+
+
 def test_copies_are_numbers_by_service() -> None:
     """Every service has one process by default; the writer and the query service never more."""
     assert parse_copies("ingest=2, kg=0") == {"ingest": 2, "kg": 0}
@@ -245,6 +269,12 @@ def test_copies_are_numbers_by_service() -> None:
     for wrong in ({"consolidation": 2}, {"query": 2}, {"deep": 2}, {"kafka": 1}, {"kg": 99}):
         with pytest.raises(InvalidInputError):
             checked_copies(wrong)
+
+
+def test_an_unknown_user_in_the_home_is_refused() -> None:
+    """The shell leaves such a path as it is."""
+    with pytest.raises(InvalidInputError, match="unknown user"):
+        HomeFolder.at(Path("~nobody-has-this-name/x"))
 
 
 def test_the_home_expands_the_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,14 +1,22 @@
 import json
 from pathlib import Path
 
-from helix_cli.stack.home import (
-    METRICS_RECORD,
-    HomeFolder,
-    RunRecord,
-    read_record,
-    remove_record,
-    write_record,
-)
+import pytest
+
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import METRICS_RECORD, RunRecord, read_record, remove_record, write_record
+from helix_cli.stack import children
+from helix_cli.stack.children import ServiceChild
+from helix_cli.stack.ports import StackPorts
+
+
+def test_a_port_of_another_service_is_not_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """That one listens later: it would find its port taken at each start."""
+    drawn = iter([5, 6, 7])
+    monkeypatch.setattr(children, "free_port", lambda: next(drawn))
+    reserved, log = StackPorts(5, (6,)).every, tmp_path / "log"
+    child = ServiceChild("kg-1", "none", environment={}, log=log, port_variable="P", reserved=reserved)
+    assert child._with_port()["P"] == "7"
 
 
 def test_prometheus_finds_processes_by_name_whatever_their_port(tmp_path: Path) -> None:

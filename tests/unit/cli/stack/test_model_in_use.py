@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import start_time
 from helix_cli.stack.hold import is_wanted
-from helix_cli.stack.home import HomeFolder, start_time
 from helix_cli.stack.model_in_use import follow_generation
 from helix_shared.artifacts.generation.folders import CURRENT, folder_of
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState

@@ -6,7 +6,10 @@ from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.sequences import ProcessedSequences
 from helix_shared.errors import TemporaryError
-from tests.unit.consolidation.conftest import Stream
+from helix_shared.identity import statement_id
+from tests.unit.consolidation.conftest import FIRST, Bench, Stream, message, row, statement
+
+DRAWN = statement_id(FIRST, 0)
 
 LATER = TemporaryError("an earlier event is not processed yet")
 
@@ -57,3 +60,17 @@ def test_a_message_without_room_or_in_order_is_returned(stream: Stream) -> None:
     kept, crowded = (stream.memories("acme", f"e{event}", event, []) for event in (6, 7))
     others = held.keep([(message, LATER) for message in (failed, kept, crowded)], state)
     assert [message for message, _ in others] == [failed, crowded]
+
+
+def test_statements_wait_here_for_the_last_event_of_their_window(bench: Bench, stream: Stream) -> None:
+    """They are drawn from the events: ingest may be late with the last one, for however many deliveries."""
+    held = OutOfOrderMessages(10)
+    early = stream.statements("acme", "e1", 1, [statement("acme", "e1", 1, "Ann wants the kiln", window=1)])
+    often = message(early.metadata.stream, early.subject, early.data, 1, delivered=20, headers=early.headers)
+    outcome = bench.apply(often)
+    assert outcome.dead == []
+    assert held.keep(outcome.postponed, bench.shard.state) == []
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "yes, that one")]))
+    assert held.take(bench.shard.state, most=10) == [often]
+    bench.apply(often)
+    assert bench.found("kiln") == [DRAWN]

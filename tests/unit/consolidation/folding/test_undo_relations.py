@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.consolidation.conftest import Bench, Stream, lifecycle
+from helix_shared.identity import memory_id
+from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
 from tests.unit.consolidation.slots import (
     current,
     edges,
@@ -30,6 +31,23 @@ def test_an_undo_opens_what_was_closed_whichever_of_the_two_it_names(
     for _ in range(2):
         assert current(slots) == {"port 80", "port 443"}
         assert edges(slots) == {}
+        restarted(slots)
+
+
+@pytest.mark.parametrize("named", [(ID[2],), (memory_id("acme", "e2", 1),), (ID[2], ID[1])])
+def test_an_undo_opens_what_the_turn_or_a_statement_derived_from_it_had_closed(
+    slots: Bench, stream: Stream, named: tuple[str, ...]
+) -> None:
+    """Whichever of the two it names; also after a restart."""
+    turn = row("acme", "e2", 2, "host b")
+    derived = row("acme", "e2", 2, "port 443", piece=1, derived_from=ID[2])
+    slots.apply(said(stream, 1, "port 80"), stream.memories("acme", "e2", 2, [turn, derived]))
+    slots.apply(said(stream, 3, "host c"))
+    slots.publish()
+    slots.apply(lifecycle(event("undo", "u", *named), 4))
+    for _ in range(2):
+        assert {"port 80", "host c"} <= current(slots)
+        assert [kind for _, older, kind in edges(slots) if older == ID[1]] == []
         restarted(slots)
 
 

@@ -3,8 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from helix_consolidation.forwarder import forward as forward_module
 from helix_consolidation.forwarder.counts import AccessCounts
 from helix_consolidation.forwarder.forward import Forwarder
 from helix_consolidation.forwarder.settings import ForwarderSettings
@@ -149,3 +154,33 @@ def test_audit_records_go_to_the_stream_of_their_tenant_and_are_published_again_
     assert acme[::2] == ("helix.v1.audit.acme", "audit:r1:4-4:acme")
     [record] = decode_records(acme[1])
     assert (record.at, record.outcome, record.count) == ("2026-05-01T12:00:00.000+00:00", "OK", 2)
+
+
+async def test_a_credential_file_that_is_missing_for_a_while_ends_no_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is replaced at a rotation."""
+    monkeypatch.setattr(forward_module, "RETRY_SECONDS", 0.0)
+    tried = asyncio.Event()
+    monkeypatch.setattr(forward_module, "_log", SimpleNamespace(warning=lambda *_, **__: tried.set()))
+    settings = ForwarderSettings(token_file=tmp_path / "missing")
+    reading = asyncio.create_task(Forwarder(RecordingPublisher(), settings).read())
+    async with asyncio.timeout(60):
+        await tried.wait()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not reading.done()
+    reading.cancel()
+
+
+async def test_a_forwarder_whose_reading_failed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process is started again; it went on without reading."""
+
+    async def fail(_: Forwarder) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(Forwarder, "read", fail)
+    settings = ForwarderSettings(publish_interval_seconds=0.1)
+    async with asyncio.timeout(60):
+        with pytest.raises(ValueError, match="broken"):
+            await forward_module.forward(RecordingPublisher(), settings, asyncio.Event())

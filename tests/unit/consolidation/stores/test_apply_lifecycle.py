@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from helix_consolidation.folding.erasure import carry_out
+from helix_consolidation.stores import apply
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import (
@@ -29,6 +31,14 @@ def test_a_new_version_replaces_a_document(bench: Bench, stream: Stream) -> None
     assert not bench.rows()[memory_id("acme", "v1", 0)]["is_latest"]
 
 
+def test_more_messages_of_an_older_version_keep_it_replaced(bench: Bench, stream: Stream) -> None:
+    """A worker derives the first of three versions again, and once more."""
+    versions = [(f"v{n}", n, [row("acme", f"v{n}", n, f"text {n}", document_id="d")]) for n in (1, 2, 3)]
+    for version in (*versions, versions[0], versions[0]):
+        bench.apply(stream.memories("acme", *version, document="d"))
+    assert [r["text"] for r in bench.rows().values() if not r["hidden"]] == ["text 3"]
+
+
 def test_a_document_is_deleted_by_a_message_without_rows(bench: Bench, stream: Stream) -> None:
     """The tombstone hides every piece, in this tenant only."""
     for tenant in ("acme", "other"):
@@ -49,6 +59,26 @@ def test_what_is_forgotten_is_hidden_and_can_be_restored(bench: Bench, stream: S
     bench.apply(lifecycle(ForgetEvent(event_id="r", tenant_id="acme", of_session="s", restore=True), 3))
     assert bench.found("secret") == [FIRST]
     assert bench.rows()[FIRST]["deleted_at"] is None
+
+
+def test_many_memories_are_changed_in_parts(
+    bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's memories, and one that arrives with the event: the parts are written one after another."""
+    monkeypatch.setattr(apply, "WRITTEN_AT_ONCE", 2)
+    monkeypatch.setattr(carry_out, "READ_AT_ONCE", 2)
+    for n in range(1, 6):
+        said = row("acme", f"e{n}", n, f"secret plan {n}", user_id="ann")
+        bench.apply(stream.memories("acme", f"e{n}", n, [said]))
+        bench.apply(stream.expansions("acme", f"e{n}", n, ["which?"]))
+    other = [row("acme", "e7", 7, "another plan")]
+    forget = ForgetEvent(event_id="f", tenant_id="acme", of_user="ann")
+    bench.apply(lifecycle(forget, 6), stream.memories("acme", "e7", 7, other))
+    assert [one["hidden"] for one in bench.rows().values()].count(True) == 5
+    assert bench.found("plan") == [memory_id("acme", "e7", 0)]
+    bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", of_user="ann"), 8))
+    assert len(bench.rows()) == 1
+    assert bench.shard.state.erasures.open[8].counts["expansions"] == 5
 
 
 def test_forgetting_reaches_late_rows_but_not_newer_ones(bench: Bench, stream: Stream) -> None:
@@ -116,18 +146,18 @@ def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream,
         )
         bench.publish()
     later = NOON + timedelta(days=365)
-    assert bench.shard.retire(now=later, keep=3, min_age_seconds=0) == []
+    assert bench.shard.purge.retire(now=later, keep=3, min_age_seconds=0) == []
     bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 4))
     bench.publish()
     for _ in range(restarts):
         bench = bench.reopened()
-    assert sorted(bench.shard.retire(now=later, keep=3, min_age_seconds=0)) == [1, 2, 3]
+    assert sorted(bench.shard.purge.retire(now=later, keep=3, min_age_seconds=0)) == [1, 2, 3]
     secret = b"text 1"
     assert not [path for path in bench.folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
     # later generations are kept as set
     bench.apply(stream.memories("acme", "e5", 5, [row("acme", "e5", 5, "text 5")]))
     bench.publish()
-    assert bench.shard.retire(now=later, keep=3, min_age_seconds=0) == []
+    assert bench.shard.purge.retire(now=later, keep=3, min_age_seconds=0) == []
     bench.shard.close()
 
 

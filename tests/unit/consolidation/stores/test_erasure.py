@@ -55,7 +55,7 @@ def test_an_erased_word_is_in_no_file_and_in_no_index(bench: Bench, stream: Stre
     assert len(residue(bench, said)) > 5
     bench.apply(erase(4, said["memory_id"]))
     bench.publish()
-    bench.shard.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    bench.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
     assert residue(bench, said) == {}
     assert {one["text"] for one in bench.rows().values()} == {
         "Understood, thanks a lot", "It rains in Porto today",
@@ -68,7 +68,7 @@ def test_an_erasure_after_a_restart_leaves_nothing_of_what_was_cloned(bench: Ben
     again = bench.reopened()
     again.apply(erase(4, said["memory_id"]))
     again.publish()
-    again.shard.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    again.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
     assert residue(again, said) == {}
     again.shard.close()
 
@@ -81,7 +81,7 @@ def test_without_the_purge_the_search_finds_residue(
     said = told(bench, stream)
     bench.apply(erase(4, said["memory_id"]))
     bench.publish()
-    bench.shard.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    bench.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
     found = residue(bench, said)
     assert any("lexicon terms" in place for place in found)
     assert any(".lance/data" in place for place in found)
@@ -114,7 +114,7 @@ def test_a_row_that_quotes_an_erased_event_arrives_without_its_context(bench: Be
     found = bench.rows()[late["memory_id"]]
     assert (found["context"], found["quotes"]) == ("", ["e2"])
     assert 5 in bench.shard.state.erasures.all_asks
-    assert residue(bench, said) == {} or bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    assert residue(bench, said) == {} or bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
     assert residue(bench, said) == {}
 
 
@@ -137,7 +137,7 @@ def test_a_quotation_of_a_publication_that_does_not_count_goes_with_its_event(
         waiting = [message for one in queue for message, _ in bench.apply(one).postponed]
         queue = waiting
     bench.publish()
-    bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
     assert bench.rows()[answer["memory_id"]]["context"] == ""
     assert residue(bench, second) == {}
     assert answer["stream_sequence"] in bench.shard.state.erasures.all_asks
@@ -154,7 +154,7 @@ def test_a_statement_of_a_late_quoting_row_has_no_context_where_a_later_row_is_s
     bench.apply(stream.memories("acme", "e6", 6, [completed, row("acme", "e6", 6, "Fine", session_id="s")]))
     bench.apply(stream.memories("acme", "e5", 5, [own]))
     bench.publish()
-    bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
     assert residue(bench, said) == {}
     assert bench.shard.state.erasures.has_copies
 
@@ -170,7 +170,7 @@ def test_a_message_from_before_an_erasure_that_comes_again_brings_no_context_bac
     bench.apply(newer)
     bench.apply(older)
     bench.publish()
-    bench.shard.retire(now=NOON, keep=1, min_age_seconds=0)
+    bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
     assert residue(bench, said) == {}
 
 
@@ -231,6 +231,29 @@ def test_a_restart_continues_an_erasure(bench: Bench, stream: Stream) -> None:
     after = bench.shard.state.erasures
     assert after.open[4].to_json() == before.open[4].to_json()
     assert (after.open[4].events, after.all_asks, after.blanked) == ({1}, {2, 3}, before.blanked)
+    bench.shard.close()
+
+
+def test_a_restart_continues_a_purge_that_waits_for_the_next_generation(
+    bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the memories, and of the vectors that quoted them; no message has to come for it."""
+    monkeypatch.setattr("helix_consolidation.stores.purge.PURGED_AT_ONCE", 0)
+    said = told(bench, stream)
+    bench.apply(erase(4, said["memory_id"]))
+    for place in ("memories", "context_vectors"):
+        if place == "context_vectors":
+            bench.shard.state.erasures.derived_again({2, 3})
+            bench.shard.purge.is_due = True
+        bench.publish()
+        bench = bench.reopened()
+        assert place not in bench.shard.state.erasures.open[4].held
+        assert bench.shard.purge.has_work
+        number = bench.publish().generation
+        assert bench.shard.state.erasures.open[4].held[place] == number
+        assert not bench.shard.purge.has_work
+    bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
+    assert residue(bench, said) == {}
     bench.shard.close()
 
 

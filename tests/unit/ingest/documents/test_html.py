@@ -46,7 +46,7 @@ def test_broken_markup_and_entities_are_read_as_a_browser_reads_them() -> None:
 
 def test_code_with_fences_inside_stays_one_block() -> None:
     """The outer fence differs from the inner one."""
-    assert html_text("<pre>a\n```\nb</pre>") == "~~~\na\n```\nb\n~~~"
+    assert html_text("<pre>a\n```\n~~~\nb</pre>") == "````\na\n```\n~~~\nb\n````"
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,10 @@ def test_cells_that_span_rows_cannot_multiply_the_text_without_limit() -> None:
     page = "<table><tr><td rowspan=99>" + "a" * 60_000 + "<td>b" + "<tr><td>c" * 4_000 + "</table>"
     with pytest.raises(InvalidInputError, match=f"body: gives more than {limits.EXTRACTED_CHARACTERS}"):
         html_text(page)
+
+
+def test_cells_that_span_a_full_row_leave_room_for_no_other() -> None:
+    """A row ends with the last column that is kept, also for the cells of earlier rows."""
+    rows = '<tr><td rowspan="2" colspan="64">x</td></tr><tr><td rowspan="99" colspan="64">y</td></tr>'
+    above, below = html_text(f"<table>{rows}</table>").split("\n")
+    assert above == below == "| x |" + "  |" * 63

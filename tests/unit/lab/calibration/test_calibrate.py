@@ -37,7 +37,8 @@ def drawn(count: int, *, name: str = "s", seed: int = 1) -> list[Observation]:
     for number, cosine in enumerate(random.uniform(0.0, 1.0, count).tolist()):
         relevant = bool(random.random() < 1 / (1 + np.exp(3 - 6 * cosine)))
         kind: Kind = "answerable" if relevant or number % 2 else "stranger"
-        found.append(observed(name, kind, cosine, relevant=relevant))
+        one = observed(name, kind, cosine, relevant=relevant)
+        found.append(replace(one, text=f"{number}?"))
     return found
 
 
@@ -128,6 +129,14 @@ def test_one_set_is_judged_by_its_fifths() -> None:
     held = held_out(drawn(400), of_memories=COSINE, of_answers=COSINE, false_abstention=0.01)
     assert (held.answers > 0).all()
     assert len(np.unique(held.thresholds)) > 1
+
+
+def test_a_question_of_a_set_and_of_its_small_stores_is_left_out_at_once() -> None:
+    """Else it is judged by models that were fitted to the same words."""
+    asked = drawn(201)
+    stores = [replace(one, set_name=f"s{SUFFIX}") for one in asked]
+    held = held_out([*asked, *stores], of_memories=COSINE, of_answers=COSINE, false_abstention=0.01)
+    assert (held.thresholds[:201] == held.thresholds[201:]).all()
 
 
 def test_the_threshold_holds_back_no_more_than_was_allowed() -> None:

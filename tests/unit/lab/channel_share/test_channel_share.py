@@ -1,7 +1,11 @@
+from io import StringIO
+
 import numpy as np
 import pytest
+from rich.console import Console
 
 from helix_lab.channel_share.assessment import Options, assess, mean_over_kinds
+from helix_lab.channel_share.command import _comment, _print
 from helix_lab.channel_share.curves import SHARES, Curves
 from helix_lab.channel_share.fit import FEATURES, fit, read, shares
 from helix_lab.channel_share.kinds import set_weights
@@ -56,6 +60,15 @@ def test_a_kind_of_text_is_judged_by_a_model_that_never_saw_it() -> None:
     assert dense["held_out"] < dense["fitted"] < dense["dense"]
     assert (rows["dense"]["main"]["before"], rows["dense"]["questions"]) == (None, 200)
     assert mean_over_kinds(rows, "held_out") < mean_over_kinds(rows, "fitted")
+
+
+def test_one_kind_of_text_has_no_figure_of_a_model_that_never_saw_it() -> None:
+    """The model fitted to it is none; the comment of the profile says that it is not known."""
+    curves = [drawn("a", best="covered")]
+    rows = assess(curves, None, fit(curves, names=ALONE, penalty=1e-6), Options(ALONE, 1e-6))
+    assert rows["a"]["main"]["held_out"] is None
+    assert "left out in turn not known (one kind)" in _comment(rows, 1e-6)
+    _print(rows, Console(file=StringIO()))
 
 
 def test_every_kind_of_text_weighs_the_same() -> None:

@@ -66,10 +66,13 @@ def test_a_question_without_a_gain_above_zero_is_unanswerable(small: Path) -> No
 
 
 def test_ids_that_are_numbers_are_read_as_text(small: Path) -> None:
-    """Ids are strings in the judgements."""
-    (small / "corpus.jsonl.gz").write_bytes(packed([{"id": 7, "text": "seven"}]))
-    (small / "qrels.tsv").write_text("h\nq1\t7\t1\n")
-    assert load_set(small).relevant == {"q1": {"7": 1.0}}
+    """Ids are strings in the judgements, and may count from 0, as sessions and tenants may."""
+    rows = [{"id": 0, "text": "zero", "session_id": 0, "tenant": 0}, {"id": 7, "text": "seven"}]
+    (small / "corpus.jsonl.gz").write_bytes(packed(rows))
+    (small / "qrels.tsv").write_text("h\nq1\t0\t1\nq1\t7\t1\n")
+    data = load_set(small)
+    assert data.relevant == {"q1": {"0": 1.0, "7": 1.0}}
+    assert data.documents[0] == Document("0", "zero", "", "", "0", "", "0")
 
 
 def test_a_corpus_without_tenants_belongs_to_everyone(small: Path) -> None:

@@ -1,6 +1,13 @@
+import fcntl
+import threading
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
 
 from helix_lab.sets.answers import Answer
+from helix_lab.sets.build import BUILT, build_corpus, code_digest
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.runs import RunFile
 
@@ -56,3 +63,60 @@ def test_a_forgotten_run_starts_again(small_set: EvaluationSet, tmp_path: Path) 
     run.forget()
     assert len(run.missing) == 11
     assert not run.path.exists()
+
+
+def test_two_runs_at_once_lose_no_answer_but_a_torn_one(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """A run that begins while another writes reads half of its line, and takes nothing from the file."""
+    first = RunFile(tmp_path, small_set, "helix", inputs=["code"])
+    first.fill([answer(question.id) for question in small_set.questions[:2]])
+    whole = first.path.read_text()
+    first.path.write_text(whole[:-9])
+    second = RunFile(tmp_path, small_set, "helix", inputs=["code"])
+    with first.path.open("a") as rest:
+        rest.write(whole[-9:])
+    second.fill([answer(question.id) for question in small_set.questions[2:]])
+    assert not RunFile(tmp_path, small_set, "helix", inputs=["code"]).missing
+    first.path.write_text(whole.replace("\n", "\n}torn\n", 1))
+    assert len(RunFile(tmp_path, small_set, "helix", inputs=["code"]).run.answers) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "is_noted"),
+    [
+        ("stage.py", True),
+        ("query_adapter.npz", True),
+        ("words.txt", True),
+        ("examples.toml", True),
+        ("profile/adapter.npz", True),
+        ("profile/recipes/own.toml", False),
+        ("stage.pyc", False),
+    ],
+)
+def test_kept_answers_belong_to_the_files_that_gave_them(tmp_path: Path, name: str, is_noted: bool) -> None:
+    """Fitted files count as code does; a ranking profile has its own part in the name of a file."""
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digests = set()
+    for content in ("before", "after"):
+        path.write_text(content)
+        package = ModuleType("package")
+        package.__file__ = str(tmp_path / "__init__.py")
+        digests.add(code_digest((package,), without_toml_of="profile"))
+    assert len(digests) == 1 + is_noted
+
+
+def test_a_second_process_waits_for_the_corpus_of_the_first(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """It neither removes what the first one writes, nor builds it again."""
+    encoder: Any = None
+    folder, results = tmp_path / "corpus", list[bool]()
+    folder.mkdir()
+    (folder / "half").touch()
+    with (tmp_path / "corpus.lock").open("w") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        second = threading.Thread(target=lambda: results.append(build_corpus(small_set, folder, encoder)))
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
+        (folder / BUILT).touch()
+    second.join()
+    assert (results, (folder / "half").exists()) == ([False], True)

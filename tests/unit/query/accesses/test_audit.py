@@ -19,6 +19,7 @@ from helix_shared.rpc.access.credential import ERASE, RECALL, WRITE, Credential
 from helix_shared.telemetry.metrics import AUDIT_RECORDS
 
 ANN = Credential("key-ann", frozenset({"acme"}), "ann", None, frozenset({RECALL}))
+ANYBODY = Credential("key-any", frozenset({"acme"}), None, None, frozenset({RECALL}))
 FOUND = recall_pb2.RecallResponse(
     generation=7,
     memories=[recall_pb2.RecalledMemory(memory=recall_pb2.Memory(memory_id="a" * 32, text="tarngloop"))],
@@ -116,17 +117,18 @@ def test_a_record_names_every_memory_of_which_the_reply_shows_a_text(reply: Any,
 @pytest.mark.parametrize(
     ("error", "credential", "tenant", "filed"),
     [
-        (UnauthenticatedError("no"), None, "acme", ("UNAUTHENTICATED", "", "acme")),
-        (DeniedError("no"), ANN, "other", ("PERMISSION_DENIED", "acme", "other")),
-        (InvalidInputError("query", "tarngloop"), None, "tarn gloop", ("INVALID_ARGUMENT", "", "")),
+        (UnauthenticatedError("no"), None, "acme", ("UNAUTHENTICATED", "", "acme", "")),
+        (DeniedError("no"), ANN, "other", ("PERMISSION_DENIED", "acme", "other", "ann")),
+        (DeniedError("no"), ANYBODY, "other", ("PERMISSION_DENIED", "acme", "other", "")),
+        (InvalidInputError("query", "tarngloop"), None, "tarn gloop", ("INVALID_ARGUMENT", "", "", "bob")),
     ],
 )
-def test_a_refusal_is_recorded_for_no_tenant_that_was_not_proven(
-    error: Exception, credential: Credential | None, tenant: str, filed: tuple[str, str, str]
+def test_a_refusal_is_recorded_for_no_tenant_and_user_that_was_not_proven(
+    error: Exception, credential: Credential | None, tenant: str, filed: tuple[str, str, str, str]
 ) -> None:
     """Nobody fills the records of a foreign tenant; the tenant that was asked for stands beside."""
     [record] = recorded(error, credential, tenant=tenant)
-    assert (record.outcome, record.tenant_id, record.requested_tenant_id) == filed
+    assert (record.outcome, record.tenant_id, record.requested_tenant_id, record.user_id) == filed
     assert record.count == 0
     assert b"tarn" not in record.SerializeToString()
 

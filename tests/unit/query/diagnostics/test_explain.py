@@ -1,6 +1,7 @@
 """Every score can be recomputed from its explanation, exactly."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from helix_memory.explanation import contribution, fused, recompute, relevance, signals
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
-from helix_query.api.responses.explanation import candidate_message, explanation_message
+from helix_query.api.responses.explanation import CandidateMessages, explanation_message
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
+from helix_query.diagnostics.nearest_words import nearest_words
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import constant
@@ -32,6 +34,7 @@ from helix_query.recall.candidates import (
 from helix_query.recall.result import Trace
 from helix_query.recall.stages.fuse import fuse_rankings
 from helix_query.recall.stages.rank import best_first, scoring
+from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import NO_TIME, code
 
@@ -207,7 +210,7 @@ def explained(random: np.random.Generator) -> Explanation:
         threshold_on=profile.rank.recipe.threshold_on,
         k=fusion.k,
         method=fusion.method,
-        nearest=nearest_of(candidates),
+        nearest=Lazy(lambda: nearest_of(candidates)),
     )
 
 
@@ -279,13 +282,13 @@ def by_hand() -> Explanation:
         threshold_on="relevance",
         k=60,
         method="rrf",
-        nearest={},
+        nearest=Lazy(dict),
     )
 
 
 def test_fusion_is_shown_by_hand() -> None:
     """2 / (60 + 1) + .05 of the dense list, 1 / (60 + 1) + .05 of the lexical one."""
-    candidate = candidate_message(by_hand(), 0)
+    candidate = CandidateMessages(by_hand()).of(0)
     shown = [(term.channel, term.rank, term.weight, term.bonus) for term in candidate.fusion.terms]
     assert shown == [("dense", 1, 2.0, 0.05), ("lexical", 1, 1.0, 0.05)]
     assert [term.contribution for term in candidate.fusion.terms] == [2 / 61 + 0.05, 1 / 61 + 0.05]
@@ -318,11 +321,28 @@ def test_who_may_not_be_seen_is_only_counted() -> None:
         threshold_on="score",
         k=60,
         method="rrf",
-        nearest={},
+        nearest=Lazy(dict),
     )
     message = explanation_message(hidden)
     assert (len(message.candidates), message.withheld) == (1, 1)
     assert message.candidates[0].duplicate_of == ""
+
+
+def test_nearest_words_are_those_of_the_shown_memories() -> None:
+    """Of rows that were read before: no record is read again, and a withheld memory is not compared."""
+    text, states = "a slow ferry", np.zeros((3, 8), np.float32)
+    states[0, 0], states[1, 1], states[2, 2] = 1.0, 1.0, 1.0
+    codes = np.packbits(np.array([[0, 1, 0] + [0] * 5, [1, 0, 0] + [0] * 5], np.uint8), axis=1)
+    late = LateInteraction(
+        np.array([0, 2]), ("ship", "slow"), np.ones(2), np.zeros((2, 2)), 1.0, states, np.array([0, 1, 0])
+    )
+    found = np.zeros(3)
+    candidates = Candidates(np.array([7, 8, 9]), found, found, found, np.zeros(3, np.uint8), late=late)
+    signals = SimpleNamespace(token_codes=lambda _: (np.concatenate([codes, codes]), np.array([2, 4])))
+    encoder = SimpleNamespace(coded_words=lambda *_: [(2, 6), (7, 12)])
+    snapshot: Any = SimpleNamespace(generation=SimpleNamespace(signals=signals), encoder=encoder)
+    row = {"text": text, "speaker": "", "role": "user", "title": "", "event_kind": "message"}
+    assert nearest_words(snapshot, candidates, {2: row}) == {2: ("ferry", "slow")}
 
 
 def test_losses_have_the_numbers_of_the_contract() -> None:

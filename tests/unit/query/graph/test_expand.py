@@ -67,6 +67,23 @@ def test_memories_that_share_an_entity_are_added() -> None:
     assert grown.channels_of(1) == (GRAPH,)
 
 
+def test_memories_of_others_take_no_place_of_those_that_are_visible() -> None:
+    """Memory 0 shares an entity with two hundred, of which the caller sees the last two."""
+    count, memories = 2, 201
+    entity = memories
+    grown = expand(
+        candidates_of([0], [1.0]),
+        NO_ENTITIES,
+        graph=undirected([(one, entity) for one in range(memories)], memories + 1),
+        memories=memories,
+        cosines=cosines,
+        visible=lambda ordinals: ordinals >= memories - count,
+        hub_cap=memories,
+        graph_candidates=count,
+    )
+    assert grown.ordinals.tolist() == [0, memories - 2, memories - 1]
+
+
 def test_a_memory_that_is_not_visible_is_not_added() -> None:
     """Memories beyond it are."""
     grown = expand(

@@ -98,3 +98,47 @@ def test_a_large_group_counts_its_latest_memories(visible: Any, monkeypatch: pyt
         (2, 3, 2, 12),
         (1, 2, 1, 6),
     ]
+
+
+def test_a_large_group_whose_newest_memory_came_early_is_on_one_page(
+    visible: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old events were imported after it: the latest of the log are all behind the cursor."""
+    monkeypatch.setattr(groups, "MOST_COUNTED", 3)
+    times = np.arange(MEMORIES + 1)
+    times[0] = MEMORIES
+    visible.signals.occurred_at = times
+
+    class Large(Groups):
+        def members(self, groups: Ordinals) -> tuple[Ordinals, Ordinals]:
+            """The first of the log and the imported ones."""
+            assert groups.tolist() == [0]
+            return np.zeros(6, np.int64), np.array([0, 5, 10, 15, 20, 25])
+
+    monkeypatch.setattr(
+        groups,
+        "chunks_of",
+        lambda *_, **__: iter([Chunk(times[[25, 20]], np.array([25, 20]), Cursor(20, 20))]),
+    )
+    page, _ = groups.groups_page(
+        visible, Large(5), after=Cursor(300, 300), size=50, until=time.monotonic() + 60
+    )
+    assert page == []
+
+
+def test_a_large_group_counts_what_the_caller_sees(visible: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the latest of the log are those of others."""
+    monkeypatch.setattr(groups, "MOST_COUNTED", 4)
+    monkeypatch.setattr(
+        groups, "chunks_of", lambda *_, **__: iter([Chunk(*[np.array([5])] * 2, Cursor(5, 5))])
+    )
+    visible.among = lambda ordinals: ordinals <= 5
+
+    class Crowded(Groups):
+        def members(self, groups: Ordinals) -> tuple[Ordinals, Ordinals]:
+            """Six of the caller, then hundreds of others."""
+            assert groups.tolist() == [0]
+            return np.zeros(MEMORIES, np.int64), np.arange(MEMORIES)
+
+    page, _ = groups.groups_page(visible, Crowded(5), after=None, size=50, until=time.monotonic() + 60)
+    assert [(one.group, one.memories, one.first_at, one.last_at) for one in page] == [(0, 4, 2, 5)]

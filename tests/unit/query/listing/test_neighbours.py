@@ -57,10 +57,12 @@ def walked(graph: Graph, start: int, hops: int, most: int) -> tuple[dict[int, in
     """Node by node: distances, edges and whether there are more nodes."""
     distances, edges, truncated, frontier = {start: 0}, set[EdgeKey](), False, [start]
     for hop in range(1, hops + 1):
-        candidates, reached = [], []
+        candidates, reached, weaker = [], [], []
         for node in frontier:
-            strongest = sorted(graph.at[node], key=lambda row: -row[1])[: neighbours.OF_A_NODE]
-            candidates += [(node, *row) for row in strongest if _may_be_shown(node, row[0])]
+            shown = [row for row in graph.at[node] if _may_be_shown(node, row[0])]
+            shown.sort(key=lambda row: -row[1])
+            candidates += [(node, *row) for row in shown[: neighbours.OF_A_NODE]]
+            weaker += [row[0] for row in shown[neighbours.OF_A_NODE :]]
         for node, other, _, kind, forward in sorted(candidates, key=lambda one: -one[2]):
             if other not in distances:
                 if len(distances) >= most:
@@ -70,6 +72,7 @@ def walked(graph: Graph, start: int, hops: int, most: int) -> tuple[dict[int, in
                 reached.append(other)
             source, target = (node, other) if forward else (other, node)
             edges.add((source, target, EDGE_KINDS[kind]))
+        truncated |= not distances.keys() >= set(weaker)
         frontier = reached
     return distances, edges, truncated
 

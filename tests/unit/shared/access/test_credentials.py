@@ -1,6 +1,9 @@
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.credentials import KEEPALIVE
 from helix_query.settings import QuerySettings
 from helix_shared.errors import DeniedError, InvalidInputError, UnauthenticatedError
+from helix_shared.rpc.access import admission
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.authenticator import REFUSED, Authenticator
 from helix_shared.rpc.access.claims import credential_of
@@ -102,6 +106,7 @@ def test_a_static_token_is_found_until_it_expires() -> None:
     "broken",
     [
         {"id": "a b"},
+        {"id": 7},
         {"sha256": "00"},
         {"sha256": "s3cret"},
         {"roles": []},
@@ -156,9 +161,13 @@ def test_a_changed_file_counts_at_once_and_a_broken_one_admits_nobody(tmp_path: 
     assert checks.authenticate(new).id == "t-2-longer"
     with pytest.raises(UnauthenticatedError):
         checks.authenticate(old)
-    path.write_text("{")
-    with pytest.raises(UnauthenticatedError):
-        checks.authenticate(new)
+    for broken in ("{", '{"tokens": ' + "[" * 100_000):  # the parser raises RecursionError
+        tokens_file(path, entry("new", id="t-2"))
+        assert checks.authenticate(new).id == "t-2"
+        path.write_text(broken)
+        for _ in range(2):
+            with pytest.raises(UnauthenticatedError):
+                checks.authenticate(new)
     tokens_file(path, entry("new"))
     assert checks.authenticate(new).id == "t-1"
     path.unlink()
@@ -225,6 +234,32 @@ def test_without_authentication_only_loopback_is_accepted(
         return
     with pytest.raises(InvalidInputError, match=f"^HELIX_QUERY_LISTEN: .*{refused}"):
         require_protection(listen, settings, setting="HELIX_QUERY_LISTEN")
+
+
+async def test_a_stream_that_waits_ends_when_its_token_is_revoked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its caller had been admitted once; what came afterwards was for it, too."""
+    monkeypatch.setattr(admission, "RECHECK_SECONDS", 0.01)
+    path = tokens_file(tmp_path / "tokens.json", entry("old", roles=["service"]))
+    arrived: asyncio.Queue[str] = asyncio.Queue()
+
+    async def call(_request: Any, _context: Any) -> AsyncIterator[str]:
+        while True:
+            yield await arrived.get()
+
+    context = SimpleNamespace(invocation_metadata=lambda: (("authorization", "Bearer old"),))
+    checks = Admission(QuerySettings(auth="tokens", tokens_file=path))
+    stream = checks.checked_stream(call, recall_pb2.StreamAccessesRequest, "service")
+    replies = stream(recall_pb2.StreamAccessesRequest(), context)
+    arrived.put_nowait("for the old token")
+    assert await anext(replies) == "for the old token"
+    waits = asyncio.create_task(anext(replies))  # type: ignore[arg-type]  # a coroutine
+    await asyncio.sleep(0)
+    tokens_file(path, entry("new", id="t-2-longer", roles=["service"]))
+    async with asyncio.timeout(60):
+        with pytest.raises(UnauthenticatedError):
+            await waits
 
 
 def test_a_request_without_a_scope_cannot_be_served_by_accident() -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from helix_shared.broker import deadline
 from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.worker import Worker
 from helix_shared.errors import OverdueError
+from helix_shared.panics import EnginePanicError
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -79,6 +81,35 @@ async def test_a_lane_hands_on_what_its_work_raises() -> None:
     with pytest.raises(ValueError, match="no"):
         await lanes.run(refuse)
     assert await lanes.run(lambda: 7) == 7
+
+
+class PanicError(BaseException):
+    """As a Rust engine raises it: no `Exception`."""
+
+
+@pytest.mark.parametrize("error", [PanicError("no"), StopIteration("no")])
+async def test_a_panic_of_an_engine_is_handed_on_as_an_ordinary_failure(error: BaseException) -> None:
+    """The message is then settled; a panic, which is no `Exception`, would end the reading of the worker."""
+    lanes = Lanes(1)
+
+    def work() -> None:
+        raise error
+
+    async with asyncio.timeout(30):
+        with pytest.raises(EnginePanicError, match=f"{type(error).__name__}: no"):
+            await lanes.run(work)
+        assert await lanes.run(lambda: 7) == 7
+
+
+async def test_a_panic_outside_of_the_lanes_ends_the_process() -> None:
+    """A worker that no longer reads would look ready."""
+    worker = Worker(logger=None)
+
+    async def read() -> None:
+        raise BaseExceptionGroup("tasks", [PanicError("index out of bounds")])
+
+    await worker.run_part("reader", read())
+    assert worker.failure == "reader failed: PanicError: index out of bounds"
 
 
 async def test_no_more_than_the_count_work_at_once() -> None:

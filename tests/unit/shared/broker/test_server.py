@@ -7,6 +7,7 @@ import pytest
 
 from helix_shared.broker import server
 from helix_shared.broker.server import NatsServer
+from helix_shared.errors import PermanentError
 
 REFUSED = (
     "[7] 2026/11/24 13:24:13 [ERR] JetStream failed to store a msg on stream '$G > HELIX_EVENTS': "
@@ -27,6 +28,20 @@ def test_a_free_port_is_none_that_a_connection_may_take(
         assert 0 < server.free_port() < 1 << 16
     monkeypatch.setattr(server, "OUTGOING_PORTS", tmp_path / "none")
     assert server.free_port() > 0
+
+
+def test_a_server_whose_port_another_one_has_does_not_start(tmp_path: Path) -> None:
+    """It would seem to: the other one accepts the connection, and clients would use its streams."""
+    with NatsServer(tmp_path / "one") as one, pytest.raises(PermanentError, match="address already in use"):
+        NatsServer(tmp_path / "two", port=one.port).start()
+
+
+@pytest.mark.parametrize("name", ["Zoë's home", 'a "quoted" \\ name', "\udcff"])
+def test_a_server_starts_in_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
+    """Also with letters outside ASCII and with bytes that are no UTF-8."""
+    with NatsServer(tmp_path / name):
+        pass
+    assert (tmp_path / name / "store").is_dir()
 
 
 def test_a_stream_that_could_not_write_freezes_the_server_until_its_next_start(

@@ -80,6 +80,24 @@ def test_records_that_a_full_disk_refused_are_written_again_once(tmp_path: Path)
         assert list(records_of(tmp_path / str(number))) == records(1, 2, 3, 4)
 
 
+@pytest.mark.parametrize("erased", [{1, 4}, {1, 30}])
+@pytest.mark.parametrize("room", [0, 900])
+def test_an_erasure_that_a_full_disk_ended_is_carried_out_when_repeated(
+    tmp_path: Path, room: int, erased: set[int]
+) -> None:
+    """Afterwards no file of the folder holds the events, and the archive goes on."""
+    with Archive(tmp_path, log=LOG, segment_bytes=600) as archive:
+        for event in records(*range(1, 31)):
+            archive.append([event])
+        with full_at(room), pytest.raises(OSError, match="too large"):
+            archive.erase(erased)
+        assert archive.erase(erased) == erased
+        archive.append(records(31))
+    held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert not [n for n in erased if f'"event {n}"'.encode() in held]
+    assert [one.sequence for one in records_of(tmp_path)] == [n for n in range(1, 32) if n not in erased]
+
+
 def test_torn_record_is_truncated_and_written_again(tmp_path: Path) -> None:
     """A record that a kill cut off anywhere is dropped at the start; the archive continues before it."""
     written(tmp_path, records(1, 2, 3), segment_bytes=10_000)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from helix_shared.errors import CorruptArtifactError
+from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.event_log.export_file import ANSWER, EVENT, ExportReader, ExportWriter, Header
 from helix_shared.event_log.record import EventRecord
 
@@ -48,6 +48,21 @@ def read(data: bytes) -> list[EventRecord]:
 def test_export_gives_back_the_same_bytes() -> None:
     """Text, bytes that are no text, ids, headers and times survive exactly."""
     assert read(exported()) == RECORDS
+
+
+def test_an_export_without_an_event_that_was_erased_meanwhile_is_not_ended() -> None:
+    """No reader would take it: its header counts the event."""
+    writer = ExportWriter(io.BytesIO(), Header("0.1.0", "m", "r", ["acme"], events=2))
+    writer.add(EVENT, RECORDS[0])
+    with pytest.raises(TemporaryError, match="1 events and 0 answers, of 2 and 0: some were erased"):
+        writer.finish()
+
+
+def test_headers_of_a_file_give_no_instructions_to_the_server() -> None:
+    """Whoever made the file could remove events with them, or make an event another one."""
+    hostile = {"Nats-Rollup": "all", "x\r\nNats-Msg-Id": "1", "y": "1\r\nNats-Msg-Id: 2", "ü": "1", "": "1"}
+    fields = record(1, b"{}").fields | {"headers": {**hostile, "traceparent": "00-1"}}
+    assert EventRecord.of_fields(fields).headers == {"traceparent": "00-1"}
 
 
 def test_every_changed_byte_is_found_with_its_line() -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helix_shared.timex import find_time_expressions, resolve_window
@@ -22,6 +22,7 @@ WORDS = [
     "Feb", "29", "30th", "Friday", "sat", "weekend", "winter", "Q4", "yesterday", "tomorrow", "night",
     "morning", "today", "earlier", "will", "year", "2024-02-30", "9999-12-31", "0001-01-01", "1/31/2020",
     "2023-05-08T10:00:00+23:59", "-", "\u2013", ",", ".", "(", "\n", "1990s",
+    "'98", "Friday the 13th", "the end of the month", "1/31/98", "twenty-one", "2024-03-04 10:00+02 PST",
 ]  # fmt: skip
 TEXTS = st.one_of(
     st.text(),
@@ -30,14 +31,16 @@ TEXTS = st.one_of(
 )
 ZONES = [UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12)), ZoneInfo("America/St_Johns")]
 REFERENCES = st.datetimes(
-    min_value=datetime(1, 1, 2),  # noqa: DTZ001 the zone is drawn beside it
-    max_value=datetime(9999, 12, 30),  # noqa: DTZ001 the zone is drawn beside it
+    min_value=datetime.min,  # noqa: DTZ901 the zone is drawn beside it
+    max_value=datetime.max,  # noqa: DTZ901 the zone is drawn beside it
     timezones=st.sampled_from(ZONES),
 )
 
 
 @settings(max_examples=1500, deadline=None)
 @given(text=TEXTS, reference=REFERENCES)
+@example(text="yesterday", reference=datetime.min.replace(tzinfo=ZONES[1]))
+@example(text="tomorrow", reference=datetime.max.replace(tzinfo=ZONES[2]))
 def test_any_text_gives_sound_expressions_and_never_an_error(text: str, reference: datetime) -> None:
     """Start before end, UTC, spans that cut the text, in order, apart."""
     found = find_time_expressions(text, reference)
@@ -66,7 +69,7 @@ def _seconds(text: str) -> float:
     [
         "1", "1 ", "12-", "2022-", "2022-01-", "([{", " ", "in ", "in" + " " * 40_000, "a ", "last ",
         "the week before ", "two weeks before ", "2 or ", "from march to ", "march ", "May, ", "friday, ",
-        "2024-02-30 ", "\u0130a",
+        "2024-02-30 ", "\u0130a", "'98 ", "friday the 13th ", "by the end of the month ", "twenty-one ",
     ],
     ids=lambda piece: repr(piece[:20]),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from helix_shared.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from helix_cli.stack.addresses import Server
+    from helix_cli.home.addresses import Server
     from helix_memory.recall.v1 import recall_pb2
 
 _TOLD = {

@@ -88,12 +88,12 @@ def since_moment(text: str, *, now: datetime | None = None) -> datetime | None:
     """
     if not text:
         return None
-    if age := _AGE.match(text):
-        return (now or datetime.now(UTC)) - timedelta(**{_UNITS[age[2]]: int(age[1])})
     try:
+        if age := _AGE.match(text):
+            return (now or datetime.now(UTC)) - timedelta(**{_UNITS[age[2]]: int(age[1])})
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise InvalidInputError(
             "--since", f"{text!r} is neither an age like 30m, 2h, 7d nor an ISO time"
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -12,7 +12,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
-    from helix_cli.stack.addresses import Server
+    from helix_cli.home.addresses import Server
 
 _WHOLE_DIGITS: Final = 32
 _GIVEN: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},{_WHOLE_DIGITS}}}")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from helix_cli.clients.broker import run_async
+from helix_cli.home.addresses import Server, nats_server, query_server
+from helix_cli.home.record import running_record
 from helix_cli.output.terminal import note
 from helix_cli.rebuilding.rebuild import Task, rebuild
 from helix_cli.rebuilding.workspace import discard, workspace_of
-from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.hold import held
-from helix_cli.stack.home import running_record
 from helix_cli.stack.model_in_use import model_of
 from helix_cli.stack.settings_in_use import settings_in_use
 from helix_ingest.settings import IngestSettings
@@ -24,7 +24,7 @@ from helix_shared.encoders.store import choose_model, model_folder
 from helix_shared.errors import PermanentError, TemporaryError
 
 if TYPE_CHECKING:
-    from helix_cli.stack.home import HomeFolder
+    from helix_cli.home.folder import HomeFolder
     from helix_shared.artifacts.generation.manifest import Manifest
 
 SERVED_SECONDS: Final = 120.0

@@ -7,11 +7,11 @@ import os
 from typing import TYPE_CHECKING
 
 from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.home.addresses import nats_server
+from helix_cli.home.record import running_record
 from helix_cli.moving.move import Move, until_followed
 from helix_cli.output.terminal import note
 from helix_cli.rebuilding.served import Served
-from helix_cli.stack.addresses import nats_server
-from helix_cli.stack.home import running_record
 from helix_cli.stack.settings_in_use import settings_in_use
 from helix_ingest.settings import IngestSettings
 from helix_shared.encoders.store import folder_with_checksum
@@ -20,9 +20,9 @@ from helix_shared.errors import NotFoundError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from helix_cli.home.addresses import Server
+    from helix_cli.home.folder import HomeFolder
     from helix_cli.moving.move import Moved
-    from helix_cli.stack.addresses import Server
-    from helix_cli.stack.home import HomeFolder
 
 
 def move_tenant(home: HomeFolder, tenant_id: str, target: int, *, nats: str) -> Moved:

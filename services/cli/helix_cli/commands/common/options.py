@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from helix_cli.commands.completion import TENANT_VARIABLE, tenants
-from helix_cli.stack.addresses import DEEP_VARIABLE, NATS_VARIABLE, QUERY_VARIABLE
+from helix_cli.home.addresses import DEEP_VARIABLE, NATS_VARIABLE, QUERY_VARIABLE
 
 DEFAULT_HOME: Final = Path("~/.helix")
 
@@ -36,6 +36,7 @@ Tenant = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Since = Annotated[str, typer.Option("--since", help="Only since then: 30m, 2h, 7d, or an ISO time.")]
 InFlight = Annotated[
     int, typer.Option("--in-flight", min=1, max=1024, help="Most events that wait for acknowledgement.")
 ]

@@ -18,10 +18,10 @@ import typer
 from helix_cli.clients.broker import connected, connected_client, require_publishing, run_async
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally
+from helix_cli.home.addresses import Server
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
-from helix_cli.stack.addresses import Server
 from helix_memory.transport import dead_letters
 from helix_memory.transport.credentials import NatsCredentials
 from helix_memory.transport.publisher import Publisher

@@ -13,8 +13,9 @@ from typer import Argument, Option
 from helix_cli.commands.common import options
 from helix_cli.commands.common.option_group import with_options
 from helix_cli.commands.completion import memory_types, ranking_profiles
+from helix_cli.home.addresses import calls_of_environment
 from helix_cli.output.time_zone import moment, zone_of
-from helix_cli.stack.addresses import calls_of_environment
+from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
@@ -109,7 +110,7 @@ def request_of(
     """The request for these options; the server fills in what is not given.
 
     Raises:
-        InvalidInputError: no tenant where no credential has one, a count below 1, no date where one is
+        InvalidInputError: no tenant where no credential has one, a count out of bounds, no date where one is
             expected, an unknown zone, or a span of time that is empty.
     """
     if not tenant and calls_of_environment() is None:
@@ -133,8 +134,8 @@ def request_of(
             event_after=earliest,
             event_before=end,
         ),
-        top_k=_count("--top-k", top_k),
-        token_budget=_count("--budget", budget),
+        top_k=count("--top-k", top_k, limits.TOP_K),
+        token_budget=count("--budget", budget, limits.TOKEN_BUDGET),
         ranking_profile=profile,
         mode=recall_pb2.Mode.Value(f"MODE_{mode.name}"),
         project_id=prefer_project,
@@ -152,7 +153,12 @@ with_query_options = with_options("request", request_of)
 """Replaces the parameter `request` of a command by the arguments and options of `request_of`."""
 
 
-def _count(option: str, value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise InvalidInputError(option, f"{value} must be at least 1")
+def count(option: str, value: int | None, most: int) -> int | None:
+    """The value of an option.
+
+    Raises:
+        InvalidInputError: it is not between 1 and `most`.
+    """
+    if value is not None and not 1 <= value <= most:
+        raise InvalidInputError(option, f"{value} must be 1 to {most}")
     return value

@@ -14,6 +14,8 @@ from rich.table import Table
 from helix_cli.clients.broker import run_async
 from helix_cli.commands.common.lines.parity import print_parity
 from helix_cli.commands.common.model_use import wait_served
+from helix_cli.home.addresses import nats_server, query_server
+from helix_cli.home.record import running_record
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import complain, note, plain, stdout
@@ -23,9 +25,7 @@ from helix_cli.rebuilding.rebuild import Task, rebuild
 from helix_cli.rebuilding.served import Served
 from helix_cli.rebuilding.taking_over.set_aside import discard_old
 from helix_cli.rebuilding.versions import compare_versions
-from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.hold import held
-from helix_cli.stack.home import running_record
 from helix_cli.stack.settings_in_use import settings_in_use
 from helix_consolidation.settings import ConsolidationSettings
 from helix_ingest.settings import IngestSettings
@@ -35,8 +35,8 @@ from helix_shared.encoders.store import folder_with_checksum
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from helix_cli.home.folder import HomeFolder
     from helix_cli.rebuilding.rebuild import Made
-    from helix_cli.stack.home import HomeFolder
 
 
 def rebuild_home(

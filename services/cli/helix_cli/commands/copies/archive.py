@@ -10,9 +10,9 @@ import typer
 
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import size
-from helix_cli.stack.home import HomeFolder
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_shared.errors import NotFoundError
 from helix_shared.event_log.archive_files import CARD, verify

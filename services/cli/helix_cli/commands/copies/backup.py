@@ -8,17 +8,18 @@ from typing import Annotated, Final
 
 import typer
 
-from helix_cli.backup.backup import BackedUp, back_up
-from helix_cli.backup.contents import Contents, check_pieces, keep_newest, numbers, read_contents
+from helix_cli.backup.backup import BackedUp, back_up, keep_newest
+from helix_cli.backup.contents import Contents, check_pieces, numbers, read_contents
 from helix_cli.clients.auditing import CommandRecord, recorded
 from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import nats_server
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, size
-from helix_cli.stack.addresses import nats_server
-from helix_cli.stack.home import HomeFolder, read_record
-from helix_shared.errors import InvalidInputError, NotFoundError
+from helix_shared.errors import InvalidInputError, NotFoundError, PermanentError
 from helix_shared.keys.key_store import KEYS
 
 HELP: Final = f"""
@@ -89,7 +90,11 @@ def backup_command(
 
     with recorded(server, "cli.backup", CommandRecord([])):
         made = run_async(work())
-    freed = keep_newest(root, keep) if keep else 0
+    freed = 0
+    try:
+        freed = keep_newest(root, keep) if keep else 0
+    except PermanentError as error:
+        note(f"older backups stay: {error}")
     if as_json:
         facts = {"new_bytes": made.new_bytes, "bytes": made.all_bytes, "freed_bytes": freed}
         typer.echo(json.dumps(_facts(made.contents) | facts))
@@ -106,14 +111,17 @@ def _verify(root: Path, *, as_json: bool) -> None:
     if not found:
         raise NotFoundError(f"{root} holds no backup: a backup that did not end has no manifest")
     checked = []
-    for number in found:
-        contents = read_contents(root, number)
-        pieces, total = check_pieces(root, contents)
-        checked.append(_facts(contents) | {"pieces": pieces, "bytes": total})
-        if not as_json:
-            typer.echo(f"{_line(contents)}: {pieces} pieces, {size(total)}, all good")
-    if as_json:
-        typer.echo(json.dumps(checked))
+    try:
+        for number in found:
+            contents = read_contents(root, number)
+            pieces, total = check_pieces(root, contents)
+            checked.append(_facts(contents) | {"pieces": pieces, "bytes": total})
+            if not as_json:
+                typer.echo(f"{_line(contents)}: {pieces} pieces, {size(total)}, all good")
+    finally:
+        # also before the error of one that is damaged
+        if as_json:
+            typer.echo(json.dumps(checked))
 
 
 def _facts(contents: Contents) -> dict[str, object]:

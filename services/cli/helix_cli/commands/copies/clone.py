@@ -14,9 +14,9 @@ from helix_cli.commands.common.publishing import Waiting, conclude
 from helix_cli.commands.copies.export import run_export
 from helix_cli.commands.copies.taking import report_taken, take
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import nats_server, query_server
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.stack.addresses import nats_server, query_server
-from helix_cli.stack.home import HomeFolder
 from helix_memory import subjects
 from helix_shared.errors import InvalidInputError
 

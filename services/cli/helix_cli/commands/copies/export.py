@@ -17,12 +17,13 @@ from helix_cli.clients.auditing import CommandRecord, recorded
 from helix_cli.clients.broker import connected_client, require_events_stream, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import Server, nats_server
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note, size
-from helix_cli.stack.addresses import Server, nats_server
-from helix_cli.stack.home import HomeFolder
 from helix_shared.artifacts.files.durability import sync
+from helix_shared.whole_file import SECRET
 
 if TYPE_CHECKING:
     from helix_cli.exchange.export import Exported
@@ -65,7 +66,7 @@ def export_command(
     with _target(out) as target:
         written = run_export(server, target, tenants=tenant or [], data=data)
     if str(out) == "-":
-        note(_line(written))
+        note(json.dumps(asdict(written)) if as_json else _line(written))
     else:
         typer.echo(json.dumps(asdict(written)) if as_json else _line(written))
 
@@ -111,16 +112,24 @@ def _line(written: Exported) -> str:
 
 @contextlib.contextmanager
 def _target(out: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when it is complete, or standard output."""
+    """A file for its owner alone that gets its name when it is complete; standard output; or a device."""
     if str(out) == "-":
         yield sys.stdout.buffer
         return
+    if out.exists() and not out.is_file():
+        with out.open("wb") as target:
+            yield target
+        return
     draft = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        with draft.open("wb") as target:
+        with open(draft, "wb", opener=_for_owner) as target:
             yield target
         sync(draft)
         draft.replace(out)
         sync(out.absolute().parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, SECRET)

@@ -10,9 +10,9 @@ import typer
 
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note
-from helix_cli.stack.home import HomeFolder
 from helix_shared.keys.key_store import KEYS, KeyStore
 
 HELP: Final = f"""

@@ -12,9 +12,9 @@ from helix_cli.backup.contents import read_contents
 from helix_cli.backup.restore import Restored, restore_backup
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note
-from helix_cli.stack.home import HomeFolder
 
 HELP: Final = f"""
 [bold]Examples[/bold]

@@ -21,9 +21,9 @@ import typer
 from helix_cli.clients.broker import connected_client, require_events_stream, run_async
 from helix_cli.clients.sending import Tally
 from helix_cli.commands.common.publishing import outcome, summary
+from helix_cli.home.addresses import Server
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
-from helix_cli.stack.addresses import Server
 from helix_memory.transport import dead_letters
 from helix_shared.errors import InvalidInputError
 from helix_shared.event_log.export_file import is_export
@@ -94,7 +94,12 @@ def take(path: Path, *, tenant: str, server: Server, tracked: bool, name: str = 
                     client, checked, renaming, tally=tally, advance=lambda: bar.advance(task)
                 )
 
-    answers = run_async(work())
+    try:
+        answers = run_async(work())
+    except BaseException:
+        if tally.last_sequence:
+            note(f"{outcome(tally)}; not everything was; repeat the command, nothing is stored twice")
+        raise
     tally.seconds = time.monotonic() - started
     if renaming and renaming.unknown:
         note(f"{len(renaming.unknown)} ids of memories are of no event of the export and stay as they are")
@@ -110,7 +115,7 @@ def report_taken(taken: Taken, *, as_json: bool) -> None:
     typer.echo(f"{outcome(taken.tally)}; {taken.answers} recorded answers")
 
 
-def report_checked(path: Path, *, name: str) -> None:
+def report_checked(path: Path, *, name: str, as_json: bool) -> None:
     """Check every line of an export, and say what it holds.
 
     Raises:
@@ -120,6 +125,10 @@ def report_checked(path: Path, *, name: str) -> None:
 
     checked = check(path, name=name)
     header = checked.header
+    if as_json:
+        details = {"dry_run": True, "answers": header.answers, "tenants": sorted(checked.tenants)}
+        typer.echo(json.dumps({"events": header.events, "helix": header.helix} | details))
+        return
     typer.echo(
         f"dry run: {header.events} events and {header.answers} answers of "
         f"{', '.join(sorted(checked.tenants))}, written by helix {header.helix}; "
@@ -128,5 +137,8 @@ def report_checked(path: Path, *, name: str) -> None:
 
 
 def _is_export(path: Path) -> bool:
-    with path.open("rb") as source:
-        return is_export(source.read(_FIRST_BYTES))
+    try:
+        with path.open("rb") as source:
+            return is_export(source.read(_FIRST_BYTES))
+    except OSError:
+        return False  # its reader says so

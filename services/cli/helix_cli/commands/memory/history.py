@@ -12,9 +12,9 @@ from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.memory.arguments import MemoryId, Principals, User
+from helix_cli.home.addresses import query_server
 from helix_cli.output.terminal import ID_CHARACTERS, plain, print_message, stdout
 from helix_cli.output.time_zone import zone_of
-from helix_cli.stack.addresses import query_server
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient

@@ -15,9 +15,9 @@ from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.letters import since_moment
 from helix_cli.commands.group import COMMANDS
+from helix_cli.home.addresses import nats_server
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, stdout
-from helix_cli.stack.addresses import nats_server
 from helix_memory import subjects
 from helix_memory.limits import TOKEN_PATTERN
 from helix_shared.audit.record import AuditRecord
@@ -51,7 +51,7 @@ def ls_command(
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="How many.")] = 50,
     tenant: Annotated[str, typer.Option("--tenant", help="Only of this tenant; - for none.")] = "",
-    since: Annotated[str, typer.Option("--since", help="Only since then: 30m, 2h, 7d, or an ISO time.")] = "",
+    since: options.Since = "",
     who: Annotated[
         str, typer.Option("--who", help="Only of this credential, user or address, or its beginning.")
     ] = "",

@@ -18,9 +18,9 @@ from helix_cli.clients.broker import connected, connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.letters import advice, letter_filter, print_letters, readable
 from helix_cli.commands.group import COMMANDS
+from helix_cli.home.addresses import Server, nats_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, printable
-from helix_cli.stack.addresses import Server, nats_server
 from helix_consolidation.redriving.redrive import letter_at, redrive, remove
 from helix_memory.subjects import UNKNOWN_TENANT
 from helix_memory.transport.dead_letters import DeadLetter, Filter, newest
@@ -80,7 +80,6 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before --all.")]
 OfTenant = Annotated[str, typer.Option("--tenant", help="Only of this tenant.")]
 OfService = Annotated[str, typer.Option("--service", help="Only of this service, e.g. ingest.")]
 WithReason = Annotated[str, typer.Option("--reason", help="Only with this text in the reason.")]
-Since = Annotated[str, typer.Option("--since", help="Only since then: 30m, 2h, 7d, or an ISO time.")]
 
 app = typer.Typer(help=COMMANDS["dlq"].summary, no_args_is_help=True, add_completion=False)
 
@@ -93,7 +92,7 @@ def ls_command(
     tenant: OfTenant = "",
     service: OfService = "",
     reason: WithReason = "",
-    since: Since = "",
+    since: options.Since = "",
     as_json: options.AsJson = False,
     nats: options.Nats = "",
     home: options.Home = options.DEFAULT_HOME,
@@ -146,7 +145,7 @@ def redrive_command(
     tenant: OfTenant = "",
     service: OfService = "",
     reason: WithReason = "",
-    since: Since = "",
+    since: options.Since = "",
     wait_seconds: options.WaitSeconds = 60.0,
     as_json: options.AsJson = False,
     nats: options.Nats = "",
@@ -178,7 +177,7 @@ def drop_command(
     tenant: OfTenant = "",
     service: OfService = "",
     reason: WithReason = "",
-    since: Since = "",
+    since: options.Since = "",
     as_json: options.AsJson = False,
     nats: options.Nats = "",
     home: options.Home = options.DEFAULT_HOME,

@@ -16,11 +16,13 @@ from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.doctor.finding import Finding
+from helix_cli.home.addresses import Server, nats_server, query_server
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.lock import is_starting
+from helix_cli.home.record import running_record
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import note, printable
 from helix_cli.security.folder import SecurityFolder
-from helix_cli.stack.addresses import Server, nats_server, query_server
-from helix_cli.stack.home import HomeFolder, running_record
 from helix_shared.errors import HelixError, TemporaryError
 
 if TYPE_CHECKING:
@@ -96,7 +98,8 @@ def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Ge
 
     home.require_one_shard("an examination")
     findings = [*home_checks(home), *security_checks(SecurityFolder.of(home.root))]
-    findings += generation_checks(home.data, known)
+    is_written = servers is not None or is_starting(home)
+    findings += generation_checks(home.data, known, is_written=is_written)
     if servers is None:
         return [
             *findings,

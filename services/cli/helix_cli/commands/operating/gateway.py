@@ -10,10 +10,11 @@ import typer
 
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import USUAL_GATEWAY_PORT, nats_server, query_server
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import running_record
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note
-from helix_cli.stack.addresses import USUAL_GATEWAY_PORT, nats_server, query_server
-from helix_cli.stack.home import HomeFolder, running_record
 from helix_cli.stack.ports import choose_port
 from helix_cli.stack.secured import Secured
 from helix_cli.stack.services import GATEWAY, GATEWAY_MODULE, is_installed

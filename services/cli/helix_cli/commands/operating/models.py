@@ -16,8 +16,8 @@ import typer
 from helix_cli.commands.common.lines.models import MEBIBYTE, model_rows, model_table, size_bytes
 from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Nats, Query
 from helix_cli.commands.group import COMMANDS
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.terminal import stdout
-from helix_cli.stack.home import HomeFolder
 from helix_shared.encoders.model import ModelCard, load_card, load_reranker_card
 from helix_shared.encoders.store import (
     BGE_SMALL,

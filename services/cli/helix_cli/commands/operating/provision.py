@@ -13,8 +13,8 @@ import typer
 from helix_cli.clients.broker import provision
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import nats_server
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.stack.addresses import nats_server
 from helix_memory.sharding import MOST_SHARDS
 
 HELP: Final = f"""

@@ -13,8 +13,8 @@ import typer
 
 from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Nats, Query
 from helix_cli.commands.group import help_text
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.stack.home import HomeFolder
 
 HELP: Final = f"""
 [bold]Examples[/bold]

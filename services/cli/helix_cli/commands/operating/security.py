@@ -12,13 +12,14 @@ import typer
 
 from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import running_record
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note
 from helix_cli.security import setup, tokens
 from helix_cli.security.certificates import fingerprint
 from helix_cli.security.folder import SecurityFolder
 from helix_cli.security.users import State, read_state
-from helix_cli.stack.home import HomeFolder, running_record
 from helix_memory.transport.polling import poll
 from helix_shared.errors import HelixError, InvalidInputError, TemporaryError
 from helix_shared.rpc.access.credential import RECALL, ROLES
@@ -131,6 +132,8 @@ def rotate_command(
         return
     if end_old:
         raise InvalidInputError("--end-old", "belongs to --tenant; the old secrets of services end anyway")
+    if running_record(place) is None:
+        setup.recover(folder)
     setup.begin_rotation(folder)
     for _ in poll(ROTATION_SECONDS):
         if running_record(place) is None:

@@ -13,14 +13,14 @@ from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.clients.sharding import tenants_of_log
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import nats_server
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.stack.addresses import nats_server
-from helix_cli.stack.home import HomeFolder
 from helix_memory.sharding import MOST_SHARDS, hashed_shard
 from helix_shared.broker.shard_bucket import read_map
 
 if TYPE_CHECKING:
-    from helix_cli.stack.addresses import Server
+    from helix_cli.home.addresses import Server
     from helix_shared.shard_map import ShardMap
 
 HELP: Final = f"""

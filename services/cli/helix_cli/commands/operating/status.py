@@ -20,11 +20,12 @@ from helix_cli.commands.common.lines.deep import deep_lines
 from helix_cli.commands.common.lines.object_storage import replica_line, upload_line
 from helix_cli.commands.common.query_options import Principals, User
 from helix_cli.commands.group import help_text
+from helix_cli.home.addresses import Server, nats_server, query_server
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import METRICS_RECORD, running_record
 from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, stdout
-from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.gateway_status import GatewayStatus, gateway_status
-from helix_cli.stack.home import METRICS_RECORD, HomeFolder, running_record
 from helix_memory import subjects
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.broker.drift import ADVICE

@@ -6,6 +6,7 @@ processes, the second kills them.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -108,6 +109,8 @@ def up_command(
     signals = _Signals(stack)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signals)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` sets it
+        signal.signal(signal.SIGHUP, signals)
     started = time.monotonic()
     try:
         stack.start()
@@ -195,4 +198,6 @@ def _until_ready(stack: Stack, signals: _Signals, started: float) -> None:
 
 
 def _say(message: str) -> None:
-    typer.echo(printable(message))
+    """Print a line. Where a terminal or pipe is gone, the processes are watched and ended all the same."""
+    with contextlib.suppress(OSError):
+        typer.echo(printable(message))

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from helix_cli.sources.documents.tails import document_name
 from helix_memory import limits
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.sources.fitting import TEXT_BYTES, fits, json_bytes, pieces
-from helix_shared.sources.items import Item, Scope, Skipped, short_name
+from helix_shared.sources.items import Item, Scope, Skipped
 from helix_shared.sources.source_event import Refusal, from_fields
 
 FILE_BYTES: Final = 64 * 1024 * 1024
@@ -77,7 +78,7 @@ def document_items(path: Path, document_id: str, scope: Scope, read: Read, *, or
         **content.fields,
     }
     for number, body in enumerate(content.documents, start=1):
-        name = short_name(document_id if number == 1 else f"{document_id}#{number}")
+        name = document_name(document_id, number)
         event_id = f"{origin}:{_digest(name, source, status.st_mtime_ns)}"
         yield from_fields(where, {**common, **body, "document_id": name, "event_id": event_id})
 
@@ -92,7 +93,9 @@ def decoded(source: bytes) -> str:
     try:
         return source.decode(encoding)
     except UnicodeDecodeError as error:
-        raise InvalidInputError("file", f"is not {encoding.upper()} at byte {error.start}") from error
+        line = source.count(b"\n", 0, error.start) + 1
+        where = f"in line {line}" if encoding == "utf-8" else f"at byte {error.start}"
+        raise InvalidInputError("file", f"is not {encoding.upper()} {where}") from error
 
 
 def packed(parts: Iterable[dict[str, str]]) -> list[dict[str, Any]]:

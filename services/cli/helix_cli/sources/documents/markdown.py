@@ -15,8 +15,8 @@ from typing import Any, Final
 from helix_cli.sources.documents.document import Content, decoded, packed
 from helix_memory import limits
 from helix_shared.sources.fitting import fits, pieces
+from helix_shared.text.fences import lines_in_fences
 
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
@@ -64,18 +64,14 @@ def sections(text: str, *, levels: int) -> list[Section]:
     """Split a text at its headings of the first `levels` levels; a `#` in a code block is no heading."""
     found = [Section(0, "", "")]
     lines: list[str] = []
-    fence = ""
 
     def close() -> None:
         last = found[-1]
         found[-1] = Section(last.level, last.heading, "".join(lines))
         lines.clear()
 
-    for line in text.splitlines(keepends=True):
-        mark = _FENCE.match(line)
-        if mark and (not fence or (mark.group(1)[0] == fence[0] and len(mark.group(1)) >= len(fence))):
-            fence = "" if fence else mark.group(1)
-        heading = None if fence or mark else _HEADING.match(line.rstrip("\r\n"))
+    for line, in_fence in lines_in_fences(text):
+        heading = None if in_fence else _HEADING.match(line.rstrip("\r\n"))
         if heading and len(heading.group(1)) <= levels:
             close()
             found.append(Section(len(heading.group(1)), _without_closing(heading.group(2)), ""))

@@ -32,6 +32,7 @@ from helix_memory import identity
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.items import Item, Scope
+from helix_shared.text.fences import lines_in_fences
 
 ALWAYS: Final = ("title", "type", "permalink")
 """Fields that basic-memory writes into every note."""
@@ -41,7 +42,6 @@ VALID: Final = ("", "effective", "valid")
 HEAD_BYTES: Final = 64 * 1024
 
 _HEADING: Final = re.compile(r"^#{1,6} .*$", re.MULTILINE)
-_FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)")
 _ENTRY: Final = re.compile(r"^[ \t]*[-*+][ \t]+(?P<text>\S.*)$")
 _OBSERVATION: Final = re.compile(r"^\[(?P<category>[^\[\]()]+)\][ \t]+(?P<text>\S.*)$")
 _CLOCK: Final = re.compile(r"^\d{1,3}:\d{2}")
@@ -122,9 +122,9 @@ def _entries(path: Path, permalink: str, scope: Scope) -> Iterator[Item]:
 
 
 def _parts_of(body: str, *, first_line: int) -> Note:
-    note, in_code = Note(), False
-    for number, line in enumerate(body.splitlines(), start=first_line):
-        in_code ^= bool(_FENCE.match(line))
+    note = Note()
+    for number, (whole, in_code) in enumerate(lines_in_fences(body), start=first_line):
+        line = whole.rstrip("\r\n")
         entry = None if in_code else _ENTRY.match(line.rstrip())
         observation = _OBSERVATION.match(entry["text"]) if entry else None
         relation = _RELATION.match(entry["text"]) if entry else None

@@ -78,7 +78,7 @@ class Made:
         twice.
         """
         first, *later = versions
-        if later and any(len(one.text.encode()) > ONE_PIECE_BYTES for one in versions):
+        if later and any(len(one.text.encode("utf-8", "replace")) > ONE_PIECE_BYTES for one in versions):
             last = later[-1]
             event_id = self.event_id(vendor_id, identity.digest(last.text))
             yield from self.memory(
@@ -243,5 +243,7 @@ def _memory_ids(item: Item) -> Iterable[str]:
     if event is None:
         return
     size_bytes = len(event.text.encode())
-    for piece in range(1 if size_bytes <= ONE_PIECE_BYTES else 1 + size_bytes // PIECE_BYTES):
+    # a piece with a heading may be shorter
+    several = 1 + size_bytes // PIECE_BYTES + len(event.text.splitlines())
+    for piece in range(1 if size_bytes <= ONE_PIECE_BYTES else several):
         yield identity.memory_id(event.tenant_id, event.event_id, piece)

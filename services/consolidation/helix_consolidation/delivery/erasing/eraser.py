@@ -11,32 +11,28 @@ import asyncio
 import contextlib
 import uuid
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
 from helix_consolidation.delivery.erasing.audit import record_erasure
-from helix_consolidation.delivery.erasing.backup_keys import BackupKeys, Keyed
+from helix_consolidation.delivery.erasing.backup_keys import BackupKeys
 from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters, remove_pairs
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.neighbours import derive_again
-from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
-from helix_consolidation.delivery.erasing.remembered import is_any_erased, unheld
+from helix_consolidation.delivery.erasing.plan import erase_event, logged_events, plan
+from helix_consolidation.delivery.erasing.reading import for_each, remove_message
+from helix_consolidation.delivery.erasing.remembered import is_any_erased
 from helix_consolidation.delivery.erasing.round import Round, Task
-from helix_consolidation.delivery.erasing.selected import selects, subject_of
 from helix_consolidation.delivery.pace import Interval
-from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
 from helix_memory import subjects
-from helix_memory.events import EraseEvent
 from helix_memory.transport.connection import UNANSWERED
-from helix_shared.broker import log
 from helix_shared.errors import HelixError
-from helix_shared.keys.owner import key_owner, owner_code
-from helix_shared.published import published_event
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from nats.aio.client import Client
@@ -92,7 +88,7 @@ class Eraser:
             found = self._next_round()
             if found is not None:
                 self._running = asyncio.create_task(self._run(found))
-        return changed or self._shard.has_erased_work
+        return changed or self._shard.purge.has_work
 
     async def close(self) -> None:
         """End the round that is running."""
@@ -111,9 +107,13 @@ class Eraser:
                 one.kind != "memory",
                 set(one.events),
                 one.counts.get("memories", 0),
+                one.is_plan_stored,
+                one.whole_owner,
             )
             for one in erasures.open.values()
-            if "memories" in one.held and not one.are_streams_clean and not one.is_out_of_streams
+            if "memories" in one.held
+            and not (one.are_streams_clean or one.is_out_of_streams)
+            and one.is_plan_stored == one.is_planned
         ]
         open_ones = [one for one in erasures.open.values() if one.are_streams_clean or one.is_out_of_streams]
         asks = erasures.asks.union(*(one.asks for one in open_ones)).difference(self._derived)
@@ -146,11 +146,11 @@ class Eraser:
 
     async def _clean(self, work: Round) -> None:
         of_tenant: defaultdict[str, set[int]] = defaultdict(set)
-        for task in work.tasks:
-            await self._select(task)
-            await self._remove_events(task)
+        planned = [task for task in work.tasks if task.is_planned]
+        await for_each(partial(plan, client=self._client, thread=self._thread, shard=self._shard), work.tasks)
+        await self._remove_events(planned, work.late)
+        for task in planned:
             of_tenant[task.tenant_id] |= task.events
-        await self._remove_logged(await self._logged(work.late))
         for sequence, tenant in work.late.items():
             of_tenant[tenant].add(sequence)
         for tenant, removed in of_tenant.items():
@@ -160,93 +160,56 @@ class Eraser:
                 "pairs": await remove_pairs(self._jetstream, tenant, removed, self._is_erased),
             }
             # a receipt counts what was of the erasure's own events, and of nobody else's
-            for task in work.tasks:
+            for task in planned:
                 for name, found in counts.items() if task.tenant_id == tenant else ():
                     task.counts[name] += sum(found[sequence] for sequence in task.events)
-        is_archive_clean = await self._clean_archive(work)
+        is_archive_clean = await self._clean_archive(work.late, planned)
         is_due = bool(of_tenant) or work.has_copies
         if is_due and is_archive_clean and await self._drop_derived_bytes():
-            for task in work.tasks:
-                event = await self._erase_event(task)
-                if event is not None:
-                    await record_erasure(self._publisher, event, task.sequence, task.memories)
-                task.is_done = True
+            await for_each(self._finish, planned)
             work.is_late_done = True
+
+    async def _finish(self, task: Task) -> None:
+        """Audit an erasure of which the streams hold nothing any more."""
+        event = await erase_event(self._client, task)
+        if event is not None:
+            await record_erasure(self._publisher, event, task.sequence, task.memories)
+        task.is_done = True
 
     async def _drop_derived_bytes(self) -> bool:
         return await drop_derived_bytes(self._jetstream, shards=self._shard.place.map.shards)
 
-    async def _clean_archive(self, work: Round) -> bool:
+    async def _clean_archive(self, late: Iterable[int], planned: Sequence[Task]) -> bool:
         """Remove from the archive what left the log; False: not possible now, and the round goes on."""
-        removed = set(work.late).union(*(task.events for task in work.tasks))
+        removed = set(late).union(*(task.events for task in planned))
         try:
             found = await self._erase_archived(removed) if removed else frozenset[int]()
         except HelixError as error:
             _log.warning("archive not erased yet", reason=str(error))
             return False
-        for task in work.tasks:
+        for task in planned:
             task.counts["archive"] += len(found & task.events)
         return True
 
-    async def _select(self, task: Task) -> None:
-        """Add the events without memories that an erasure of a session, document or user selects."""
-        event = await self._erase_event(task) if task.selects_more else None
-        if event is None:
-            return
-        found, own = [], set[int]()
-        owner = owner_code(task.tenant_id, event.of_user) if event.of_user else ""
-        async for message in messages_of(self._jetstream, subjects.EVENTS_STREAM, subject_of(event)):
-            sequence = message.metadata.sequence.stream
-            if sequence >= task.sequence:
-                break
-            name = selects(event, task.actor, message.subject, message.data)
-            if name is not None and sequence not in task.events:
-                found.append(LoggedCandidate(task.tenant_id, sequence, name))
-            if owner and key_owner(message.subject, message.data) == owner:
-                own.add(sequence)
-        task.events |= await self._thread.run(unheld, self._shard.state, found)
-        task.whole_owner = owner if own <= task.events else ""
-
-    async def _erase_event(self, task: Task) -> EraseEvent | None:
-        """The erase event, which stays in the log."""
-        logged = await log.message_at(self._client, subjects.EVENTS_STREAM, task.sequence)
-        event = None if logged is None else published_event(logged.subject, logged.body)
-        return event if isinstance(event, EraseEvent) else None
-
-    async def _remove_events(self, task: Task) -> None:
-        """Remove the events from the log, after what backups hold of them is unreadable."""
-        logged = await self._logged(task.events)
-        if task.whole_owner:
-            await self._keys.destroy_user(task.whole_owner, before=task.sequence)
-        task.counts["events"] += await self._remove_logged(logged)
-        task.counts["backups"] += len(logged)
-        for sequence, keyed in logged.items():
-            if subjects.kind_of(keyed.subject) == "message":
-                following = await log.first_after(
-                    self._client, subjects.EVENTS_STREAM, keyed.subject, sequence
-                )
-                if following is not None:
-                    task.nexts.add(following.sequence)
-        task.nexts -= task.events
-
-    async def _logged(self, sequences: Iterable[int]) -> dict[int, Keyed]:
-        """The events that the log still has, by sequence."""
-        found = {}
-        for sequence in sorted(sequences):
-            logged = await log.message_at(self._client, subjects.EVENTS_STREAM, sequence)
-            if logged is not None:
-                found[sequence] = Keyed(logged.subject, key_owner(logged.subject, logged.body))
-        return found
-
-    async def _remove_logged(self, logged: dict[int, Keyed]) -> int:
-        """Destroy the keys of events, then remove them; returns how many were there.
+    async def _remove_events(self, planned: Sequence[Task], late: Iterable[int]) -> None:
+        """Destroy the keys of events, then remove them from the log.
 
         A key first: an event whose key is destroyed is in no later backup, one that is removed has no owner.
         """
+        of_tasks = await for_each(lambda task: logged_events(self._client, task.events), planned)
+        logged = await logged_events(self._client, late)
+        for own in of_tasks:
+            logged |= own
+        for task in planned:
+            if task.whole_owner:
+                await self._keys.destroy_user(task.whole_owner, before=task.sequence)
         await self._keys.destroy(logged)
-        return sum(
-            [await remove_message(self._jetstream, subjects.EVENTS_STREAM, number) for number in logged]
-        )
+        remove = partial(remove_message, self._jetstream, subjects.EVENTS_STREAM)
+        removed = dict(zip(logged, await for_each(remove, logged), strict=True))
+        for task, own in zip(planned, of_tasks, strict=True):
+            counted = [removed.pop(sequence) for sequence in own if sequence in removed]
+            task.counts["events"] += sum(counted)
+            task.counts["backups"] += len(counted)
 
     async def _is_erased(self, tenant_id: str, events: frozenset[str], memories: frozenset[str]) -> bool:
         return await self._thread.run(is_any_erased, self._shard.state, tenant_id, events, memories)
@@ -254,15 +217,8 @@ class Eraser:
     def _take_over(self, done: Round) -> bool:
         erasures = self._shard.state.erasures
         for task in done.tasks:
-            erasure = erasures.open.get(task.sequence)
-            if erasure is None:
-                continue
-            for name, count in task.counts.items():
-                if count:
-                    erasure.add(name, count)
-            erasure.asks |= task.nexts
-            if task.is_done:
-                erasure.events, erasure.are_streams_clean, erasure.is_changed = set(), True, True
+            if task.sequence in erasures.open:
+                task.take_over(erasures.open[task.sequence])
         erasures.has_copies |= done.has_copies and not done.is_late_done
         for sequence in done.ends if done.is_state_key_replaced else ():
             if sequence in erasures.open:
@@ -283,5 +239,6 @@ class Eraser:
         if not ready:
             return False
         if self._shard.state.erasures.derived_again(ready):
-            self._shard.replaced_quotations()
+            # with the next generation: vectors that quoted something erased were replaced
+            self._shard.purge.is_due = True
         return True

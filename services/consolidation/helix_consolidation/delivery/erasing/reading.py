@@ -6,8 +6,9 @@ by its sequence overwrites them (measured: ops/decisions/0071).
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import api
@@ -16,17 +17,32 @@ from nats.js.errors import APIError, NotFoundError
 from helix_shared.broker.log_reader import consumer_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
+T = TypeVar("T")
+R = TypeVar("R")
 FETCHED_AT_ONCE: Final = 256
 FETCH_SECONDS: Final = 5.0
 IDLE_SECONDS: Final = 60.0
 """The server removes an abandoned reader after this time."""
+AT_ONCE: Final = 16
+"""Requests in flight about single messages."""
 _GONE: Final = (10043, 10057)
 """Codes of the server: no message has this sequence."""
+
+
+async def for_each(work: Callable[[T], Awaitable[R]], values: Iterable[T]) -> list[R]:
+    """The results of `work` for each value, in order; `AT_ONCE` run at a time.
+
+    Raises: what `work` raises first; what was begun beside it goes on.
+    """
+    waiting, found = list(values), list[R]()
+    for start in range(0, len(waiting), AT_ONCE):
+        found += await asyncio.gather(*map(work, waiting[start : start + AT_ONCE]))
+    return found
 
 
 async def messages_of(jetstream: JetStreamContext, stream: str, subject: str) -> AsyncIterator[Msg]:
@@ -42,14 +58,15 @@ async def messages_of(jetstream: JetStreamContext, stream: str, subject: str) ->
         inactive_threshold=IDLE_SECONDS,
         mem_storage=True,
     )
+    client = jetstream._nc  # noqa: SLF001  it has no public name
     async with contextlib.AsyncExitStack() as opened:
         try:
-            reader, left = await opened.enter_async_context(consumer_of(jetstream, stream, config))
+            reader, left = await opened.enter_async_context(consumer_of(client, stream, config))
         except NotFoundError:
             return
         while left > 0:
             try:
-                found = await reader.fetch(min(left, FETCHED_AT_ONCE), timeout=FETCH_SECONDS)
+                found = await reader.fetch(min(left, FETCHED_AT_ONCE), timeout_seconds=FETCH_SECONDS)
             except NatsTimeoutError:
                 return  # what was there at the beginning is gone
             left -= len(found)

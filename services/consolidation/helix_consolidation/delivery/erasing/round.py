@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from helix_consolidation.ledger.event_reach import Actor
+    from helix_consolidation.ledger.lifecycle.erasures import Erasure
 
 
 @dataclass(slots=True)
@@ -22,12 +23,27 @@ class Task:
     events: set[int]
     memories: int = 0
     """How many left the stores."""
-    whole_owner: str = ""
-    """Owner of whom no event before the erase event is left."""
+    is_planned: bool = False
+    """Whether a generation has `events` and who is to be derived again: the events may leave the log."""
+    whole_owner: str | None = None
+    """Owner of whom no event before the erase event is left; None: not looked up yet."""
     counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     nexts: set[int] = field(default_factory=set)
     """Turns right after a removed one: their memories, and those of the turn before, were made with it."""
     is_done: bool = False
+    """Whether it is planned, or if it was, whether nothing is left in the streams."""
+
+    def take_over(self, erasure: Erasure) -> None:
+        """Record what became of it."""
+        for name, count in self.counts.items():
+            if count:
+                erasure.add(name, count)
+        erasure.whole_owner = self.whole_owner
+        if self.is_done and not self.is_planned:
+            erasure.events, erasure.is_planned = self.events, True
+            erasure.asks |= self.nexts
+        elif self.is_done:
+            erasure.events, erasure.are_streams_clean, erasure.is_changed = set(), True, True
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ event whole. What the stores do not hold is removed by `delivery.erasing`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.erasure.quotations import take_out_of_neighbours
 from helix_consolidation.folding.event_memories import memories_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.rows import IncomingRow
     from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
+
+READ_AT_ONCE: Final = 20_000
+"""Rows that are read together: an erasure may reach all memories of a user."""
 
 
 def carry_out_erasure(context: FoldContext, action: LifecycleAction, reached: Sequence[int]) -> None:
@@ -98,7 +101,7 @@ def _repeats(context: FoldContext, tenant_id: str, ids: set[str]) -> dict[int, i
 
 
 def _count(context: FoldContext, erasure: Erasure, ordinals: set[int]) -> None:
-    state, rows = context.state, context.values_of_many(sorted(ordinals), ("expansions",))
+    state, each = context.state, sorted(ordinals)
     derived = [
         ordinal
         for ordinal in ordinals
@@ -109,4 +112,6 @@ def _count(context: FoldContext, erasure: Erasure, ordinals: set[int]) -> None:
     erasure.add("vectors", len(ordinals))
     erasure.add("lexicon", len(ordinals))
     erasure.add("graph", len(ordinals))
-    erasure.add("expansions", sum(len(row.get("expansions") or ()) for row in rows.values()))
+    for start in range(0, len(each), READ_AT_ONCE):
+        rows = context.values_of_many(each[start : start + READ_AT_ONCE], ("expansions",))
+        erasure.add("expansions", sum(len(row.get("expansions") or ()) for row in rows.values()))

@@ -15,7 +15,7 @@ from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.removal import remove
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.rows import IncomingRow
@@ -32,12 +32,10 @@ def take_out_of_neighbours(
     found = [o for code in sessions for o in ledger.selected("session", code, before=WHOLE_LOG)]
     stored = context.values_of_many(found, ("quotes",))
     quoting = {o: row["quotes"] for o, row in stored.items() if not events.isdisjoint(row["quotes"])}
-    derived = [o for o in quoting if _is_derived(context, o)]
-    for ordinal, quotes in quoting.items():
-        asked = set(ledger.sequences(ordinal))
-        if ordinal not in derived:
-            _blank(context, ordinal, [name for name in quotes if name not in events])
-        erasure.asks |= asked
+    derived = {ordinal for ordinal in quoting if _is_derived(context, ordinal)}
+    erasure.asks.update(sequence for ordinal in quoting for sequence in ledger.sequences(ordinal))
+    kept = {o: [name for name in quotes if name not in events] for o, quotes in quoting.items()}
+    _blank(context, {ordinal: quotes for ordinal, quotes in kept.items() if ordinal not in derived})
     remove(context, derived)
     erasure.add("contexts", len(quoting) - len(derived))
     erasure.add("derived_statements", len(derived))
@@ -53,7 +51,7 @@ def take_out_of_row(context: FoldContext, row: IncomingRow, ordinal: int) -> Non
     """Store a row that arrived, and quotes an erased event, without its context; ask for it again."""
     tombstones, tenant = context.state.tombstones, row.entry.tenant_id
     kept = [name for name in row.quotes if not tombstones.is_event_erased(tenant, name)]
-    _blank(context, ordinal, kept)
+    _blank(context, {ordinal: kept})
 
 
 def note_quoting(context: FoldContext, row: IncomingRow) -> None:
@@ -90,13 +88,16 @@ def restate(context: FoldContext, batch: int, chosen: Sequence[tuple[int, int]],
     )
 
 
-def _blank(context: FoldContext, ordinal: int, quotes: list[str]) -> None:
+def _blank(context: FoldContext, quoting: Mapping[int, list[str]]) -> None:
+    """Empty the context of memories by ordinal; each keeps the quotations given."""
     state = context.state
-    context.changes.blank(ordinal, quotes)
-    state.ledger.reset_revision(ordinal)
-    state.erasures.blanked.add(ordinal)
-    state.statements.revise(row.blanked() for row in state.statements.rows_of([ordinal]).values())
-    state.undecided.blank(ordinal)
+    for ordinal, quotes in quoting.items():
+        context.changes.blank(ordinal, quotes)
+        state.ledger.reset_revision(ordinal)
+        state.undecided.blank(ordinal)
+    state.erasures.blanked.update(quoting)
+    # together, since each call goes through all statements
+    state.statements.revise(row.blanked() for row in state.statements.rows_of(list(quoting)).values())
 
 
 def _is_derived(context: FoldContext, ordinal: int) -> bool:

@@ -108,7 +108,9 @@ def restore_links(state: ConsolidationState) -> None:
         if (undone := state.tombstones.undone)
         else []
     )
-    rows = {*table.touching({*named, *state.extracted.of_sources(named)}), *table.to(table.revived)}
+    derived = {other for one in named for other in ledger.sources.same_turn(one)}
+    undone_rows = table.touching({*named, *derived, *state.extracted.of_sources(named)})
+    rows = {*undone_rows, *table.to(table.revived)}
     taking_back = [row for one in table.taken_back for row in table.taking_back(one)]
     for row in sorted({*rows, *_with_dependent(state, taking_back)}, reverse=True):
         table.set_counts(row, counts=_counts(state, row))
@@ -183,16 +185,21 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
         return False
     if not state.tombstones.undone:
         return True
-    # what a language model drew from a memory is undone with it
-    newers, olders = ([o, state.extracted.source_of(o)] for o in (newer, older))
-    pairs = ((one, other) for one in newers for other in olders if one is not None and other is not None)
+    # what was derived or drawn from a memory is undone with it
     return not any(
-        state.tombstones.is_undone(ledger.memory_facts(one), ledger.code(other)) for one, other in pairs
+        state.tombstones.is_undone(ledger.memory_facts(one), ledger.code(other))
+        for one in _with_sources(state, newer)
+        for other in _with_sources(state, older)
     )
 
 
 def _was_not_meant(state: ConsolidationState, ordinal: int) -> bool:
     """Whether a later turn took back what a memory says, or what it was derived or drawn from."""
-    sources = (ordinal, state.ledger.sources.of(ordinal), state.extracted.source_of(ordinal))
-    rows = [row for one in sources if one is not None for row in state.relations.taking_back(one)]
+    rows = [row for one in _with_sources(state, ordinal) for row in state.relations.taking_back(one)]
     return any(_is_in_force(state, row) for row in rows)
+
+
+def _with_sources(state: ConsolidationState, ordinal: int) -> list[int]:
+    """A memory, and the verbatim one that it was derived or drawn from."""
+    sources = (state.ledger.sources.of(ordinal), state.extracted.source_of(ordinal))
+    return [ordinal, *(one for one in sources if one is not None)]

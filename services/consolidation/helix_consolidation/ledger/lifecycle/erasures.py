@@ -40,6 +40,12 @@ class Erasure:
     """Sequences of HELIX_EVENTS that go."""
     asks: set[int] = field(default_factory=set)
     """Events whose memories quoted what was erased, and that are not derived again yet."""
+    is_planned: bool = False
+    """Whether `events` and `asks` are complete: the log is asked for both before it loses the events."""
+    is_plan_stored: bool = False
+    """Whether a generation has them, so that a restart does not miss who is to be derived again."""
+    whole_owner: str | None = None
+    """Owner of whom no event before the erase event is left, empty: there is none; not saved."""
     are_streams_clean: bool = False
     """Not saved: what is not in a receipt is done again after a restart."""
     is_state_key_replaced: bool = False
@@ -85,16 +91,17 @@ class Erasure:
         """Plain values."""
         actor = [self.actor.user, sorted(self.actor.principals)]
         sets = [sorted(self.events), sorted(self.asks)]
-        return [self.sequence, self.event, self.tenant_id, actor, self.kind, self.counts, self.held, *sets]
+        rest = [self.counts, self.held, *sets, self.is_planned]
+        return [self.sequence, self.event, self.tenant_id, actor, self.kind, *rest]
 
     @classmethod
     def from_json(cls, value: list[Any]) -> Self:
         """The inverse of `to_json`."""
-        sequence, event, tenant_id, (user, principals), kind, counts, held, events, asks = value
-        actor = Actor(user, frozenset(principals))
-        return cls(
-            sequence, event, tenant_id, actor, kind, counts, held, set(events), set(asks), is_changed=False
-        )
+        sequence, event, tenant_id, (user, principals), kind, counts, held, events, asks, *rest = value
+        found = cls(sequence, event, tenant_id, Actor(user, frozenset(principals)), kind, counts, held)
+        found.events, found.asks, found.is_changed = set(events), set(asks), False
+        found.is_planned = found.is_plan_stored = bool(rest and rest[0])  # older states lack it
+        return found
 
 
 class LoggedCandidate(NamedTuple):
@@ -121,6 +128,8 @@ class Erasures:
     """Whether HELIX_DERIVED got a message that quotes something erased."""
     late_tenants: dict[int, str] = field(default_factory=dict)
     """Tenant of each of `late`."""
+    is_unpurged: bool = False
+    """Whether the last generation may hold bytes of what was erased, or was moved away."""
 
     def drop_foreign(self, stays: Callable[[str], bool]) -> None:
         """Leave what is under way of other tenants to the writer of their shard."""
@@ -141,7 +150,7 @@ class Erasures:
     @property
     def has_unpurged(self) -> bool:
         """Whether the stores may still hold bytes of what was erased."""
-        return any("memories" not in erasure.held for erasure in self.open.values())
+        return self.is_unpurged or any("memories" not in erasure.held for erasure in self.open.values())
 
     @property
     def awaits_copies(self) -> bool:
@@ -166,9 +175,11 @@ class Erasures:
             if erasure.is_state_key_replaced:
                 erasure.hold(IN_BACKUPS, generation)
 
-    def drop_complete(self) -> None:
-        """Forget erasures whose receipt says that everything is done; call it once that is published."""
+    def published(self) -> None:
+        """A generation has what was recorded: forget erasures whose receipt says that everything is done."""
         self.open = {n: e for n, e in self.open.items() if not e.is_complete or e.is_changed}
+        for erasure in self.open.values():
+            erasure.is_plan_stored = erasure.is_planned
 
     def count_everywhere(self, place: str, count: int) -> None:
         """Add what was removed for all erasures that are under way."""
@@ -203,6 +214,7 @@ class Erasures:
             "asks": sorted(self.asks),
             "blanked": sorted(self.blanked),
             "copies": self.has_copies,
+            "unpurged": self.is_unpurged,
         }
 
     @classmethod
@@ -212,4 +224,6 @@ class Erasures:
         late = dict(value["late"])
         opened = {erasure.sequence: erasure for erasure in found}
         asks, blanked = set(value["asks"]), set(value["blanked"])
-        return cls(opened, set(late), asks, blanked, has_copies=value["copies"], late_tenants=late)
+        found_erasures = cls(opened, set(late), asks, blanked, has_copies=value["copies"], late_tenants=late)
+        found_erasures.is_unpurged = value.get("unpurged", False)  # older states lack it
+        return found_erasures

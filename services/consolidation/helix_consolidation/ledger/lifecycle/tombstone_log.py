@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from helix_shared.artifacts.files.saved import save_array
 from helix_shared.artifacts.files.segment_files import SegmentFiles
 from helix_shared.errors import REBUILD, CorruptArtifactError
 
@@ -103,8 +104,7 @@ class TombstoneLog:
         def write(merge: Merge) -> int:
             rows = np.concatenate([*map(_load, merge.segments), added])
             rows = _last(rows, is_whole=merge.is_whole)
-            with merge.target.open("wb") as file:
-                np.save(file, rows)
+            save_array(merge.target, rows)
             return len(rows)
 
         self._segments.append(len(added), write)

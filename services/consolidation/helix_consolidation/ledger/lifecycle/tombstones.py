@@ -136,8 +136,9 @@ class Tombstones:
         self._note(Record(Table.ERASED, selector, self._actor(actor), sequence))
 
     def record_replacement(self, document: int, actor: Actor, sequence: int) -> None:
-        """Record that pieces of a document older than `sequence` are superseded."""
-        self._note(Record(Table.REPLACED, document, self._actor(actor), sequence))
+        """Record that pieces of a document older than `sequence` are superseded; the highest one counts."""
+        if sequence > self.replaced.get(document, {}).get(actor.code, 0):
+            self._note(Record(Table.REPLACED, document, self._actor(actor), sequence))
 
     def record_undo(self, memory: int, other: int, actor: Actor, sequence: int) -> None:
         """Record that the relations of a memory, or those to one `other`, are taken back."""

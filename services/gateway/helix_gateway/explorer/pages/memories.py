@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.pages.memory import SAID
-from helix_memory.client.results import Memory, Recalled
+from helix_memory.client.results import Memory
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_memory.vocabulary.speech_acts import FLAGS
 
@@ -25,11 +25,11 @@ async def build(asked: Asked) -> dict[str, Any]:
     memories: tuple[Memory, ...]
     if question:
         options = {name: value for name, value in filters.items() if name != "order"}
-        reply = await asked.helix.explain(question, top_k=FOUND, never_skip=True, **options)
-        memories, after = Recalled.of(reply).memories, ""
+        found = await asked.helix.recall(question, top_k=FOUND, never_skip=True, not_served=True, **options)
+        memories, after = found.memories, ""
     else:
-        found = await asked.helix.list(**filters, page_size=asked.number("size", SIZE, SIZES), **asked.page)
-        memories, after = found.memories, found.next_page_token
+        listed = await asked.helix.list(**filters, page_size=asked.number("size", SIZE, SIZES), **asked.page)
+        memories, after = listed.memories, listed.next_page_token
     return {
         "title": "Memories",
         "query": question,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.rendering import url
 from helix_memory.client.results import Memory
+from helix_memory.identity import digest
 from helix_shared.errors import NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from helix_memory.client.results import StoredMemory, Written
     from helix_memory.recall.v1 import recall_pb2
 
+EVENT: Final = "explorer-"
+"""Prefix of the ids of corrections."""
 AROUND: Final = 7
 QUOTED_CHARACTERS: Final = 60
 """As many first characters of a text in the context of another memory are a quotation of it."""
@@ -68,12 +72,16 @@ async def build(asked: Asked) -> dict[str, Any]:
         "quoting": _quoting(found, around),
         "said": SAID.get(asked.text("done"), ""),
         "seen_by": _seen_by(found),
+        "attempt": _attempt(),
     }
 
 
 async def correct(asked: Asked, fields: dict[str, str]) -> str:
-    """Publish the next version, and show it."""
-    written = await asked.helix.correct(asked.memory_id, fields.get("text", ""))
+    """Publish the next version, and show it; a form that is sent twice with the same text makes one."""
+    text = fields.get("text", "")
+    attempt = fields.get("attempt") or _attempt()
+    event_id = EVENT + digest(asked.memory_id, attempt, text)
+    written = await asked.helix.correct(asked.memory_id, text, event_id=event_id)
     if await _processed(asked, written):
         return url(f"/memories/{written.memory_id}", done="corrected")
     return url(f"/memories/{asked.memory_id}", done="stored")
@@ -96,6 +104,11 @@ async def undo(asked: Asked, fields: dict[str, str]) -> str:
     other = memory_id("other", fields["other"]) if fields.get("other") else None
     done = await _processed(asked, await asked.helix.undo(asked.memory_id, other=other))
     return url(f"/memories/{asked.memory_id}", done="undone" if done else "stored")
+
+
+def _attempt() -> str:
+    """What tells the corrections of one form from those of another."""
+    return secrets.token_hex(8)
 
 
 async def _processed(asked: Asked, written: Written) -> bool:

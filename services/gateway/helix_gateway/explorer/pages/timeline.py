@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from helix_gateway.explorer.asked import Asked
     from helix_memory.client.results import Memory
 
-SIZE: Final = 200
+SIZE: Final = 100
 BARS: Final = 40
 SPANS: Final = (("day", 1), ("week", 7), ("month", 31), ("year", 366))
 """Names of spans that end at the newest memory, and their days."""

@@ -57,13 +57,14 @@
     place.dataset.drawn = "yes";
     const data = [[], [], []];
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-    const values = (_, ticks) => ticks.map((one) => new Date(one * 1000).toISOString().slice(11, 19));
+    const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: place.dataset.zone });
+    const values = (_, ticks) => ticks.map((one) => clock.format(new Date(one * 1000)));
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
     const size = () => ({ width: place.clientWidth, height: 180 });
     const options = {
       ...size(),
       series: [
-        {},
+        { value: (_, at) => (at == null ? "" : clock.format(new Date(at * 1000))) },
         { label: "status call, ms", stroke: colour("--accent"), width: 2, scale: "ms" },
         { label: "events that wait", stroke: colour("--warn"), width: 2, scale: "events" },
       ],

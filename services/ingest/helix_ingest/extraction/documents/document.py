@@ -12,13 +12,15 @@ from helix_ingest.extraction.documents.html_page import html_page
 from helix_ingest.extraction.documents.languages import language_of
 from helix_ingest.extraction.documents.pdf import pdf_pages
 from helix_ingest.extraction.draft import Piece
-from helix_ingest.extraction.segment import segment
+from helix_ingest.extraction.segment import MOST_SECTIONS, segment
 from helix_memory import limits
 from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError
 
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _MARKDOWN: Final = "text/markdown"
+_MOST_PIECES: Final = 2 * MOST_SECTIONS
+"""A document of more pieces is cut without its headings."""
 
 
 def document_pieces(
@@ -29,6 +31,23 @@ def document_pieces(
     Raises:
         InvalidInputError: the source cannot be read or holds no text; names the field.
     """
+    if event.body_base64:
+        pages = pdf_pages(event.body_base64)
+        _check_length("body_base64", sum(map(len, pages)))
+        return _paged(pages, most_tokens, count_tokens)
+    cut = _cutter(event, most_tokens, count_tokens, headings=event.media_type != "text/plain")
+    pieces = _pieces(event, cut)
+    if len(pieces) > _MOST_PIECES:
+        pieces = _pieces(event, _cutter(event, most_tokens, count_tokens, headings=False))
+    if not pieces:
+        raise InvalidInputError("body" if event.body else "parts", "holds no text that can be read")
+    return pieces
+
+
+def _cutter(
+    event: DocumentEvent, most_tokens: int, count_tokens: Callable[[str], int], *, headings: bool
+) -> Callable[[str], list[Piece]]:
+    """How a text of the document is cut: as source code, at its headings, or as text without headings."""
     language = language_of(event.media_type, event.source_uri, event.title)
 
     def cut(text: str) -> list[Piece]:
@@ -36,13 +55,12 @@ def document_pieces(
             from helix_ingest.extraction.documents.code import code_pieces  # noqa: PLC0415  loads grammars
 
             return code_pieces(text, language, most_tokens=most_tokens, count_tokens=count_tokens)
-        headings = event.media_type != "text/plain"
         return segment(text, most_tokens=most_tokens, count_tokens=count_tokens, headings=headings)
 
-    if event.body_base64:
-        pages = pdf_pages(event.body_base64)
-        _check_length("body_base64", sum(map(len, pages)))
-        return _paged(pages, most_tokens, count_tokens)
+    return cut
+
+
+def _pieces(event: DocumentEvent, cut: Callable[[str], list[Piece]]) -> list[Piece]:
     pieces: list[Piece] = []
     at = 0
     for field, heading, source in _sources(event):
@@ -56,8 +74,6 @@ def document_pieces(
         for piece in cut(text) if text.strip() else ():
             path = " > ".join(name for name in (heading, piece.heading) if name)
             pieces.append(replace(piece, start=begin + piece.start, end=begin + piece.end, heading=path))
-    if not pieces:
-        raise InvalidInputError("body" if event.body else "parts", "holds no text that can be read")
     return pieces
 
 

@@ -35,6 +35,7 @@ _LINES: Final = frozenset({"br", "dt", "dd", "tr", "td", "th", "legend", "option
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
 _SPAN: Final = re.compile(r"[0-9]{1,2}")
 _SPACE: Final = re.compile(r"\s+")
+_BACKTICKS: Final = re.compile("`+")
 
 
 class _Writer:
@@ -152,7 +153,7 @@ def _is_left_out(node: LexborNode) -> bool:
 
 def _fence(code: str) -> str:
     """A code block; its fence is longer than a fence inside it."""
-    marks = "~~~" if "```" in code else "```"
+    marks = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(code)), default=0))
     lines = code.strip("\n")
     return f"{marks}\n{lines}\n{marks}" if lines.strip() else ""
 
@@ -229,12 +230,13 @@ def _row(cells: list[LexborNode], spanning: dict[int, _Spanning]) -> list[str]:
     row: list[str] = []
     for cell in cells:
         _take_from_above(row, spanning)
-        below = _span(cell, "rowspan", MOST_ROWS) - 1
-        for text in (_cell(cell), *[""] * (_span(cell, "colspan", MOST_COLUMNS) - 1)):
-            spanning[len(row)] = _Spanning(text, below)
-            row.append(text)
         if len(row) >= MOST_COLUMNS:
             break
+        below = _span(cell, "rowspan", MOST_ROWS) - 1
+        columns = min(_span(cell, "colspan", MOST_COLUMNS), MOST_COLUMNS - len(row))
+        for text in (_cell(cell), *[""] * (columns - 1)):
+            spanning[len(row)] = _Spanning(text, below)
+            row.append(text)
     last = max((column for column, above in spanning.items() if above.rows), default=-1)
     _take_from_above(row, spanning)
     while len(row) <= last:

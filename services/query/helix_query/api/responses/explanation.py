@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from helix_memory.arithmetic import ADD, normalised
 from helix_memory.recall.v1 import recall_pb2
@@ -14,21 +12,21 @@ from helix_query.profile.sections.section import LEXICAL
 from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from helix_query.diagnostics.explanation import Explanation
     from helix_query.recall.candidates import FusionInput
-    from helix_query.recall.stages.scoring import Scoring
+
+Rows = Mapping[int, int]
+"""Row of a list by what stands there: an ordinal, or a position among the candidates."""
 
 
 def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
     """All candidates, best first."""
+    messages = CandidateMessages(explanation)
     return recall_pb2.Explanation(
-        candidates=[
-            candidate_message(explanation, position)
-            for position in explanation.order
-            if position in explanation.shown
-        ],
+        candidates=[messages.of(position) for position in explanation.order if position in explanation.shown],
         dense_share=explanation.dense_share,
         threshold=explanation.threshold,
         threshold_on_relevance=explanation.threshold_on == "relevance",
@@ -38,78 +36,130 @@ def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
     )
 
 
-def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Candidate:
-    """All numbers of the candidate at `position`."""
-    candidates, scoring, loss = (
-        explanation.trace.candidates,
-        explanation.scoring,
-        Loss(explanation.losses[position]),
-    )
-    memory_id, excerpt = explanation.shown[position]
-    repeats = loss in (Loss.NEAR_DUPLICATE, Loss.SAME_TURN, Loss.RESTATEMENT)
-    duplicate = explanation.duplicates.get(position) if repeats else None
-    rank = explanation.ranks.get(memory_id, 0)
-    return recall_pb2.Candidate(
-        memory_id=memory_id,
-        excerpt=excerpt,
-        hits=list(_hits(explanation, int(candidates.ordinals[position]))),
-        fusion=_fusion(explanation, position),
-        cosine=candidates.cosine[position],
-        graph_mass=candidates.mass[position],
-        coverage=None if candidates.coverage is None else candidates.coverage[position],
-        signals=list(_signals(scoring, position)),
-        method=scoring.relevance.method,
-        fused_share=scoring.fused_share,
-        graph_weight=scoring.relevance.graph_weight,
-        quality_weight=scoring.relevance.quality_weight,
-        relevance=scoring.relevance.values[position],
-        boosts=[
-            recall_pb2.Factor(name=name, value=values[position]) for name, values in scoring.boosts.items()
-        ],
-        steps=[
-            recall_pb2.Step(name=step.name, value=step.values[position], adds=step.operation == ADD)
-            for step in scoring.steps
-        ],
-        score=scoring.scores[position],
-        place=explanation.places[position],
-        loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
-        dropped_by=STAGES[loss],
-        duplicate_of="" if duplicate is None else explanation.shown.get(duplicate.position, ("",))[0],
-        similarity=0.0 if duplicate is None else duplicate.similarity,
-        rank=rank,
-        packed=loss is Loss.NONE,
-        late_interaction=_late_interaction(explanation, position),
-        cross_encoding=_cross_encoding(explanation, position),
-    )
+class CandidateMessages:
+    """Fills the messages of the candidates of one explanation.
 
+    Where a candidate stands in each list is looked up in one table a list, made once for all candidates.
+    """
 
-def _hits(explanation: Explanation, ordinal: int) -> Iterator[recall_pb2.ChannelHit]:
-    """Of the channels, then of the evidence, which the lexical channel's executor looks up."""
-    retrieved = explanation.trace.retrieved
-    lists = [(ranking.channel, ranking.words, ranking.hits) for ranking in retrieved.rankings]
-    for name, hits in ((PHRASE_MATCH, retrieved.phrase_match), (TERM_COVERAGE, retrieved.term_coverage)):
-        lists += [] if hits is None else [(LEXICAL, name, hits)]
-    for channel, words, hits in lists:
-        row = _row(hits.ordinals, ordinal)
-        if row is not None:
-            yield recall_pb2.ChannelHit(channel=channel, query=words, rank=row + 1, score=hits.scores[row])
+    def __init__(self, explanation: Explanation) -> None:
+        trace = explanation.trace
+        self._explanation = explanation
+        self._candidates = trace.candidates
+        self._scoring = explanation.scoring
+        retrieved = trace.retrieved
+        # of the channels, then of the evidence, which the lexical channel's executor looks up
+        lists = [(ranking.channel, ranking.words, ranking.hits) for ranking in retrieved.rankings]
+        for name, hits in ((PHRASE_MATCH, retrieved.phrase_match), (TERM_COVERAGE, retrieved.term_coverage)):
+            lists += [] if hits is None else [(LEXICAL, name, hits)]
+        self._lists = [(channel, words, hits, _rows(hits.ordinals)) for channel, words, hits in lists]
+        self._fused = [(one, _rows(one.hits.ordinals)) for one in trace.fused.fusion_inputs]
+        late, cross = trace.candidates.late, trace.candidates.cross
+        self._late: Rows = {} if late is None else _rows(late.positions)
+        self._cross: Rows = {} if cross is None else _rows(cross.positions)
 
+    def of(self, position: int) -> recall_pb2.Candidate:
+        """All numbers of the candidate at `position`, which is shown."""
+        explanation, candidates, scoring = self._explanation, self._candidates, self._scoring
+        loss = Loss(explanation.losses[position])
+        memory_id, excerpt = explanation.shown[position]
+        repeats = loss in (Loss.NEAR_DUPLICATE, Loss.SAME_TURN, Loss.RESTATEMENT)
+        duplicate = explanation.duplicates.get(position) if repeats else None
+        ordinal = int(candidates.ordinals[position])
+        return recall_pb2.Candidate(
+            memory_id=memory_id,
+            excerpt=excerpt,
+            hits=self._hits(ordinal),
+            fusion=self._fusion(ordinal, position),
+            cosine=candidates.cosine[position],
+            graph_mass=candidates.mass[position],
+            coverage=None if candidates.coverage is None else candidates.coverage[position],
+            signals=self._signals(position),
+            method=scoring.relevance.method,
+            fused_share=scoring.fused_share,
+            graph_weight=scoring.relevance.graph_weight,
+            quality_weight=scoring.relevance.quality_weight,
+            relevance=scoring.relevance.values[position],
+            boosts=[
+                recall_pb2.Factor(name=name, value=values[position])
+                for name, values in scoring.boosts.items()
+            ],
+            steps=[
+                recall_pb2.Step(name=step.name, value=step.values[position], adds=step.operation == ADD)
+                for step in scoring.steps
+            ],
+            score=scoring.scores[position],
+            place=explanation.places[position],
+            loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
+            dropped_by=STAGES[loss],
+            duplicate_of="" if duplicate is None else explanation.shown.get(duplicate.position, ("",))[0],
+            similarity=0.0 if duplicate is None else duplicate.similarity,
+            rank=explanation.ranks.get(memory_id, 0),
+            packed=loss is Loss.NONE,
+            late_interaction=self._late_interaction(position),
+            cross_encoding=self._cross_encoding(position),
+        )
 
-def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
-    candidates = explanation.trace.candidates
-    ordinal = int(candidates.ordinals[position])
-    terms = [
-        _term(one, row)
-        for one in explanation.trace.fused.fusion_inputs
-        if (row := _row(one.hits.ordinals, ordinal)) is not None
-    ]
-    return recall_pb2.Fusion(
-        method=explanation.method,
-        k=explanation.k,
-        terms=terms,
-        score=candidates.fused[position],
-        assigned=not terms,
-    )
+    def _hits(self, ordinal: int) -> list[recall_pb2.ChannelHit]:
+        return [
+            recall_pb2.ChannelHit(channel=channel, query=words, rank=row + 1, score=hits.scores[row])
+            for channel, words, hits, rows in self._lists
+            if (row := rows.get(ordinal)) is not None
+        ]
+
+    def _fusion(self, ordinal: int, position: int) -> recall_pb2.Fusion:
+        terms = [_term(one, row) for one, rows in self._fused if (row := rows.get(ordinal)) is not None]
+        return recall_pb2.Fusion(
+            method=self._explanation.method,
+            k=self._explanation.k,
+            terms=terms,
+            score=self._candidates.fused[position],
+            assigned=not terms,
+        )
+
+    def _signals(self, position: int) -> list[recall_pb2.Signal]:
+        return [
+            recall_pb2.Signal(
+                name=name,
+                raw=signal.raw[position],
+                least=signal.least,
+                span=signal.span,
+                normalised=signal.normal[position],
+                weight=self._scoring.weight(name, position),
+            )
+            for name, signal in self._scoring.signals.items()
+        ]
+
+    def _late_interaction(self, position: int) -> recall_pb2.LateInteraction | None:
+        late, gains, row = self._candidates.late, self._scoring.late, self._late.get(position)
+        if late is None or gains is None or row is None:
+            return None
+        nearest = self._explanation.nearest.value[position]
+        words = zip(late.words, nearest, late.similarities[:, row], late.rarities, strict=True)
+        return recall_pb2.LateInteraction(
+            words=[
+                recall_pb2.WordMatch(word=word, nearest=nearest, similarity=similarity, rarity=rarity)
+                for word, nearest, similarity, rarity in words
+            ],
+            score=gains.found[row],
+            mean=gains.mean,
+            deviation=gains.deviation,
+            scale=gains.scale,
+        )
+
+    def _cross_encoding(self, position: int) -> recall_pb2.CrossEncoding | None:
+        cross, gains, row = self._candidates.cross, self._scoring.cross, self._cross.get(position)
+        if cross is None or gains is None or row is None:
+            return None
+        return recall_pb2.CrossEncoding(
+            model=cross.model,
+            logit=gains.found[row],
+            mean=gains.mean,
+            deviation=gains.deviation,
+            normalised=normalised(gains.found[row], gains.mean, gains.deviation),
+            weight=cross.weight,
+            scale=gains.scale,
+        )
 
 
 def _term(one: FusionInput, row: int) -> recall_pb2.FusionTerm:
@@ -127,54 +177,5 @@ def _term(one: FusionInput, row: int) -> recall_pb2.FusionTerm:
     )
 
 
-def _signals(scoring: Scoring, position: int) -> Iterator[recall_pb2.Signal]:
-    for name, signal in scoring.signals.items():
-        yield recall_pb2.Signal(
-            name=name,
-            raw=signal.raw[position],
-            least=signal.least,
-            span=signal.span,
-            normalised=signal.normal[position],
-            weight=scoring.weight(name, position),
-        )
-
-
-def _late_interaction(explanation: Explanation, position: int) -> recall_pb2.LateInteraction | None:
-    late, gains = explanation.trace.candidates.late, explanation.scoring.late
-    row = None if late is None else _row(late.positions, position)
-    if late is None or gains is None or row is None:
-        return None
-    words = zip(
-        late.words, explanation.nearest[position], late.similarities[:, row], late.rarities, strict=True
-    )
-    return recall_pb2.LateInteraction(
-        words=[
-            recall_pb2.WordMatch(word=word, nearest=nearest, similarity=similarity, rarity=rarity)
-            for word, nearest, similarity, rarity in words
-        ],
-        score=gains.found[row],
-        mean=gains.mean,
-        deviation=gains.deviation,
-        scale=gains.scale,
-    )
-
-
-def _cross_encoding(explanation: Explanation, position: int) -> recall_pb2.CrossEncoding | None:
-    cross, gains = explanation.trace.candidates.cross, explanation.scoring.cross
-    row = None if cross is None else _row(cross.positions, position)
-    if cross is None or gains is None or row is None:
-        return None
-    return recall_pb2.CrossEncoding(
-        model=cross.model,
-        logit=gains.found[row],
-        mean=gains.mean,
-        deviation=gains.deviation,
-        normalised=normalised(gains.found[row], gains.mean, gains.deviation),
-        weight=cross.weight,
-        scale=gains.scale,
-    )
-
-
-def _row(ordinals: NDArray[np.int64], ordinal: int) -> int | None:
-    rows = np.flatnonzero(ordinals == ordinal)
-    return int(rows[0]) if len(rows) else None
+def _rows(entries: NDArray[np.int64]) -> Rows:
+    return {entry: row for row, entry in enumerate(entries.tolist())}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_memory import limits
 from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.responses.explanation import candidate_message
+from helix_query.api.responses.explanation import CandidateMessages
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
@@ -34,7 +34,7 @@ def why_not_response(found: WhyNot, snapshot: Snapshot) -> Reply:
     reply = Reply(
         loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
         stage=STAGES[loss],
-        candidate=None if position is None else candidate_message(first.explanation, position),
+        candidate=None if position is None else CandidateMessages(first.explanation).of(position),
         changes=found.changes,
         replays=found.replays,
         generation=snapshot.number,

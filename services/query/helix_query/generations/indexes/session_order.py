@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from helix_query.generations.run import Run, group_of
+from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.graph.base import flat
 from helix_shared.artifacts.signals.columns import code
 
@@ -185,7 +186,7 @@ class SessionOrder:
                 ordinals = order.segment.ordinals[rows]
                 # rows that a later segment replaced are left out
                 found.append(ordinals[signals.rows[ordinals] == start + rows])
-        return np.unique(np.concatenate(found))
+        return distinct(*found)
 
     def _nearest(
         self, number: int, signals: Signals, first: int, last: int, count: int, *, backwards: bool

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.recall.visibility import NO_ORDINALS, VisibilityEstimate, first_visible, visible_hits
+from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import code
 from helix_shared.artifacts.vectors.reader import MAX_LIMIT
@@ -135,7 +136,7 @@ class _Scan:
         """The `limit` nearest of `chosen` memories by sketch and of those in `also`."""
         signals = self.visibility.signals
         near = signals.nearest_sketches(self.vector, self.tenant, chosen + len(also), among)
-        near = np.union1d(near, also) if len(also) else near
+        near = distinct(near, also) if len(also) else near
         return Hits.ranked(near, signals.cosines(self.vector, near), limit=limit)
 
 
@@ -188,6 +189,7 @@ def _nearest(
     hits = vectors.search(vector, selection, limit=limit, nprobes=nprobes, indexed_only=tail is not None)
     if tail is None or not len(tail):
         return hits
-    fresh = np.setdiff1d(tail[visibility.is_visible(tail)], hits.ordinals)
+    # both are distinct, so that numpy needs not look
+    fresh = np.setdiff1d(tail[visibility.is_visible(tail)], hits.ordinals, assume_unique=True)
     scores = np.concatenate([hits.scores, visibility.signals.cosines(vector, fresh)])
     return Hits.ranked(np.concatenate([hits.ordinals, fresh]), scores, limit=limit)

@@ -16,7 +16,7 @@ import numpy as np
 from helix_query.recall.packing.entries import Entry, entry_of
 from helix_query.recall.packing.neighbours import Neighbours
 from helix_query.recall.packing.rows import stored_rows
-from helix_query.recall.visibility import NO_ORDINALS
+from helix_shared.artifacts.distinct import distinct
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -97,7 +97,7 @@ def _stretches(
     """The visible stretch around each row, all judged at once; invisible rows take no room."""
     order, signals = snapshot.session_order, snapshot.generation.signals
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
-    everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NO_ORDINALS]))
+    everyone = distinct(*(one.ordinals for one in stretches))
     own = np.array([row["ordinal"] for row in rows], np.int64)
     may_stand = visibility.of_neighbours().is_visible(everyone)
     may_stand &= ~signals.is_derived[everyone]
@@ -125,13 +125,13 @@ def _choose(
 ) -> Chosen:
     before, after = stretch.before, stretch.after
     # A neighbour that is taken or too long is not replaced by a more distant one.
-    sides = [side[0] if side else None for side in (before[-1:], after[:1])]
-    beside = [
-        None if ordinal is None or ordinal in taken or token_count[ordinal] >= room else ordinal
-        for ordinal in sides
-    ][:limit]
+    beside: list[int | None] = []
+    for side in (before[-1:], after[:1]):
+        fits = [ordinal for ordinal in side if ordinal not in taken and token_count[ordinal] < room]
+        is_left = limit > len(beside) - beside.count(None)
+        beside.append(fits[0] if fits and is_left else None)
     rest = [ordinal for ordinal in (*before, *after) if ordinal not in taken]
-    chosen = Chosen(memory_id, (beside[0], beside[1] if len(beside) > 1 else None))
+    chosen = Chosen(memory_id, (beside[0], beside[1]))
     tokens = int(token_count[np.array(rest, np.int64)].sum())
     if not whole or not stretch.is_whole or len(rest) > limit or tokens > room:
         return chosen

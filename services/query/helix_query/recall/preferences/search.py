@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WANTED: Final = sum(1 << FACETS.index(facet) for facet in ("preference", "constraint"))
 JUDGED: Final = 2_048
-"""Strongest preferences of a caller that are compared."""
+"""Strongest visible preferences of a caller that are compared."""
 READ_CHARACTERS: Final = 200
 """Characters of a query that are read for its first words."""
 CLEAR: Final = 0.4
@@ -90,10 +90,11 @@ def _shares_by_person(context: RecallContext, ordinals: NDArray[np.int64]) -> ND
     """
     names = [name.name.lower() for name in find_names(context.query.text[:READ_CHARACTERS])]
     shares = np.ones(len(ordinals), np.float32)
-    for place, record in enumerate(context.generation.signals.records(ordinals) if names else ()):
+    places = {ordinal: place for place, ordinal in enumerate(ordinals.tolist())}
+    for record in context.generation.signals.records(ordinals) if names else ():
         said = f"{record['speaker']} {record['text']}".lower()
         if record["speaker"] and not any(name in said for name in names):
-            shares[place] = OF_ANOTHER
+            shares[places[record["ordinal"]]] = OF_ANOTHER
     return shares
 
 
@@ -104,6 +105,8 @@ def _visible_preferences(context: RecallContext) -> NDArray[np.int64]:
     owners = [index.of_owner(tenant, code(owner)) for owner in selection.access.owners]
     places = np.concatenate(owners)
     places = places[index.facets[places] & np.uint16(WANTED) != 0]
+    if len(places) > JUDGED:
+        places = places[context.visibility.is_visible(index.ordinals[places])]
     best = np.lexsort((places, -index.strengths[STATIC][places]))[:JUDGED]
     ordinals = np.sort(index.ordinals[places[best]])
     return ordinals[context.visibility.is_visible(ordinals)]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.recall.routing.anchors import DatedMemory, EventMatches
+from helix_query.recall.visibility import visible_hits
 from helix_shared.artifacts.lexicon.analysis import idf, stems
 from helix_shared.artifacts.lexicon.query import FieldWeights
 from helix_shared.artifacts.signals.columns import NO_TIME
@@ -43,8 +44,12 @@ def look_up_event(
     weights, rare_words = _rarity(phrase, lexicon, lexicon.scopes(visibility.selection))
     if not rare_words:
         return EventMatches(weights)
-    hits = lexicon.search(rare_words, visibility.selection, limit=LIMIT, weights=TEXT_ONLY)
-    lines = visibility.signals.records(hits.ordinals[visibility.is_valid_at(hits.ordinals)])
+    hits = visible_hits(
+        lambda count: lexicon.search(rare_words, visibility.selection, limit=count, weights=TEXT_ONLY),
+        visibility.is_valid_at,
+        limit=LIMIT,
+    )
+    lines = visibility.signals.records(hits.ordinals)
     dated = [_dated(line, visibility.signals, zone or UTC) for line in lines]
     return EventMatches(weights, [memory for memory in dated if memory.start <= now])
 

@@ -17,6 +17,7 @@ from helix_memory.arithmetic import normalised, reciprocal
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Cosines, FusionInput, Ranking, Retrieved, bit_of
 from helix_query.recall.stages.adaptive_weights import adaptive_weights
+from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.hits import Hits
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def fuse_rankings(
     """
     found = [ranking.hits.ordinals for ranking in retrieved.rankings]
     found += [hits.ordinals for hits in retrieved.of_the_caller]
-    union = np.unique(np.concatenate(found))
+    union = distinct(*found)
     exact = cosines(union).astype(np.float32, copy=False)
     if callable(weights):
         weights = weights(union, exact)

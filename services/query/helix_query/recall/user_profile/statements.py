@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.signals.reader import Signals
 
 JUDGED: Final = 512
-"""Strongest memories of a part whose visibility is judged."""
+"""Strongest memories of a part whose visibility is judged first; more, until `READ` of them are visible."""
 READ: Final = 80
 """Strongest visible memories of a part that are read: two to four times as many as a profile shows."""
 SCORED_EVERY: Final = 3_600_000_000
@@ -88,10 +88,13 @@ def _strongest(
         places = places[visibility.signals.occurred_at[index.ordinals[places]] <= now]
     scores = index.scores(part, places, now if visibility.past is not None else now - now % SCORED_EVERY)
     places, scores = places[scores > 0], scores[scores > 0]
-    best = np.lexsort((places, index.sequences[places], -scores))[:JUDGED]
-    ordinals = index.ordinals[places[best]]
-    visible = visibility.is_visible(ordinals)
-    return ordinals[visible], scores[best][visible]
+    order = np.lexsort((places, index.sequences[places], -scores))
+    ordinals, scores = index.ordinals[places[order]], scores[order]
+    visible, end = np.zeros(len(order), np.bool_), 0
+    while end < len(order) and np.count_nonzero(visible) < READ:
+        start, end = end, max(JUDGED, 2 * end)
+        visible[start:end] = visibility.is_visible(ordinals[start:end])
+    return ordinals[visible], scores[visible]
 
 
 def _is_over(signals: Signals, ordinals: NDArray[np.int64], now: int) -> NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """Files of every format as the documents that `helix import` publishes."""
 
 import base64
+import os
 from pathlib import Path
 from typing import Any
 
@@ -241,3 +242,19 @@ def test_a_changed_file_replaces_its_document(tmp_path: Path) -> None:
     changed = only(written(tmp_path, "offer.pdf", make_pdf("3990 euros")))
     assert first.event_id == again.event_id
     assert (first.document_id, first.event_id != changed.event_id) == (changed.document_id, True)
+
+
+def test_a_text_that_is_not_utf_8_names_its_line(tmp_path: Path) -> None:
+    """With CRLF, too; a mark at the beginning and empty lines are no fault."""
+    (refusal,) = items(written(tmp_path, "notes.txt", b"\xef\xbb\xbfone\r\n\r\nt\xffwo\r\n"))
+    assert isinstance(refusal, Refusal)
+    assert refusal.reason == "is not UTF-8 in line 3"
+    assert only(written(tmp_path, "good.txt", b"\xef\xbb\xbfone\r\n\r\ntwo\r\n")).body == "one\r\n\r\ntwo\r\n"
+
+
+def test_a_pipe_in_a_folder_is_left_alone(tmp_path: Path) -> None:
+    """To look into it would wait for a writer, for ever."""
+    written(tmp_path, "notes.txt", "The kiln reaches 1200 degrees.")
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.md")
+    assert len(items(tmp_path)) == 1

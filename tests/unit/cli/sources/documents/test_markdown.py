@@ -118,7 +118,7 @@ def test_what_is_no_text_is_refused_and_an_empty_file_is_counted(tmp_path: Path)
 
     refusal, skipped = only("bad.md"), only("empty.md")
     assert isinstance(refusal, Refusal)
-    assert "byte 3" in refusal.reason
+    assert "line 1" in refusal.reason
     assert isinstance(skipped, Skipped)
 
 

@@ -73,6 +73,14 @@ def test_an_invalidated_unit_is_forgotten_at_that_time(tmp_path: Path) -> None:
     assert forget.occurred_at == datetime(2025, 6, 1, tzinfo=UTC)
 
 
+def test_every_section_of_an_invalidated_text_is_forgotten(tmp_path: Path) -> None:
+    """Each is a memory of its own, however short it is."""
+    invalid = {**UNIT, "state": "invalidated", "text": "# A\nb\n" * 100}
+    *_, forget = events(write(tmp_path, "a.json", listed(invalid)))
+    first = events(tmp_path / "a.json")[0]
+    assert memory_id("acme", first.event_id, 99) in forget.memory_ids
+
+
 def test_archive_of_a_bank_brings_documents_facts_and_observations(tmp_path: Path) -> None:
     """The bank becomes the project; what Hindsight makes again is left out and counted."""
     fact = {

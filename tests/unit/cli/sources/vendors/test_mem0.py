@@ -110,6 +110,13 @@ HISTORY = [
 ]
 
 
+def test_a_text_with_half_an_emoji_does_not_end_the_import(tmp_path: Path) -> None:
+    """JSON may hold a lone surrogate, which UTF-8 cannot encode."""
+    half = [{**one, "new_memory": f"{one['new_memory']} \ud83e"} for one in HISTORY]
+    found = events(write(tmp_path, "history.json", half))
+    assert [event.text for event in found] == ["Likes pizza ?", "Likes thin pizza ?", "Loves thin pizza ?"]
+
+
 def test_a_history_becomes_the_chain_of_corrections(tmp_path: Path) -> None:
     """The texts come in the order of their times, whatever the order of the rows."""
     found = events(write(tmp_path, "history.json", HISTORY))

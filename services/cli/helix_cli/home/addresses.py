@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.lock import is_starting
+from helix_cli.home.record import RunRecord, running_record
 from helix_cli.output.terminal import note
 from helix_cli.security.folder import SecurityFolder
-from helix_cli.stack.home import HomeFolder, RunRecord, is_starting, running_record
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 from helix_memory.transport.polling import poll
 from helix_shared.errors import InvalidInputError, TemporaryError

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.stack.addresses import Server
+from helix_cli.home.addresses import Server
+from helix_cli.output.terminal import note
 from helix_memory.transport.polling import poll
 from helix_shared.errors import OtherInstanceError, TemporaryError
 
 if TYPE_CHECKING:
     from helix_memory.transport.recall_client import RecallClient
 
-SERVED_SECONDS: Final = 30.0
+SERVED_SECONDS: Final = 120.0
+"""As a command waits for a `helix up` that is starting; a busy machine takes a minute to load the model."""
 
 
 def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float = SERVED_SECONDS) -> None:
@@ -24,7 +26,7 @@ def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float
         OtherInstanceError: another instance answers.
         TemporaryError: the query service does not answer, or serves nothing, for `wait_seconds`.
     """
-    reason = ""
+    reason, is_told = "", False
     for _ in poll(wait_seconds):
         try:
             if client.status().generation or not _last_event_sequence(nats):
@@ -34,6 +36,9 @@ def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float
             raise
         except TemporaryError as error:
             reason = str(error)
+        if not is_told:
+            note(f"{reason}; waiting up to {wait_seconds:g} s")
+            is_told = True
     raise TemporaryError(f"{reason}; waited {wait_seconds:g} s, `helix status` shows its progress")
 
 

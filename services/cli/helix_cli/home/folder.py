@@ -1,0 +1,85 @@
+"""The home folder (`HELIX_HOME`, default `~/.helix`): its paths.
+
+```
+data/        NATS (data/nats) and the generations; those of later shards than the first in data/shards/1, ...
+models/      encoders
+logs/        one file per process
+imports/     how many documents large files became
+run/up.lock  held by the running `helix up`
+run/up.json  addresses and process ids of the running `helix up`
+run/metrics.json  those of its metrics, for Prometheus (`file_sd_configs`)
+run/rebuild.json  those of a `helix rebuild` that runs without one
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from helix_shared.errors import InvalidInputError, PermanentError
+
+
+@dataclass(frozen=True, slots=True)
+class HomeFolder:
+    """Paths below one home."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, path: Path) -> HomeFolder:
+        """The home at `path`; expands `~`.
+
+        Raises:
+            InvalidInputError: it begins with the name of a user who does not exist.
+        """
+        try:
+            return cls(path.expanduser().absolute())
+        except RuntimeError as error:
+            raise InvalidInputError("--home", f"{path} begins with an unknown user") from error
+
+    @property
+    def data(self) -> Path:
+        """Generations and, below `nats`, the streams."""
+        return self.root / "data"
+
+    def data_of(self, shard: int) -> Path:
+        """The data folder of a shard."""
+        return self.data / "shards" / str(shard) if shard else self.data
+
+    @property
+    def shards(self) -> int:
+        """Number of shards; a folder that was never written by a writer counts as well."""
+        shard = 1
+        while self.data_of(shard).is_dir():
+            shard += 1
+        return shard
+
+    def require_one_shard(self, what: str) -> None:
+        """Refuse what works on one data folder only.
+
+        Raises:
+            PermanentError: the home has several shards.
+        """
+        if self.shards > 1:
+            raise PermanentError(f"{what} is not possible yet in a home with {self.shards} shards")
+
+    @property
+    def nats(self) -> Path:
+        """Folder of the NATS server."""
+        return self.data / "nats"
+
+    @property
+    def models(self) -> Path:
+        """Folder of the encoders."""
+        return self.root / "models"
+
+    @property
+    def logs(self) -> Path:
+        """Folder of the logs."""
+        return self.root / "logs"
+
+    @property
+    def run(self) -> Path:
+        """Folder of the lock and the record."""
+        return self.root / "run"

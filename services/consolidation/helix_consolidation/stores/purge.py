@@ -1,0 +1,105 @@
+"""Purging one shard: what is erased leaves the live files, older generations, and their copies elsewhere.
+
+A purge is part of a publication. With many memories it takes minutes: what is erased leaves the answers one
+generation before its bytes leave the stores. The state says that a purge is due, so a restart continues it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, Protocol
+
+from helix_shared.artifacts.generation.folders import published_numbers
+from helix_shared.artifacts.generation.retiring import retire
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_shared.artifacts.generation.live_stores import Live
+
+PURGED_AT_ONCE: Final = 50_000
+"""With more memories, a purge waits for the generation after the one without what was erased."""
+
+
+class Copies(Protocol):
+    """The copies of one data folder's generations outside of it; `uploading` makes them."""
+
+    def erase_before(self, generation: int) -> None:
+        """Remove those with a lower number, in the background."""
+
+    def is_clean_before(self, generation: int) -> bool:
+        """Whether none of them is left."""
+
+
+class Purge:
+    """What files of the data folder `root`, and copies of them, may still hold of what was erased."""
+
+    def __init__(self, root: Path, state: ConsolidationState) -> None:
+        self._root = root
+        self._state = state
+        self._copies: Copies | None = None
+        # a writer that ended before the purge left the rest of it to this one
+        self.is_due = self._is_delayed = state.erasures.has_unpurged
+        """Whether the live files may hold bytes of what was erased since the last publication."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a generation is due because of an erasure, although no message changed anything."""
+        erasures = self._state.erasures
+        awaits_copies = self._copies is not None and erasures.awaits_copies and self._is_everywhere_retired
+        return self._is_delayed or awaits_copies or any(one.is_changed for one in erasures.open.values())
+
+    def run(self, live: Live, number: int) -> bool:
+        """Purge if it is time for that, before generation `number` is published; returns whether it did.
+
+        Records what this generation holds no more.
+        """
+        erasures = self._state.erasures
+        is_small = self._state.ledger.memories <= PURGED_AT_ONCE
+        is_purged = self.is_due and (self._is_delayed or is_small)
+        if is_purged:
+            live.purge()
+            self._state.erasure_generation = number
+        if is_purged or not self.is_due:
+            # an erasure that reached no memory has nothing to purge
+            erasures.hold_in_stores(number)
+        erasures.is_unpurged = self.is_due and not is_purged
+        erasures.hold_elsewhere(number, is_retired=self._is_everywhere_retired)
+        return is_purged
+
+    def published(self) -> None:
+        """The generation of the last `run` is published."""
+        erasures = self._state.erasures
+        erasures.published()
+        self.is_due = self._is_delayed = erasures.is_unpurged
+        self._erase_copies()
+
+    def attach(self, copies: Copies | None) -> None:
+        """Name the copies of generations elsewhere, which erasures reach, too."""
+        self._copies = copies
+        self._erase_copies()
+
+    def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
+        """Remove old generations; after an erasure all older ones, at once."""
+        if self._is_retired:
+            return retire(self._root, now=now, keep=keep, min_age_seconds=min_age_seconds)
+        # readers hold the files of their generation open
+        removed = retire(self._root, now=now, keep=1, min_age_seconds=-math.inf)
+        self._state.erasures.count_everywhere("generations", len(removed))
+        return removed
+
+    def _erase_copies(self) -> None:
+        if self._copies is not None and self._state.erasures.awaits_copies:
+            self._copies.erase_before(self._state.erasure_generation)
+
+    @property
+    def _is_everywhere_retired(self) -> bool:
+        generation = self._state.erasure_generation
+        return self._is_retired and (self._copies is None or self._copies.is_clean_before(generation))
+
+    @property
+    def _is_retired(self) -> bool:
+        """Whether no generation of before the last purge is left."""
+        return min(published_numbers(self._root), default=0) >= self._state.erasure_generation

@@ -1,0 +1,109 @@
+"""The threads that upload and pull go on after every failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helix_consolidation.settings import ConsolidationSettings
+from helix_consolidation.uploading.upload_thread import UploadThread
+from helix_query.generations.replica import Replica
+from helix_shared.artifacts.generation.folders import CURRENT, current_number
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.pulling import Puller
+from helix_shared.artifacts.object_storage.record import FILE
+from helix_shared.artifacts.object_storage.remote import read_pointer
+from helix_shared.artifacts.object_storage.store import ObjectStore
+from helix_shared.artifacts.object_storage.uploading import Uploader
+
+Publish = Callable[..., Manifest]
+DAY = 86_400.0
+
+
+class Nothing:
+    """A service that serves no generation."""
+
+    number = 0
+
+    def is_refused(self, number: int) -> bool:
+        """None is refused."""
+        return number < 0
+
+    def retry(self) -> None:
+        """Nothing to try."""
+
+
+class Panicking(ObjectStore):
+    """A store whose engine panics."""
+
+    def read(self, *_: object, **__: object) -> None:
+        """Panic as a Rust engine does."""
+        raise type("PanicException", (BaseException,), {})("no")
+
+
+def _replica(store: ObjectStore, root: Path) -> Replica:
+    return Replica(store, root, Nothing(), poll_seconds=1.0)
+
+
+@pytest.mark.parametrize("damaged", [CURRENT, FILE])
+def test_uploads_go_on_after_a_failure_that_cannot_be_recorded(
+    store: ObjectStore, root: Path, published: Publish, damaged: str
+) -> None:
+    """CURRENT is damaged, or the record cannot be written, as on a full disk."""
+    published()
+    thread = UploadThread(ConsolidationSettings(bucket=store.url, data_dir=root))
+    (root / CURRENT).write_text("rubbish")
+    if damaged == FILE:
+        (root / FILE).mkdir()
+    thread.attempt()
+    if damaged == FILE:
+        (root / FILE).rmdir()
+    published()
+    thread.attempt()
+    found = read_pointer(store)
+    assert found is not None
+    assert found[0].generation == 2
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_replica_pulls_again_what_a_damaged_pointer_named(
+    store: ObjectStore, root: Path, published: Publish, tmp_path: Path, *, is_running: bool
+) -> None:
+    """Its data folder is a copy: CURRENT is written again, at a start and while it runs."""
+    published()
+    Uploader(store, root, grace_seconds=DAY).upload()
+    replica = _replica(store, tmp_path / "replica")
+    if is_running:
+        replica.attempt()
+    (tmp_path / "replica").mkdir(exist_ok=True)
+    (tmp_path / "replica" / CURRENT).write_text("rubbish")
+    replica.attempt()
+    assert (current_number(tmp_path / "replica"), replica.state().problem) == (1, "")
+
+
+def test_a_replica_outlives_a_panic_and_says_so(tmp_path: Path) -> None:
+    """The thread goes on, and GetStatus has the reason."""
+    store = Panicking.open(f"file://{tmp_path}/objects")
+    replica = _replica(store, tmp_path / "replica")
+    replica.attempt()
+    assert replica.state().problem == "PanicException: no"
+
+
+def test_a_replica_whose_first_attempt_failed_takes_its_lock_once(
+    store: ObjectStore, root: Path, published: Publish, tmp_path: Path
+) -> None:
+    """A second lock of the same process would wait for the first, and nothing would be pulled."""
+    published()
+    Uploader(store, root, grace_seconds=DAY).upload()
+    folder = tmp_path / "replica"
+    replica = _replica(store, folder)
+    (folder / CURRENT).mkdir(parents=True)  # a folder, which cannot be read
+    for _ in range(3):
+        replica.attempt()
+        assert replica.state().problem
+    (folder / CURRENT).rmdir()
+    replica.attempt()
+    assert (current_number(folder), replica.state().problem) == (1, "")
+    assert Puller(store, folder).newest.generation == 1

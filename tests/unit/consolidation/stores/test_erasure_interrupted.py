@@ -1,0 +1,62 @@
+"""An erasure between two publications: a restart or a failed publication loses nothing of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_consolidation.stores import publish, purge
+from helix_shared.artifacts.learned_adapters import ADAPTERS, CARD
+from helix_shared.errors import TemporaryError
+from helix_shared.identity import memory_id
+from tests.unit.consolidation.conftest import NOON, Bench, Stream, row
+
+from .test_erasure import erase, residue, told
+
+
+def test_vectors_that_quoted_what_is_erased_are_purged_after_a_restart(
+    bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their place in the receipt is done once no file has them, not once they are derived again."""
+    said = told(bench, stream)
+    quoting = bench.rows()[memory_id("acme", "e2", 0)]
+    bench.apply(erase(4, said["memory_id"]))
+    bench.publish()
+    other = row("acme", "e3", 3, "It rains in Porto today", session_id="s")
+    derived = row("acme", "e2", 2, "Understood, thanks a lot", session_id="s", vector=said["vector"][::-1])
+    bench.apply(
+        stream.memories("acme", "e2", 2, [derived]),
+        stream.memories("acme", "e3", 3, [derived | {"revision_sequence": 3}, other]),
+    )
+    assert bench.shard.state.erasures.derived_again([2, 3])
+    bench.shard.purge.is_due = True  # as the eraser does
+    monkeypatch.setattr(purge, "PURGED_AT_ONCE", 0)
+    bench.publish()
+    again = bench.reopened()
+    [erasure] = again.shard.state.erasures.open.values()
+    assert (again.shard.purge.has_work, "context_vectors" in erasure.held) == (True, False)
+    manifest = again.publish()
+    again.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    assert erasure.held["context_vectors"] == manifest.generation
+    assert residue(again, quoting) == {}
+    again.shard.close()
+
+
+def test_an_adapter_goes_with_what_is_erased_when_the_first_publication_fails(
+    bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lexicon was merging: the next attempt removes the adapter. One without a card counts as fitted."""
+    said = told(bench, stream)
+    adapter = bench.folder / ADAPTERS / "acme"
+    adapter.mkdir(parents=True)
+    (adapter / CARD).write_text("rubbish")
+    bench.apply(erase(4, said["memory_id"]))
+
+    def merging(*_: object, **__: object) -> None:
+        raise TemporaryError("lexicon is merging")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publish, "publish", merging)
+        with pytest.raises(TemporaryError):
+            bench.publish()
+    bench.publish()
+    assert not adapter.exists()
