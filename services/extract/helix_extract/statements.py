@@ -26,7 +26,7 @@ from helix_shared.naming import canonical
 from helix_shared.timex import find_time_expressions
 
 EDGE: Final = "statements"
-VERSION: Final = "5"
+VERSION: Final = "6"
 """Part of the de-duplication id: raise it when the same answer should give other rows."""
 TYPES: Final = {
     "fact": "semantic",
@@ -45,7 +45,8 @@ SALIENCE: Final = {
     "event": 0.4,
 }
 """Salience by kind: in the range that ingest gives to turns of the same type with a few details."""
-ACTS: Final = {"plan": "plan", "decision": "decision", "instruction": "request"}
+ACTS: Final = {"plan": "plan", "decision": "decision"}
+"""Speech acts by kind; the others state. An instruction holds until it is taken back, so it states too."""
 CONFIDENCE: Final = {"user": 0.8, "tool": 0.75, "agent": 0.6}
 """Confidence by source class, as ingest has it; the model's own only lowers it."""
 SPEAKER_WEIGHT: Final = 0.5

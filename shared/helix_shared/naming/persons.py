@@ -18,14 +18,17 @@ _FEMALE: Final = (
     " aunt auntie niece stepmother woman girl lady landlady midwife waitress queen princess sis fianc\u00e9e"
 )
 _EITHER: Final = (
-    "agent assistant author baby boss buyer candidate captain caretaker carpenter cat chair chef child client"
-    " coach colleague consultant contractor cook cousin customer dancer dentist designer developer director"
-    " doctor dog driver editor electrician employee engineer examiner expert founder friend gardener guest"
-    " guide headteacher horse hairdresser host intern kid lawyer leader librarian maintainer manager mechanic"
-    " member mentor musician neighbor neighbour newborn nurse officer owner painter partner patient person"
-    " photographer physio physiotherapist pilot plumber principal producer professor psychologist puppy"
-    " recruiter researcher roommate seller singer student supervisor surgeon tailor teacher teammate"
-    " technician tenant therapist toddler trainer tutor vet visitor volunteer writer"
+    "accountant agent architect assistant author baby babysitter barber boss buddy builder buyer"
+    " candidate captain caretaker carpenter cat chair chef child classmate cleaner client coach colleague"
+    " consultant contractor cook cousin coworker customer dancer dentist designer developer director"
+    " doctor dog driver editor electrician employee engineer examiner expert flatmate founder friend"
+    " gardener grandchild grandparent guest guide hairdresser handyman headteacher horse host housemate"
+    " intern kid lawyer leader librarian maintainer manager mate mechanic member mentor musician nanny"
+    " neighbor neighbour newborn nurse officer optician owner painter parent partner pastor patient"
+    " person photographer physio physiotherapist pilot plumber priest principal producer professor"
+    " psychologist puppy recruiter researcher roommate seller sibling singer spouse student supervisor"
+    " surgeon tailor teacher teammate technician tenant therapist toddler trainer tutor twin vet visitor"
+    " volunteer writer"
 )
 PERSON_NOUNS: Final = {
     **dict.fromkeys(_MALE.split(), "m"),

@@ -75,7 +75,7 @@ ACTS: dict[SpeechAct, list[str]] = {
         "can you add a column for the price",
         "remind me to call the vet",
         "pls fix the flaky test",
-        "don't touch the staging database",
+        "don't touch the staging database yet",
         "bump it",
         "let me know when it's done",
     ],
@@ -151,6 +151,43 @@ def test_the_act_of_a_turn_is_its_strongest_content(expected: SpeechAct, text: s
 def test_a_rule_or_a_fact_beside_a_day_is_no_plan(text: str) -> None:
     """A wrong plan is worse than a missed one, because it replaces nothing that holds."""
     assert speech_act(said(text), text) != "plan"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please never call me Bob",
+        "pls don't touch the staging database",
+        "please no deploys on Thursdays, that's when Nordwind closes its books",
+        "could you always use metric units with me?",
+        "can you stop suggesting meat dishes, I'm vegetarian",
+        "please use pnpm, not npm",
+        "Please keep your answers short",
+        "please call me Al",
+        "please put the calls after lunch, I'm useless in the mornings",
+    ],
+)
+def test_a_standing_instruction_is_a_statement(text: str) -> None:
+    """It holds until it is taken back, so a recall must not put it behind every statement."""
+    assert speech_act(said(text), text) == "statement"
+    assert speech_act(said(text, "assistant"), text) in {"request", "question"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please send the invoice tomorrow",
+        "pls don't send it yet",
+        "don't forget to buy milk",
+        "can you stop by at five?",
+        "please call me back",
+        "could you book a table for Friday instead of Thursday?",
+        "can you look up when the shop opens on Sundays?",
+    ],
+)
+def test_what_is_asked_for_once_is_a_request(text: str) -> None:
+    """It is over when it is done."""
+    assert speech_act(said(text), text) in {"request", "question"}
 
 
 def test_yes_that_answers_a_question_is_a_statement() -> None:

@@ -22,9 +22,9 @@ READ_TEXTS: Final = 512
 MOST_FACETS: Final = 12
 """Facets of one memory; a longer text is no statement about its author."""
 STATING: Final = frozenset[str](("statement", "plan", "decision", "correction"))
-"""Speech acts of a profile; a request may hold a standing rule, see `REQUESTED`."""
+"""Speech acts of a profile; a request may hold a preference, see `REQUESTED`."""
 REQUESTED: Final = frozenset[str](("constraint", "preference"))
-"""Facets that a request states too: "please never book me an aisle seat"."""
+"""Facets that a request states too: "please book me a window seat, I prefer those"."""
 
 _PATTERNS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
     ("identity", lasting.IDENTITY),

@@ -53,6 +53,8 @@ def test_only_what_is_surely_about_somebody_else_is_told(query: str, expected: l
         ("where do I meet Ama?", None),
         ("does she know my address?", None),
         ("who is my dentist?", None),
+        ("what's my sibling's name?", None),
+        ("what is my dentist's number?", None),
         ("what did Ama say to Ben?", None),
         ("when does the shop open?", None),
     ],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import NUMBER_WORD, is_acknowledgement
 from helix_ingest.extraction.acts.decision import decides
+from helix_ingest.extraction.acts.instructions import is_standing
 from helix_ingest.extraction.acts.sentences import is_question, sentences, words
 from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent
 from helix_memory.vocabulary.speech_acts import SpeechAct
@@ -95,6 +96,9 @@ _COMMAND: Final = re.compile(
     r"|reduce|double"
     r"|strike))\b(?!,|:| ?(?:['\u2019]s|is|was|are|were|will|has|had|of)\b)",
     re.IGNORECASE,
+)
+_REQUESTED: Final = re.compile(
+    rf"{_ASKED_TO_ACT.pattern}|{_COMMAND.pattern}|^\W*+(?:can|could|would|will) (?:you|u)\b", re.IGNORECASE
 )
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{2,400}\"|\u201c[^\u201d\n]{2,400}\u201d|\u300c[^\u300d\n]{2,200}\u300d"
@@ -180,6 +184,7 @@ def _is_quotation(text: str) -> bool:
 
 _RULES: Final[tuple[tuple[SpeechAct, Callable[[str, bool], object]], ...]] = (
     ("correction", lambda text, _: _SLIP.match(text)),
+    ("statement", lambda text, commands: commands and _REQUESTED.match(text) and is_standing(text)),
     ("request", lambda text, commands: _ASKED_TO_ACT.match(text) or (commands and _COMMAND.match(text))),
     ("question", lambda text, _: is_question(text)),
     ("acknowledgement", lambda text, _: is_acknowledgement(text)),

@@ -38,7 +38,8 @@ def asked_person(query: str) -> AskedPerson | None:
         return None
     if relatives:
         return AskedPerson(OF_AUTHOR, person_code(relatives.pop()))
-    if any(word.lower() in PERSON_NOUNS for word in _WORD.findall(read)) or _THIRD.search(read):
+    words = (word.lower().removesuffix("'s") for word in _WORD.findall(read))
+    if not PERSON_NOUNS.keys().isdisjoint(words) or _THIRD.search(read):
         return None
     if names:
         return None if _OWN.search(read) else AskedPerson(BY_NAME, person_code(names.pop()))
