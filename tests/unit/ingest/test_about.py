@@ -43,6 +43,8 @@ def test_a_statement_is_about_the_person_that_it_has_as_its_subject(text: str, a
         "Ludek turned 38. I got him a book",
         "I think Ama lives in Utrecht",
         "My landlord raised Ama's rent",
+        "my wife is Sunita, kids are Dev (9) and Anya (6)",
+        "My wife Ama turned 38, our son 3",
         "Netflix is 12 euros a month",
         "Redis has 3 nodes",
         "Lidl is closed on Sunday",

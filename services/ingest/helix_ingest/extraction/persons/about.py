@@ -80,6 +80,10 @@ _RARE: Final = re.compile(
     r"(?!'(?!s\b))(?![\w@/-])"
 )
 _RELATIVE_OWNER: Final = re.compile(rf"\b(?:my|our)(?= {_NOUN}(?:{RELATIVE_PATTERN})\b)", re.IGNORECASE)
+_OWN_RELATIVE: Final = re.compile(
+    rf"\b(?<!\bhis )(?<!\bher )(?<!\btheir )(?<!'s )(?P<noun>{RELATIVE_PATTERN})s?\b", re.IGNORECASE
+)
+"""A relative of the author: "his boss" and "my sister's baby" are not."""
 _NO_NAMES: Final = frozenset(
     {"it", "that", "this", "there", "here", "what", "who", "he", "she", "they", "everyone"}
 )
@@ -99,7 +103,7 @@ def about_whom(text: str, author: str) -> str:
         return ""
     (subject,) = found
     others = _mentions_others(text) if subject == SELF else _says_own(text)
-    if others:
+    if others or _names_relatives(text):
         return ""
     return author if subject == SELF or _is_author(subject, author) else subject
 
@@ -134,6 +138,11 @@ def _mentions_others(text: str) -> bool:
     if _THIRD_PERSON.search(text):
         return True
     return any(_is_name(word[1]) for word in _RARE.finditer(text))
+
+
+def _names_relatives(text: str) -> bool:
+    """Whether a text tells of more than one relative: "my wife is Sunita, kids are Dev (9) and Anya (6)"."""
+    return len({relative_of(match["noun"]) for match in _OWN_RELATIVE.finditer(text)}) > 1
 
 
 def _says_own(text: str) -> bool:
