@@ -29,8 +29,10 @@ from helix_shared.artifacts.vectors.table import open_table
 
 TENANT: Final = "acme"
 KINDS: Final = ("message", "tool", "memory", "document", "correct", "refused")
-ERASED_WITHIN_SECONDS: Final = 120.0
+ERASED_WITHIN_SECONDS: Final = 600.0
 """Longest wait of a test; the rule (5 s and 60 s) is measured, and asserted where nothing else runs."""
+APPLIED_WITHIN_SECONDS: Final = 1200.0
+"""Longest wait for all that was written."""
 
 
 @dataclass
@@ -177,7 +179,9 @@ def running(home: Path, models: Path) -> Iterator[Run]:
     with Stack(home, nats_port=0, query_port=0, models=models, copies={"forwarder": 0}) as stack:
         stack.wait_ready()
         nats, query = (int(one.rpartition(":")[2]) for one in (stack.nats_url, stack.query_address))
-        with Helix(tenant=TENANT, user="ann", nats_port=nats, query_port=query, wait_seconds=120) as helix:
+        with Helix(
+            tenant=TENANT, user="ann", nats_port=nats, query_port=query, wait_seconds=APPLIED_WITHIN_SECONDS
+        ) as helix:
             yield Run(stack, helix)
 
 
