@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -144,23 +145,25 @@ class Run:
                 found.append(canary.word)
         return found
 
-    def wait_clean(self, canaries: Canaries, name: str) -> None:
-        """Wait until no recall returns a word, then until nothing is found anywhere; note how long."""
+    def wait_clean(self, canaries: Canaries, name: str, *, after: Written | None = None) -> None:
+        """Wait until `after` is applied, and until nothing is found anywhere; note how long each took.
+
+        Meanwhile every word is asked for once: from now on no recall may return one.
+        """
         began = time.monotonic()
-        recalled = self.recalled()
-        for _ in poll(ERASED_WITHIN_SECONDS):
-            if not recalled:
-                break
-            recalled = [word for word in self.recalled() if word in recalled]
-        assert not recalled
+        if after is not None:
+            self.helix.wait(after)
         self.seconds[f"{name}: not recallable"] = time.monotonic() - began
-        found = self.residue(canaries)
-        for _ in poll(ERASED_WITHIN_SECONDS, every_seconds=1.0):
-            if not found:
-                break
+        with ThreadPoolExecutor(1) as beside:
+            recalled = beside.submit(self.recalled)
             found = self.residue(canaries)
-        assert not found, found
-        self.seconds[f"{name}: no residue"] = time.monotonic() - began
+            for _ in poll(ERASED_WITHIN_SECONDS, every_seconds=1.0):
+                if not found:
+                    break
+                found = self.residue(canaries)
+            assert not found, found
+            self.seconds[f"{name}: no residue"] = time.monotonic() - began
+            assert not recalled.result()
 
     def receipt(self, written: Written) -> recall_pb2.GetErasureResponse:
         """The receipt of an erasure once it is complete."""
