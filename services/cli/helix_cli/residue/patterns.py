@@ -1,8 +1,9 @@
 """Search for many byte sequences in one pass: its time hardly depends on how many they are.
 
-The eight bytes at every position are looked up in a table of the beginnings of all sequences, by numpy. Where
-one may begin, the sorted sequences are searched: those that the bytes there begin with are beginnings of the
-last sequence that is not after these bytes.
+As many bytes as the shortest sequence has are looked up at every position, by numpy, in a table of the
+beginnings of all sequences; the first and the last eight of them count. Where a sequence may begin, the
+sorted sequences are searched: those that the bytes there begin with are beginnings of the last sequence that
+is not after these bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WIDTHS: Final = (8, 4, 2, 1)
-"""Bytes of a beginning: as many as the shortest sequence has."""
-_AT_ONCE: Final = 1 << 20
+"""Bytes of a number that counts: the most that the shortest sequence has."""
+_AT_ONCE: Final = 1 << 18
 """Positions that are looked up together."""
 _SLOTS_PER_BEGINNING: Final = 64
 _SLOT_BITS: Final = (16, 24)
 """Least and most bits of the number of a slot."""
-_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
-"""Of Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4)."""
+_MULTIPLIERS: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
+"""Of multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4)."""
 
 
 class Patterns:
@@ -39,13 +40,15 @@ class Patterns:
         self._longest = max(map(len, self._sorted), default=0)
         shortest = min(map(len, self._sorted), default=1)
         self._width = next(width for width in _WIDTHS if width <= shortest)
-        begin = b"".join(one[: self._width] for one in self._sorted)
-        self._begin = np.unique(np.frombuffer(begin, self._type))
+        self._second = shortest - self._width
+        """Where the last bytes that count begin."""
+        beginnings = b"".join(one[:shortest] for one in self._sorted)
+        self._keys = np.unique(self._keys_of(beginnings, 0, len(self._sorted), step=shortest))
         least, most = _SLOT_BITS
-        bits = min(max((len(self._begin) * _SLOTS_PER_BEGINNING).bit_length(), least), most)
+        bits = min(max((len(self._keys) * _SLOTS_PER_BEGINNING).bit_length(), least), most)
         self._shift = np.uint64(64 - bits)
         self._is_taken = np.zeros(1 << bits, np.bool_)
-        self._is_taken[self._slots(self._begin)] = True
+        self._is_taken[self._keys >> self._shift] = True
 
     def count(self, content: bytes) -> int:
         """Occurrences from left to right that do not overlap, the longest at each position."""
@@ -59,22 +62,22 @@ class Patterns:
         """The sequences that occur, also inside one another."""
         return set(chain.from_iterable(self._at(content, one) for one in self._positions(content)))
 
-    @property
-    def _type(self) -> np.dtype[np.unsignedinteger]:
-        return np.dtype(f"<u{self._width}")
-
     def _positions(self, content: bytes) -> Iterator[int]:
         """Where a sequence may begin, in order."""
-        positions = len(content) - self._width + 1 if self._sorted else 0
+        positions = len(content) - self._second - self._width + 1 if self._sorted else 0
         for start in range(0, positions, _AT_ONCE):
-            count = min(_AT_ONCE, positions - start)
-            at = np.ndarray((count,), self._type, content, offset=start, strides=(1,))
-            likely = np.flatnonzero(self._is_taken[self._slots(at)])
-            nearest = np.searchsorted(self._begin, at[likely]).clip(max=len(self._begin) - 1)
-            yield from (likely[self._begin[nearest] == at[likely]] + start).tolist()
+            keys = self._keys_of(content, start, min(_AT_ONCE, positions - start), step=1)
+            likely = np.flatnonzero(self._is_taken[keys >> self._shift])
+            nearest = np.searchsorted(self._keys, keys[likely]).clip(max=len(self._keys) - 1)
+            yield from (likely[self._keys[nearest] == keys[likely]] + start).tolist()
 
-    def _slots(self, beginnings: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
-        return (beginnings.astype(np.uint64) * _MULTIPLIER) >> self._shift
+    def _keys_of(self, content: bytes, start: int, count: int, *, step: int) -> NDArray[np.uint64]:
+        """Hashes of the bytes from `count` positions on; the same bytes have the same."""
+        keys = np.zeros(count, np.uint64)
+        for offset, multiplier in zip((0, self._second), _MULTIPLIERS, strict=True):
+            place, kind = start + offset, f"<u{self._width}"
+            keys += np.ndarray((count,), kind, content, offset=place, strides=(step,)) * multiplier
+        return keys
 
     def _at(self, content: bytes, position: int) -> Iterator[bytes]:
         """The sequences at a position, the longest first."""
