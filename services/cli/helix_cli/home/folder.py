@@ -73,10 +73,10 @@ class HomeFolder:
     @property
     def restoring(self) -> Path:
         """Where `helix restore` prepares the data; beside their place, since a rename stays on its disk."""
-        place = self.data.resolve()
-        return (
-            place.with_name(f".{place.name}.restoring") if self.data.is_symlink() else self.root / "restoring"
-        )
+        if self.data.is_symlink():
+            place = self.data.resolve()
+            return place.with_name(f".{place.name}.restoring")
+        return self.root / "restoring"
 
     @property
     def models(self) -> Path:

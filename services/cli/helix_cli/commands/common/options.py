@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,7 +20,9 @@ DEFAULT_HOME: Final = Path("~/.helix")
 def _home(context: typer.Context, path: Path) -> Path:
     """The home of a command, without what a killed restore left there."""
     if not context.resilient_parsing:
-        end_killed_restore(HomeFolder.at(path), say=note)
+        # a command with addresses needs no home that it may read
+        with contextlib.suppress(OSError):
+            end_killed_restore(HomeFolder.at(path), say=note)
     return path
 
 
