@@ -139,7 +139,7 @@ class Run:
         """The words that a recall still returns."""
         found = []
         for canary in self.canaries:
-            answer = self.helix.recall(canary.word, never_skip=True, top_k=50)
+            answer = self.helix.recall(canary.word, never_skip=True, top_k=50, deadline_seconds=30)
             shown = json.dumps([(one.text, one.context) for one in answer.memories]) + answer.context
             if canary.word in shown.lower():
                 found.append(canary.word)
