@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -29,8 +30,10 @@ from helix_shared.artifacts.vectors.table import open_table
 
 TENANT: Final = "acme"
 KINDS: Final = ("message", "tool", "memory", "document", "correct", "refused")
-ERASED_WITHIN_SECONDS: Final = 120.0
+ERASED_WITHIN_SECONDS: Final = 600.0
 """Longest wait of a test; the rule (5 s and 60 s) is measured, and asserted where nothing else runs."""
+APPLIED_WITHIN_SECONDS: Final = 1200.0
+"""Longest wait for all that was written."""
 
 
 @dataclass
@@ -136,29 +139,31 @@ class Run:
         """The words that a recall still returns."""
         found = []
         for canary in self.canaries:
-            answer = self.helix.recall(canary.word, never_skip=True, top_k=50)
+            answer = self.helix.recall(canary.word, never_skip=True, top_k=50, deadline_seconds=30)
             shown = json.dumps([(one.text, one.context) for one in answer.memories]) + answer.context
             if canary.word in shown.lower():
                 found.append(canary.word)
         return found
 
-    def wait_clean(self, canaries: Canaries, name: str) -> None:
-        """Wait until no recall returns a word, then until nothing is found anywhere; note how long."""
+    def wait_clean(self, canaries: Canaries, name: str, *, after: Written | None = None) -> None:
+        """Wait until `after` is applied, and until nothing is found anywhere; note how long each took.
+
+        Meanwhile every word is asked for once: from now on no recall may return one.
+        """
         began = time.monotonic()
-        recalled = self.recalled()
-        for _ in poll(ERASED_WITHIN_SECONDS):
-            if not recalled:
-                break
-            recalled = [word for word in self.recalled() if word in recalled]
-        assert not recalled
+        if after is not None:
+            self.helix.wait(after)
         self.seconds[f"{name}: not recallable"] = time.monotonic() - began
-        found = self.residue(canaries)
-        for _ in poll(ERASED_WITHIN_SECONDS, every_seconds=1.0):
-            if not found:
-                break
+        with ThreadPoolExecutor(1) as beside:
+            recalled = beside.submit(self.recalled)
             found = self.residue(canaries)
-        assert not found, found
-        self.seconds[f"{name}: no residue"] = time.monotonic() - began
+            for _ in poll(ERASED_WITHIN_SECONDS, every_seconds=1.0):
+                if not found:
+                    break
+                found = self.residue(canaries)
+            assert not found, found
+            self.seconds[f"{name}: no residue"] = time.monotonic() - began
+            assert not recalled.result()
 
     def receipt(self, written: Written) -> recall_pb2.GetErasureResponse:
         """The receipt of an erasure once it is complete."""
@@ -177,7 +182,9 @@ def running(home: Path, models: Path) -> Iterator[Run]:
     with Stack(home, nats_port=0, query_port=0, models=models, copies={"forwarder": 0}) as stack:
         stack.wait_ready()
         nats, query = (int(one.rpartition(":")[2]) for one in (stack.nats_url, stack.query_address))
-        with Helix(tenant=TENANT, user="ann", nats_port=nats, query_port=query, wait_seconds=120) as helix:
+        with Helix(
+            tenant=TENANT, user="ann", nats_port=nats, query_port=query, wait_seconds=APPLIED_WITHIN_SECONDS
+        ) as helix:
             yield Run(stack, helix)
 
 

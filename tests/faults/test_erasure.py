@@ -32,7 +32,7 @@ def test_erased_canaries_are_nowhere_while_ingest_goes_on(tmp_path: Path, models
         assert any(place.startswith("data/archive/") for place in found), "the search reads the archive"
         with ingest_going_on(run, every_seconds=0.5):
             erased = erase_all(run)
-            run.wait_clean(before, "erasure")
+            run.wait_clean(before, "erasure", after=erased[-1])
             again = next(c for c in run.canaries if c.kind == "memory")
             assert again.written is not None
             body = {
@@ -70,8 +70,7 @@ def test_a_thousand_canaries_stay_gone_after_a_restart(
         run.canaries = canaries
         with ingest_going_on(run):
             erased = erase_all(run)
-            run.helix.wait(erased[-1])
-            run.wait_clean(before, "erasure")
+            run.wait_clean(before, "erasure", after=erased[-1])
             for one in erased:
                 assert run.receipt(one).complete
         figures = run.seconds
@@ -99,8 +98,7 @@ def test_a_restored_older_backup_has_nothing_of_what_was_erased(
         copied = tmp_path / "keys of before the erasure"
         command(home, "keys", "copy", str(copied))
         erased = erase_all(run)
-        run.helix.wait(erased[-1])
-        run.wait_clean(before, "erasure")
+        run.wait_clean(before, "erasure", after=erased[-1])
         for one in erased:
             assert run.receipt(one).complete
     assert not residue_in_files(backups, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -15,14 +15,18 @@ from nats.aio.client import Client
 from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.eraser import Eraser
+from helix_consolidation.delivery.erasing.plan import plan
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
+from helix_consolidation.delivery.erasing.remembered import Named
+from helix_consolidation.delivery.erasing.round import Task
 from helix_consolidation.delivery.prune import prune_derived, readers_of
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
+from helix_consolidation.ledger.event_reach import TENANT
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.stores.state_files import restore_state
 from helix_memory import subjects
-from helix_memory.events import EraseEvent, MessageEvent
+from helix_memory.events import DocumentEvent, EraseEvent, MessageEvent
 from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.broker import streams
@@ -127,8 +131,9 @@ async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_tu
         eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
         for now in (10.0, 20.0):
             eraser.step(now)
-            assert eraser._running is not None
-            await eraser._running
+            for work in (eraser._planning, eraser._cleaning):
+                if work.running is not None:
+                    await work.running
             is_removed = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.messages == 2
             stored = ConsolidationState()
             restore_state(stored, folder_of(tmp_path, bench.shard.manifest.generation))
@@ -158,10 +163,10 @@ async def test_copies_of_removed_events_go_and_others_stay(
         headers = {subjects.EVENTS_HEADER: named}
         await jetstream.publish(subjects.answer_subject("acme", key), answer, headers=headers)
 
-    async def is_erased(_tenant: str, events: frozenset[str], _memories: frozenset[str]) -> bool:
-        return "erased" in events
+    async def are_erased(_tenant: str, named: Sequence[Named]) -> list[bool]:
+        return ["erased" in one.events for one in named]
 
-    assert await remove_dead_letters(jetstream, "acme", {1}, is_erased) == {1: 1, 2: 1}
+    assert await remove_dead_letters(jetstream, "acme", {1}, are_erased) == {1: 1, 2: 1}
     assert await remove_answers(jetstream, "acme", {1}) == {1: 1}
     assert await has_left(nats_server, 0)
     kept = [
@@ -170,3 +175,27 @@ async def test_copies_of_removed_events_go_and_others_stay(
         async for message in messages_of(jetstream, stream, ">")
     ]
     assert kept == [letters["3"], b"kept"]
+
+
+async def test_erasures_of_many_documents_read_the_log_once(nats_client: Client) -> None:
+    """A reading for each would take a hundred times as long for a hundred documents."""
+    publisher, state, count = Publisher(nats_client.jetstream()), ConsolidationState(), 20
+    readings = await nats_client.subscribe("$JS.API.CONSUMER.CREATE.>")
+    sequences = list[int]()
+    for number in range(2 * count):
+        document = DocumentEvent(
+            event_id=f"d{number}", tenant_id="acme", document_id=f"{number}", body="text"
+        )
+        sequences.append((await publisher.publish_event(document)).sequence)
+    tasks = list[Task]()
+    for number in range(count):
+        erase = EraseEvent(event_id=f"x{number}", tenant_id="acme", of_document=f"{number}")
+        sequence = (await publisher.publish_event(erase)).sequence
+        tasks.append(Task(sequence, "acme", TENANT, selects_more=True, events=set()))
+    with ThreadPoolExecutor(1) as executor:
+        thread = StoreThread(executor, deadline_seconds=60)
+        await plan(tasks, client=nats_client, thread=thread, state=state)
+    assert [task.events for task in tasks] == [{sequence} for sequence in sequences[:count]]
+    assert all(task.is_done for task in tasks)
+    await nats_client.flush()
+    assert readings.pending_msgs == 1

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.backup.contents import read_contents
+from helix_cli.backup.contents import check_pieces, read_contents
 from helix_cli.backup.event_copy import entries_of
 from helix_cli.backup.objects import Objects
 from helix_cli.stack.stack import Stack
@@ -26,6 +26,7 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.server import NatsServer
+from helix_shared.errors import CorruptArtifactError
 from helix_shared.event_log.record import EventRecord
 from helix_shared.event_log.segment import Gap
 from helix_shared.keys.key_store import KEYS, KeyStore
@@ -224,6 +225,18 @@ def test_restored_instance_continues_to_the_same_end(made: Made, restored: Stack
 def test_second_backup_adds_what_is_new(made: Made) -> None:
     """Files and blocks that the first backup has are not written again."""
     assert 0 < made.second["new_bytes"] < made.second["bytes"]
+
+
+def test_damaged_pieces_are_written_again_by_the_next_backup(made: Made, tmp_path: Path) -> None:
+    """Each file has its size and one other byte; the next backup must not count on any of them."""
+    helix(made.home, "backup", str(tmp_path))
+    for path in (tmp_path / "objects").glob("??/*"):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(CorruptArtifactError, match="damaged"):
+        check_pieces(tmp_path, read_contents(tmp_path))
+    helix(made.home, "backup", str(tmp_path))
+    check_pieces(tmp_path, read_contents(tmp_path))
 
 
 def test_changed_byte_is_found_and_not_restored(made: Made, tmp_path: Path) -> None:

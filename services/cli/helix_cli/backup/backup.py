@@ -133,6 +133,7 @@ async def back_up(
             keys=used,
             events=events,
         )
+        objects.end()
         write_contents(root, contents)
         return BackedUp(contents, objects.new_bytes, objects.all_bytes)
 

@@ -1,8 +1,13 @@
-"""The bytes of backups, each piece once: a file named by its SHA-256. A later backup adds what is new."""
+"""The bytes of backups, each piece once: a file named by its SHA-256. A later backup adds what is new.
+
+What is there is compared with its name before a backup counts on it, unless its size and time are those that
+it was written or compared with: a later backup does not read all that the earlier ones wrote.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +15,12 @@ from typing import Final, Protocol
 
 from helix_shared.artifacts.files.durability import sha256_of, sync
 from helix_shared.errors import CorruptArtifactError
+from helix_shared.whole_file import remove_drafts, write_whole
 
 OBJECTS: Final = "objects"
 _DRAFTS: Final = "drafts"
+_CHECKED: Final = "checked.json"
+"""Size and time of the pieces of the last backup."""
 _CHUNK_BYTES: Final = 1 << 20
 
 
@@ -35,6 +43,8 @@ class Objects:
     all_bytes: int = 0
     """Of the pieces that were put, new or not; each once."""
     _put: set[str] = field(default_factory=set)
+    _checked: dict[str, list[int]] | None = None
+    """Name -> size and time with which a piece was whole; None: not read yet."""
 
     def put(self, piece: bytes) -> str:
         """Keep a piece; returns its name."""
@@ -46,12 +56,13 @@ class Objects:
         return name
 
     def keep_again(self, name: str) -> bool:
-        """Count a piece of an earlier backup to this one; False: it is missing."""
-        path = self.path(name)
-        if path.is_file() and name not in self._put:
+        """Count a piece of an earlier backup to this one; False: it is missing or damaged."""
+        if not self._is_whole(name):
+            return False
+        if name not in self._put:
             self._put.add(name)
-            self.all_bytes += path.stat().st_size
-        return path.is_file()
+            self.all_bytes += self.path(name).stat().st_size
+        return True
 
     def put_file(self, path: Path, name: str, size: int) -> None:
         """Keep a file whose SHA-256 is known.
@@ -121,8 +132,14 @@ class Objects:
         if digest.hexdigest() != name:
             raise CorruptArtifactError(f"a piece of the backup is damaged: {self.path(name)}")
 
+    def end(self) -> None:
+        """Note size and time of the pieces that were put; the next backup need not read those again."""
+        noted = {name: _stamp(self.path(name)) for name in sorted(self._put)}
+        write_whole(self.root / OBJECTS / _CHECKED, json.dumps(noted).encode())
+
     def clear_drafts(self) -> None:
         """Remove what a backup that was ended left."""
+        remove_drafts(self.root / OBJECTS)
         folder = self.root / OBJECTS / _DRAFTS
         for path in folder.iterdir() if folder.is_dir() else ():
             path.unlink()
@@ -141,11 +158,19 @@ class Objects:
             return False
         self._put.add(name)
         self.all_bytes += size
-        path = self.path(name)
-        if path.is_file() and path.stat().st_size == size:
+        if self._is_whole(name):
             return False
         self.new_bytes += size
         return True
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a piece is there and is what was written."""
+        path = self.path(name)
+        if not path.is_file():
+            return False
+        if self._checked is None:
+            self._checked = _read_checked(self.root / OBJECTS / _CHECKED)
+        return self._checked.get(name) == _stamp(path) or sha256_of(path) == name
 
     def _draft(self, name: str) -> Path:
         folder = self.root / OBJECTS / _DRAFTS
@@ -160,3 +185,17 @@ class Objects:
             sync(path.parent.parent)
         draft.replace(path)
         sync(path.parent)
+
+
+def _stamp(path: Path) -> list[int]:
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _read_checked(path: Path) -> dict[str, list[int]]:
+    """What the last backup noted; empty: every piece is read."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,9 +1,10 @@
 """`helix restore`: a backup becomes the data of an empty home, whole or not at all.
 
-Everything is prepared in `restoring` below the home, by a NATS server of its own, and gets its place by one
-rename. Sequences and times of the log are those of the backup. Events whose keys are destroyed are left out.
-Once the state key is (by any erasure after the backup), the log alone is restored, and `helix up` makes every
-memory again from it (ops/decisions/0082).
+Everything is prepared in a folder of its own (`HomeFolder.restoring`), by a NATS server of its own, and gets
+its place by one rename. What a restore that is killed leaves there is in the clear; the next command of the
+home removes it. Sequences and times of the log are those of the backup. Events whose keys are destroyed are
+left out. Once the state key is (by any erasure after the backup), the log alone is restored, and `helix up`
+makes every memory again from it (ops/decisions/0082).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import contextlib
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from helix_cli.backup.contents import Contents, FileCopy, check_pieces
 from helix_cli.backup.derived_copy import publish_derived
@@ -22,7 +23,9 @@ from helix_cli.backup.sealed import SealedObjects
 from helix_cli.backup.stream_copy import restore
 from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.home.folder import HomeFolder
+from helix_cli.home.leftovers import end_leftovers
 from helix_cli.home.lock import locked
+from helix_cli.output.terminal import note
 from helix_cli.stack.secured import own_nats
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_memory import subjects
@@ -39,9 +42,8 @@ if TYPE_CHECKING:
 
     from nats.aio.client import Client
 
+    from helix_cli.home.addresses import Server
     from helix_shared.artifacts.generation.manifest import StreamState
-
-RESTORING: Final = "restoring"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,8 @@ def restore_backup(root: Path, contents: Contents, home: HomeFolder, *, keys: Pa
     check_pieces(root, contents)
     home.root.mkdir(parents=True, exist_ok=True)
     with locked(home), _keys_of(contents, keys) as store:
-        place = _place_of(home)
-        # a rename cannot leave its file system
-        draft = home.root / RESTORING if place == home.data else place.with_name(f".{place.name}.{RESTORING}")
-        shutil.rmtree(draft, ignore_errors=True)
+        end_leftovers(home, say=note)
+        place, draft = _place_of(home), home.restoring
         try:
             restored = _restore_into(HomeFolder.at(draft), root, contents, home, store)
             _sync_tree(draft / home.data.name)
@@ -154,10 +154,9 @@ def _streams(
     store: KeyStore | None,
 ) -> tuple[StreamState, PublishedEvents | None]:
     """Restore the streams by a server on `folder`, with the users of the home; returns what its log is."""
-    server, credentials = own_nats(home, folder)
 
-    async def work() -> tuple[StreamState, PublishedEvents | None]:
-        async with connected_client(server.url, credentials=credentials) as client:
+    async def work(server: Server) -> tuple[StreamState, PublishedEvents | None]:
+        async with connected_client(server.address, credentials=server.nats) as client:
             for name, copy in contents.streams.items():
                 await restore(client, name, copy, pieces)
             await streams.provision(client.jetstream(), endpoint=subjects.ANSWERS_STREAM in contents.streams)
@@ -168,8 +167,8 @@ def _streams(
             await _continue_readers(client, contents)
             return await event_stream(client.jetstream()), published
 
-    with server:
-        return run_async(work())
+    with own_nats(home, folder) as server:
+        return run_async(work(server))
 
 
 async def _continue_readers(client: Client, contents: Contents) -> None:

@@ -8,7 +8,8 @@ imports/     how many documents large files became
 run/up.lock  held by the running `helix up`
 run/up.json  addresses and process ids of the running `helix up`
 run/metrics.json  those of its metrics, for Prometheus (`file_sd_configs`)
-run/rebuild.json  those of a `helix rebuild` that runs without one
+run/alone.json  those of the NATS server of a `helix rebuild` or `helix restore` that runs without one
+restoring/   what a `helix restore` has prepared; it holds texts in the clear, and is removed with its end
 ```
 """
 
@@ -68,6 +69,14 @@ class HomeFolder:
     def nats(self) -> Path:
         """Folder of the NATS server."""
         return self.data / "nats"
+
+    @property
+    def restoring(self) -> Path:
+        """Where `helix restore` prepares the data; beside their place, since a rename stays on its disk."""
+        if self.data.is_symlink():
+            place = self.data.resolve()
+            return place.with_name(f".{place.name}.restoring")
+        return self.root / "restoring"
 
     @property
     def models(self) -> Path:

@@ -1,15 +1,17 @@
-"""What a `helix up` or `helix rebuild` that was killed has left: processes, and files that are not whole."""
+"""What a `helix up`, `helix rebuild` or `helix restore` that was killed has left: processes and files."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from typing import Final
 
 from helix_cli.home.folder import HomeFolder
-from helix_cli.home.record import REBUILD_RECORD, UP_RECORD, RunRecord, read_record, start_time
+from helix_cli.home.lock import locked
+from helix_cli.home.record import ALONE_RECORD, UP_RECORD, RunRecord, read_record, remove_record, start_time
 from helix_memory.transport.polling import poll
 from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
@@ -42,19 +44,32 @@ def leftovers(record: RunRecord) -> dict[str, int]:
 
 
 def end_leftovers(home: HomeFolder, *, say: Callable[[str], None]) -> None:
-    """End the processes of a `helix up` or `helix rebuild` that was killed; the caller holds the lock.
+    """End the processes of a command that was killed; the caller holds the lock.
 
-    Files of the home that such a process had not written whole are removed.
+    Files of the home that such a process had not written whole are removed, and what a restore prepared.
 
     Raises: as `leftovers`.
     """
-    for record_name in (UP_RECORD, REBUILD_RECORD):
+    for record_name in (UP_RECORD, ALONE_RECORD):
         record = read_record(home, name=record_name)
         for name, pid in (leftovers(record) if record else {}).items():
             say(f"{name} (process {pid}) is left over from a run that was killed; ending it")
             end_process(pid, wait_seconds=DRAIN_SECONDS)
+    remove_record(home, name=ALONE_RECORD)
     for folder in _WRITTEN_WHOLE:
         remove_drafts(home.root / folder)
+    shutil.rmtree(home.restoring, ignore_errors=True)
+
+
+def end_killed_restore(home: HomeFolder, *, say: Callable[[str], None]) -> None:
+    """Remove the texts in the clear of a restore that was killed; does nothing while one runs.
+
+    Raises: as `leftovers`.
+    """
+    if home.restoring.exists():
+        with contextlib.suppress(PermanentError), locked(home):
+            say(f"{home.restoring} is left over from a restore that was killed; removing it")
+            end_leftovers(home, say=say)
 
 
 def end_process(pid: int, *, wait_seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The record of what runs on a home: addresses and processes of `helix up` or `helix rebuild`."""
+"""The record of what runs on a home: addresses and processes of `helix up`, or of a command without it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_shared.whole_file import write_whole
 
 UP_RECORD: Final = "up.json"
 METRICS_RECORD: Final = "metrics.json"
-REBUILD_RECORD: Final = "rebuild.json"
+ALONE_RECORD: Final = "alone.json"
 _START_TIME_FIELD: Final = 19
 """Position of the start time in /proc/<pid>/stat, counted after the closing bracket of the command name."""
 

@@ -6,23 +6,19 @@ It is the way out where the stack or the data folder does not start.
 from __future__ import annotations
 
 import contextlib
-import uuid
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from helix_cli.clients.broker import provision
-from helix_cli.home.addresses import Server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.leftovers import end_leftovers
 from helix_cli.home.lock import locked
-from helix_cli.home.record import REBUILD_RECORD, RunRecord, remove_record, start_time, write_record
 from helix_cli.stack.secured import own_nats
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from helix_cli.home.addresses import Server
     from helix_cli.rebuilding.progress import Say
-
-_PROCESS: Final = "nats"
 
 
 @contextlib.contextmanager
@@ -39,20 +35,6 @@ def own_server(home: HomeFolder, *, say: Say) -> Iterator[Server]:
         raise NotFoundError(f"{home.nats} has no log: a rebuild makes memories from HELIX_EVENTS")
     with locked(home):
         end_leftovers(home, say=say)
-        name = f"helix-rebuild-{uuid.uuid4().hex}"
-        server, credentials = own_nats(home, home.nats, name=name)
-        with server:
-            process = server.process
-            if process is not None:
-                # whoever starts next ends it, if this process is killed
-                record = RunRecord(
-                    server.url,
-                    "",
-                    name,
-                    {_PROCESS: process.pid},
-                    {_PROCESS: start_time(process.pid)},
-                )
-                write_record(home, record, name=REBUILD_RECORD)
-            provision(server.url, credentials=credentials)
-            yield Server(server.url, name, nats=credentials)
-        remove_record(home, name=REBUILD_RECORD)
+        with own_nats(home, home.nats) as server:
+            provision(server.address, credentials=server.nats)
+            yield server

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from helix_cli.residue.patterns import Patterns
 from helix_consolidation.statements.quantised import quantised
 from helix_shared.artifacts.lexicon.analysis import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+SEPARATOR: Final = b"\x00"
+"""Between texts that are searched together."""
 VECTOR_BYTES: Final = 64
 """Bytes of a vector that are searched for; no two vectors share so many by chance."""
 
@@ -27,12 +29,13 @@ class Canaries:
     texts: tuple[str, ...] = ()
     sequences: tuple[bytes, ...] = ()
     stems: frozenset[str] = frozenset()
-    pattern: re.Pattern[bytes] = field(init=False, repr=False)
+    _content: Patterns = field(init=False, repr=False)
+    _terms: Patterns = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        forms = {form for text in self.texts if text for form in _forms(text)} | set(self.sequences)
-        parts = sorted(map(re.escape, forms), key=len, reverse=True)
-        object.__setattr__(self, "pattern", re.compile(b"|".join(parts) or b"(?!)"))
+        forms = chain.from_iterable(_forms(text) for text in self.texts if text)
+        object.__setattr__(self, "_content", Patterns(chain(forms, self.sequences)))
+        object.__setattr__(self, "_terms", Patterns(map(str.encode, self.stems)))
 
     @classmethod
     def of_words(cls, words: Iterable[str], rows: Iterable[Mapping[str, Any]] = ()) -> Canaries:
@@ -48,11 +51,11 @@ class Canaries:
 
     def count(self, content: bytes) -> int:
         """Occurrences in some bytes."""
-        return sum(1 for _ in self.pattern.finditer(content))
+        return self._content.count(content)
 
-    def found(self, content: bytes) -> Counter[bytes]:
-        """Occurrences by what was found."""
-        return Counter(match.group() for match in self.pattern.finditer(content))
+    def count_terms(self, terms: Iterable[str]) -> int:
+        """Occurrences of the stems in the terms of an index."""
+        return self._terms.count(SEPARATOR.join(map(str.encode, terms)))
 
 
 def _forms(text: str) -> set[bytes]:

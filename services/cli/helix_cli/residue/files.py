@@ -14,8 +14,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from tantivy import Index
 
+from helix_cli.residue.canaries import SEPARATOR
 from helix_cli.residue.found import Residue
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.generation.folders import LEXICON
@@ -24,10 +27,19 @@ from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from helix_cli.residue.canaries import Canaries
 
 
 TERM_FIELDS: Final = ("text", "context", "section", "expansions", "exact")
+_TEXT_KINDS: Final = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+)
 _MODELS: Final = "models"
 _UNREADABLE: Final = (HelixError, ValueError, OSError, RuntimeError)
 _REASON_CHARACTERS: Final = 200
@@ -39,7 +51,7 @@ def residue_in_files(home: Path, canaries: Canaries) -> Residue:
     Links are followed: `data` may lie on another disk. What is there and cannot be read is named. What is
     removed while it is read is not.
     """
-    found, seen = Residue(), set[Path]()
+    found, seen, counted = Residue(), set[Path](), dict[tuple[int, ...], int]()
     for folder, folders, files in os.walk(
         home, followlinks=True, onerror=lambda error: _note(found, home, error)
     ):
@@ -52,9 +64,10 @@ def residue_in_files(home: Path, canaries: Canaries) -> Residue:
         for path in (at, *(at / name for name in sorted(files))):
             place = path.relative_to(home).as_posix()
             try:
-                found.counts.update(
-                    _in_folder(path, place, canaries) if path == at else _in_file(path, place, canaries)
-                )
+                if path == at:
+                    found.counts.update(_in_folder(path, place, canaries))
+                elif count := _in_file(path, canaries, counted):
+                    found.counts[place] += count
             except _UNREADABLE as error:
                 # LanceDB says with a RuntimeError that a table was removed meanwhile
                 if path.exists():
@@ -69,12 +82,16 @@ def _note(found: Residue, home: Path, error: OSError) -> None:
         found.unread[path.relative_to(home).as_posix()] = str(error)
 
 
-def _in_file(path: Path, place: str, canaries: Canaries) -> Counter[str]:
+def _in_file(path: Path, canaries: Canaries, counted: dict[tuple[int, ...], int]) -> int:
+    """Occurrences in a file; generations share files by hard links, and each is read once."""
     if not path.is_file():
-        return Counter()
-    content = path.read_bytes()
-    count = canaries.count(content) + canaries.count(_inflated(content))
-    return Counter({place: count} if count else {})
+        return 0
+    status = path.stat()
+    key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    if key not in counted:
+        content = path.read_bytes()
+        counted[key] = canaries.count(content) + canaries.count(_inflated(content))
+    return counted[key]
 
 
 def _inflated(content: bytes) -> bytes:
@@ -104,8 +121,7 @@ def _in_lexicon(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
         for name in TERM_FIELDS if canaries.stems else ():
             terms = searcher.terms_with_prefix(name, "")
             words = (str(term[0] if isinstance(term, tuple) else term) for term in terms)
-            count = sum(any(stem in word for stem in canaries.stems) for word in words)
-            if count:
+            if count := canaries.count_terms(words):
                 found[f"{place} terms of {name}"] += count
     return found
 
@@ -113,9 +129,24 @@ def _in_lexicon(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
 def _in_table(folder: Path, place: str, canaries: Canaries) -> Counter[str]:
     found: Counter[str] = Counter()
     table = open_table(folder.parent)
-    rows = table.search().limit(max(int(table.count_rows()), 1)).to_arrow()
-    for name in rows.column_names:
-        content = "\x00".join(map(str, rows[name].to_pylist())).encode("utf-8", "surrogatepass")
-        if name != "vector" and (count := canaries.count(content)):
+    names = [field.name for field in table.schema if _holds_text(field.type)]
+    rows = table.search().select(names).limit(max(int(table.count_rows()), 1)).to_arrow()
+    for name in names:
+        if count := canaries.count(SEPARATOR.join(_values(rows[name]))):
             found[f"{place} column {name}"] += count
     return found
+
+
+def _holds_text(kind: pa.DataType) -> bool:
+    """Whether values of a column are texts or bytes, or lists of them; numbers hold neither."""
+    if isinstance(kind, pa.ListType | pa.LargeListType):
+        kind = kind.value_type
+    return any(is_kind(kind) for is_kind in _TEXT_KINDS)
+
+
+def _values(column: pa.ChunkedArray) -> Iterator[bytes]:
+    """The texts of a column, those of lists one by one."""
+    single = pc.list_flatten(column) if pa.types.is_nested(column.type) else column
+    for value in single.to_pylist():
+        if value is not None:
+            yield value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")

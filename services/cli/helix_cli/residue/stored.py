@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
+from helix_cli.residue.canaries import SEPARATOR
+from helix_cli.residue.patterns import Patterns
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.errors import NotFoundError
@@ -41,8 +43,10 @@ def rows_left(
     """The rows that are gone, and those of them that can be searched for: nobody else says the same."""
     there = {row["memory_id"] for row in after}
     gone = [row for row in before if row["memory_id"] not in there]
-    others = "\n".join(row["text"].lower() for row in after)
-    unique = [
-        row for row in gone if len(row["text"]) >= LEAST_CHARACTERS and row["text"].lower() not in others
-    ]
-    return gone, unique
+    long = [row for row in gone if len(row["text"]) >= LEAST_CHARACTERS]
+    said = Patterns(map(_said, long)).occurring(SEPARATOR.join(map(_said, after)))
+    return gone, [row for row in long if _said(row) not in said]
+
+
+def _said(row: dict[str, Any]) -> bytes:
+    return str(row["text"]).lower().encode("utf-8", "surrogatepass")

@@ -6,9 +6,13 @@ supervisor: NATS learns the new secrets, the services restart with them, then th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from helix_cli.home.addresses import Server
+from helix_cli.home.record import ALONE_RECORD, RunRecord, remove_record, start_time, write_record
 from helix_cli.security.folder import FORWARDER, SecurityFolder
 from helix_cli.security.setup import end_rotation, recover
 from helix_cli.security.users import nats_access, read_state
@@ -24,18 +28,35 @@ if TYPE_CHECKING:
     from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 
 NATS_SERVICES: Final = (INGEST, "doc2query", "kg", CONSOLIDATION, FORWARDER, EXTRACT, GATEWAY)
+_ALONE: Final = "nats"
+"""Name of the process of `own_nats`."""
 
 
-def own_nats(home: HomeFolder, folder: Path, *, name: str = "") -> tuple[NatsServer, NatsCredentials | None]:
-    """A NATS server on `folder` for a command that runs alone, and the user with which it connects.
+@contextlib.contextmanager
+def own_nats(home: HomeFolder, folder: Path) -> Iterator[Server]:
+    """Inside, a NATS server runs on `folder` for a command that holds the lock of the home.
 
     It has the users of the home, if the home is secured: no other program of the machine comes in meanwhile.
+    Whoever starts next on the home ends it, if this process is killed.
+
+    Raises:
+        PermanentError, TemporaryError: it does not start.
+        InvalidInputError: the security folder of the home is damaged.
     """
-    security = SecurityFolder.of(home.root)
-    if not security.exists:
-        return NatsServer(folder, name=name), None
-    server = NatsServer(folder, name=name, access=lambda: nats_access(security, read_state(security)))
-    return server, security.nats_credentials()
+    security, name = SecurityFolder.of(home.root), f"helix-alone-{uuid.uuid4().hex}"
+    credentials = security.nats_credentials() if security.exists else None
+
+    def access() -> str:
+        return nats_access(security, read_state(security)) if security.exists else ""
+
+    try:
+        with NatsServer(folder, name=name, access=access) as server:
+            if (process := server.process) is not None:
+                pids, started = {_ALONE: process.pid}, {_ALONE: start_time(process.pid)}
+                write_record(home, RunRecord(server.url, "", name, pids, started), name=ALONE_RECORD)
+            yield Server(server.url, name, nats=credentials)
+    finally:
+        remove_record(home, name=ALONE_RECORD)
 
 
 class Secured:

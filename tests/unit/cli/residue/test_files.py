@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import lancedb
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -123,3 +124,22 @@ def test_what_is_removed_meanwhile_is_not_named(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(Path, "read_bytes", remove)
     assert not residue_in_files(tmp_path, Canaries.of_words(["plughplover"]))
+
+
+def test_each_of_thousands_of_texts_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    """As it is, inside JSON, in lower case and as the bytes of its vector; the others are in no file."""
+    dice = np.random.default_rng(7)
+    rows: list[dict[str, Any]] = [
+        {"text": f'Ticket {number}: "Grüße" from rack {number * 7919}.', "vector": dice.normal(size=32)}
+        for number in range(4000)
+    ]
+    canaries = Canaries.of_rows(rows)
+    (tmp_path / "kept").write_text("\n".join(f"Ticket {number}: kept." for number in range(4000)))
+    assert not residue_in_files(tmp_path, canaries)
+    planted = [str(row["text"]) for row in rows[::4]]
+    (tmp_path / "text").write_text("".join(planted))
+    (tmp_path / "json").write_text(json.dumps(planted))
+    (tmp_path / "lower").write_text("".join(planted).lower())
+    (tmp_path / "vectors").write_bytes(b"".join(row["vector"].astype("<f4").tobytes() for row in rows[::4]))
+    found = residue_in_files(tmp_path, canaries)
+    assert dict(found.counts) == dict.fromkeys(("text", "json", "lower", "vectors"), len(planted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -9,10 +10,26 @@ import typer
 
 from helix_cli.commands.completion import TENANT_VARIABLE, tenants
 from helix_cli.home.addresses import DEEP_VARIABLE, NATS_VARIABLE, QUERY_VARIABLE
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.leftovers import end_killed_restore
+from helix_cli.output.terminal import note
 
 DEFAULT_HOME: Final = Path("~/.helix")
 
-Home = Annotated[Path, typer.Option("--home", envvar="HELIX_HOME", help="Folder of everything Helix keeps.")]
+
+def _home(context: typer.Context, path: Path) -> Path:
+    """The home of a command, without what a killed restore left there."""
+    if not context.resilient_parsing:
+        # a command with addresses needs no home that it may read
+        with contextlib.suppress(OSError):
+            end_killed_restore(HomeFolder.at(path), say=note)
+    return path
+
+
+Home = Annotated[
+    Path,
+    typer.Option("--home", envvar="HELIX_HOME", help="Folder of everything Helix keeps.", callback=_home),
+]
 Nats = Annotated[
     str, typer.Option("--nats", envvar=NATS_VARIABLE, help="Address of NATS, e.g. nats://127.0.0.1:4222.")
 ]

@@ -35,7 +35,9 @@ what is under way between them, recorded answers of the language model, dead
 letters, learned adapters, and the names of the models. The folder may hold
 many backups; a later one adds only what is new. A backup that did not end
 does not exist. With --verify nothing is written: every byte of all backups
-in the folder is compared with its checksum.
+in the folder is compared with its checksum. A file that was changed since it
+was written is also found by the next backup, which writes it again; remove
+another one that --verify names, and the next backup does the same.
 
 What belongs to a user is encrypted under that user's key. The keys lie in
 data/keys of the home, and in no backup: WITHOUT THEM NO BACKUP CAN BE

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
+from helix_consolidation.delivery.erasing.reading import for_each, messages_of, remove_message
+from helix_consolidation.delivery.erasing.remembered import Named
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.errors import HelixError
@@ -13,33 +14,42 @@ from helix_shared.keys.owner import fields_of
 from helix_shared.pairs.messages import read_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
-    Erased = Callable[[str, frozenset[str], frozenset[str]], Awaitable[bool]]
-    """Whether one of these event ids or memory ids of a tenant is erased."""
+    AreErased = Callable[[str, Sequence[Named]], Awaitable[list[bool]]]
+    """For each message of a tenant, whether an event or memory that it names is erased."""
 _NO_IDS: Final = frozenset[str]()
 
 
+class _Copy(NamedTuple):
+    """A message of another stream, and what it may be a copy of."""
+
+    message: int
+    event: int
+    """Sequence of the event; 0: unknown."""
+    is_removed: bool = True
+    """Whether that event leaves the log, whatever `named` says."""
+    named: Named = Named()
+
+
 async def remove_dead_letters(
-    jetstream: JetStreamContext, tenant_id: str, removed: set[int], is_erased: Erased
+    jetstream: JetStreamContext, tenant_id: str, removed: set[int], are_erased: AreErased
 ) -> Counter[int]:
     """Remove the dead letters of events in `removed`, and those that hold or quote an erased event.
 
     Returns how many, by the sequence of the event.
     """
-    count = Counter[int]()
-    subject = f"{subjects.ROOT}.dlq.*.{tenant_id}"
-    async for message in messages_of(jetstream, subjects.DLQ_STREAM, subject):
+    found = list[_Copy]()
+    async for message in messages_of(jetstream, subjects.DLQ_STREAM, f"{subjects.ROOT}.dlq.*.{tenant_id}"):
         if _keeps_no_text(message):
             continue
         event = _number(message, subjects.EVENT_SEQUENCE_HEADER)
-        if event in removed or await is_erased(tenant_id, _events_in(message.data), _NO_IDS):
-            sequence = message.metadata.sequence.stream
-            count[event] += await remove_message(jetstream, subjects.DLQ_STREAM, sequence)
-    return count
+        named = Named(events=_events_in(message.data))
+        found.append(_Copy(message.metadata.sequence.stream, event, event in removed, named))
+    return await _remove(jetstream, subjects.DLQ_STREAM, await _erased(tenant_id, found, are_erased))
 
 
 async def remove_answers(jetstream: JetStreamContext, tenant_id: str, removed: set[int]) -> Counter[int]:
@@ -47,32 +57,47 @@ async def remove_answers(jetstream: JetStreamContext, tenant_id: str, removed: s
 
     An answer of an older release does not tell what was asked about: it is removed, and asked for again.
     """
-    count = Counter[int]()
+    going = list[_Copy]()
     subject = subjects.answer_subject(tenant_id, "*")
     async for message in messages_of(jetstream, subjects.ANSWERS_STREAM, subject):
         named = (message.headers or {}).get(subjects.EVENTS_HEADER)
-        found = removed & _numbers(named or "")
-        if named is None or found:
-            sequence = message.metadata.sequence.stream
-            count[min(found, default=0)] += await remove_message(jetstream, subjects.ANSWERS_STREAM, sequence)
-    return count
+        asked = removed & _numbers(named or "")
+        if named is None or asked:
+            going.append(_Copy(message.metadata.sequence.stream, min(asked, default=0)))
+    return await _remove(jetstream, subjects.ANSWERS_STREAM, going)
 
 
 async def remove_pairs(
-    jetstream: JetStreamContext, tenant_id: str, removed: set[int], is_erased: Erased
+    jetstream: JetStreamContext, tenant_id: str, removed: set[int], are_erased: AreErased
 ) -> Counter[int]:
     """Remove the unsure pairs with a text of an event in `removed`, or of an erased memory; as above."""
-    count = Counter[int]()
+    found = list[_Copy]()
     subject = f"{subjects.ROOT}.pairs.{tenant_id}.*"
     async for message in messages_of(jetstream, subjects.PAIRS_STREAM, subject):
         try:
             sides = [side for pair in read_pairs(message.data).pairs for side in (pair.newer, pair.older)]
         except HelixError:
             continue
-        found = removed & {side.sequence for side in sides}
-        if found or await is_erased(tenant_id, _NO_IDS, frozenset(side.memory_id for side in sides)):
-            sequence = message.metadata.sequence.stream
-            count[min(found, default=0)] += await remove_message(jetstream, subjects.PAIRS_STREAM, sequence)
+        said = removed & {side.sequence for side in sides}
+        named = Named(memories=frozenset(side.memory_id for side in sides))
+        found.append(_Copy(message.metadata.sequence.stream, min(said, default=0), bool(said), named))
+    return await _remove(jetstream, subjects.PAIRS_STREAM, await _erased(tenant_id, found, are_erased))
+
+
+async def _erased(tenant_id: str, found: list[_Copy], are_erased: AreErased) -> list[_Copy]:
+    """The copies of what leaves the log or is erased."""
+    unsure = [one for one in found if not one.is_removed]
+    answers = await are_erased(tenant_id, [one.named for one in unsure]) if unsure else []
+    erased = [one for one, is_erased in zip(unsure, answers, strict=True) if is_erased]
+    return [one for one in found if one.is_removed] + erased
+
+
+async def _remove(jetstream: JetStreamContext, stream: str, going: list[_Copy]) -> Counter[int]:
+    """Remove copies; returns how many, by the sequence of the event."""
+    removed = await for_each(lambda one: remove_message(jetstream, stream, one.message), going)
+    count = Counter[int]()
+    for one, is_removed in zip(going, removed, strict=True):
+        count[one.event] += is_removed
     return count
 
 

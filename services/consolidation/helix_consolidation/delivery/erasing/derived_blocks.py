@@ -29,13 +29,14 @@ async def drop_derived_bytes(jetstream: JetStreamContext, *, shards: int = 1) ->
     Raises:
         nats.errors.Error: the server does not answer.
     """
-    # twice: what is derived from the memories messages of the first round is in the second
-    for _ in range(2):
-        if not await _acknowledged(jetstream, await _end(jetstream), shards):
-            return False
-    await prune_derived(jetstream, shards=shards)
-    if (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.messages == 0:
-        return True
+    end = await _end(jetstream)
+    if not await _acknowledged(jetstream, end, shards):
+        return False
+    # what is derived from the messages up to `end` stands before the filler
+    if await _end(jetstream) == end:
+        await prune_derived(jetstream, shards=shards)
+        if (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.messages == 0:
+            return True
     filler = await jetstream.publish(
         subjects.derived_subject("filler", subjects.UNKNOWN_TENANT),
         bytes(_FILLER_BYTES),

@@ -1,14 +1,14 @@
 """Finishes erasures in the background of the writer: the log, its archive, other copies, and the neighbours.
 
 It begins when the generation without the erased memories is published, since nothing else repeats what is
-removed here. Each round works on a copy of the writer's state. What is done is taken over between two batches
-and published with the next generation; after a restart what is not in a receipt is done again.
+removed here. Planning, cleaning and derivation go on beside each other, each for all erasures that wait for
+it, on copies of the writer's state. What is done is taken over between two batches and published with the
+next generation; after a restart what is not in a receipt is done again.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+import heapq
 import uuid
 from collections import defaultdict
 from functools import partial
@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Final
 from nats.errors import Error as NatsError
 
 from helix_consolidation.delivery.erasing.audit import record_erasure
+from helix_consolidation.delivery.erasing.background import BackgroundTask
 from helix_consolidation.delivery.erasing.backup_keys import BackupKeys
 from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters, remove_pairs
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.neighbours import derive_again
-from helix_consolidation.delivery.erasing.plan import erase_event, logged_events, plan
+from helix_consolidation.delivery.erasing.plan import complete, erase_event, logged_events, plan
 from helix_consolidation.delivery.erasing.reading import for_each, remove_message
-from helix_consolidation.delivery.erasing.remembered import is_any_erased
+from helix_consolidation.delivery.erasing.remembered import Named, are_erased
 from helix_consolidation.delivery.erasing.round import Round, Task
-from helix_consolidation.delivery.pace import Interval
 from helix_memory import subjects
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.errors import HelixError
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 AGAIN_SECONDS: Final = 1.0
 """Time between two rounds."""
-ASKED_IN_A_ROUND: Final = 64
-"""Events derived again in one round, so that a large erasure does not stop the others."""
+DERIVED_AT_ONCE: Final = 64
+"""Events of one request for derivations; what they became is noted together."""
 
 _log = logger(__name__)
 
@@ -72,63 +72,72 @@ class Eraser:
         self._thread = thread
         self._shard = shard
         self._erase_archived = erase_archived
-        self._running: asyncio.Task[Round] | None = None
+        self._planning = BackgroundTask[list[Task]](AGAIN_SECONDS)
+        self._cleaning = BackgroundTask[Round](AGAIN_SECONDS)
+        self._deriving = BackgroundTask[dict[int, int]](AGAIN_SECONDS)
         self._derived: dict[int, int] = {}
-        self._due = Interval(AGAIN_SECONDS, 0.0)
+        """Event derived again -> its last message in HELIX_DERIVED, until that is applied."""
 
     def step(self, now: float) -> bool:
-        """Take over a finished round, start the next; returns whether there is something to publish."""
-        erasures, changed = self._shard.state.erasures, False
-        if self._running is not None and self._running.done():
-            task, self._running = self._running, None
-            changed |= self._take_over(task.result())
-        changed |= self._take_derived()
-        if self._running is None and not erasures.is_idle and self._due.is_due(now):
-            self._due.last = now
-            found = self._next_round()
-            if found is not None:
-                self._running = asyncio.create_task(self._run(found))
+        """Take over what has ended, start what is next; returns whether there is something to publish."""
+        changed = self._take_plan() | self._take_round() | self._take_derived()
+        if not self._shard.state.erasures.is_idle:
+            self._start_plan(now)
+            self._start_round(now)
+            self._start_derivation(now)
         return changed or self._shard.purge.has_work
 
     async def close(self) -> None:
-        """End the round that is running."""
-        if self._running is not None:
-            self._running.cancel()
-            with contextlib.suppress(asyncio.CancelledError, HelixError, *UNANSWERED):
-                await self._running
+        """End what is running."""
+        for task in (self._planning, self._cleaning, self._deriving):
+            await task.close()
 
-    def _next_round(self) -> Round | None:
-        erasures, model = self._shard.state.erasures, self._shard.state.model
-        tasks = [
-            Task(
-                one.sequence,
-                one.tenant_id,
-                one.actor,
-                one.kind != "memory",
-                set(one.events),
-                one.counts.get("memories", 0),
-                one.is_plan_stored,
-                one.whole_owner,
-            )
-            for one in erasures.open.values()
-            if "memories" in one.held
-            and not (one.are_streams_clean or one.is_out_of_streams)
-            and one.is_plan_stored == one.is_planned
-        ]
-        open_ones = [one for one in erasures.open.values() if one.are_streams_clean or one.is_out_of_streams]
-        asks = erasures.asks.union(*(one.asks for one in open_ones)).difference(self._derived)
-        chosen = sorted(asks)[:ASKED_IN_A_ROUND]
+    def _start_plan(self, now: float) -> None:
+        if self._planning.is_due(now) and (tasks := self._tasks(is_planned=False)):
+            self._planning.start(self._plan(tasks), now)
+
+    def _start_round(self, now: float) -> None:
+        if not self._cleaning.is_due(now):
+            return
+        erasures, tasks = self._shard.state.erasures, self._tasks(is_planned=True)
         late, has_copies = dict(erasures.late_tenants), erasures.has_copies
         ends = [
             one.sequence
             for one in erasures.open.values()
             if one.is_clean_here and not one.is_complete and not one.is_state_key_replaced
         ]
-        if not (tasks or late or chosen or has_copies or ends):
-            return None
-        # one that comes during the round is for the next
-        erasures.has_copies = False
-        return Round(tasks, late, chosen, "" if model is None else model.id, has_copies, ends)
+        if tasks or late or has_copies or ends:
+            # one that comes during the round is for the next
+            erasures.has_copies = False
+            self._cleaning.start(self._run(Round(tasks, late, has_copies, ends)), now)
+
+    def _start_derivation(self, now: float) -> None:
+        if not self._deriving.is_due(now):
+            return
+        erasures, model = self._shard.state.erasures, self._shard.state.model
+        clean = [one for one in erasures.open.values() if one.are_streams_clean or one.is_out_of_streams]
+        asks = erasures.asks.union(*(one.asks for one in clean)).difference(self._derived)
+        if asks:
+            chosen = heapq.nsmallest(DERIVED_AT_ONCE, asks)
+            self._deriving.start(self._derive(chosen, "" if model is None else model.id), now)
+
+    def _tasks(self, *, is_planned: bool) -> list[Task]:
+        """The erasures that are out of the stores, and not of the streams."""
+        return [
+            Task.of(one)
+            for one in self._shard.state.erasures.open.values()
+            if "memories" in one.held
+            and not (one.are_streams_clean or one.is_out_of_streams)
+            and one.is_plan_stored == one.is_planned == is_planned
+        ]
+
+    async def _plan(self, tasks: list[Task]) -> list[Task]:
+        """The plans of erasures; what fails is done again."""
+        try:
+            await plan(tasks, client=self._client, thread=self._thread, state=self._shard.state)
+        except (*UNANSWERED, NatsError, HelixError) as error:
+            _warn("erasure not planned yet", error)
+        return tasks
 
     async def _run(self, work: Round) -> Round:
         """One round; what fails is done again in the next one."""
@@ -137,17 +146,24 @@ class Eraser:
             if work.ends or (work.late and work.is_late_done):
                 await self._keys.replace_state_key()
                 work.is_state_key_replaced = True
-            work.derived = await derive_again(
-                self._client, self._publisher, work.asks, model=work.model, round_id=uuid.uuid4().hex
+        except (*UNANSWERED, NatsError, HelixError) as error:
+            _warn("erasure not finished yet", error)
+        return work
+
+    async def _derive(self, events: list[int], model: str) -> dict[int, int]:
+        """Have events derived again; those that fail are asked for again."""
+        try:
+            return await derive_again(
+                self._client, self._publisher, events, model=model, round_id=uuid.uuid4().hex
             )
         except (*UNANSWERED, NatsError, HelixError) as error:
-            _log.warning("erasure not finished yet", reason=str(error) or type(error).__name__)
-        return work
+            _warn("neighbours not derived again yet", error)
+        return {}
 
     async def _clean(self, work: Round) -> None:
         of_tenant: defaultdict[str, set[int]] = defaultdict(set)
-        planned = [task for task in work.tasks if task.is_planned]
-        await for_each(partial(plan, client=self._client, thread=self._thread, shard=self._shard), work.tasks)
+        planned = work.tasks
+        await complete(planned, client=self._client, thread=self._thread, state=self._shard.state)
         await self._remove_events(planned, work.late)
         for task in planned:
             of_tenant[task.tenant_id] |= task.events
@@ -155,9 +171,9 @@ class Eraser:
             of_tenant[tenant].add(sequence)
         for tenant, removed in of_tenant.items():
             counts = {
-                "dead_letters": await remove_dead_letters(self._jetstream, tenant, removed, self._is_erased),
+                "dead_letters": await remove_dead_letters(self._jetstream, tenant, removed, self._are_erased),
                 "answers": await remove_answers(self._jetstream, tenant, removed),
-                "pairs": await remove_pairs(self._jetstream, tenant, removed, self._is_erased),
+                "pairs": await remove_pairs(self._jetstream, tenant, removed, self._are_erased),
             }
             # a receipt counts what was of the erasure's own events, and of nobody else's
             for task in planned:
@@ -211,11 +227,20 @@ class Eraser:
             task.counts["events"] += sum(counted)
             task.counts["backups"] += len(counted)
 
-    async def _is_erased(self, tenant_id: str, events: frozenset[str], memories: frozenset[str]) -> bool:
-        return await self._thread.run(is_any_erased, self._shard.state, tenant_id, events, memories)
+    async def _are_erased(self, tenant_id: str, named: Sequence[Named]) -> list[bool]:
+        return await self._thread.run(are_erased, self._shard.state, tenant_id, named)
 
-    def _take_over(self, done: Round) -> bool:
-        erasures = self._shard.state.erasures
+    def _take_plan(self) -> bool:
+        tasks, opened = self._planning.take() or [], self._shard.state.erasures.open
+        for task in tasks:
+            if task.sequence in opened:
+                task.take_over_plan(opened[task.sequence])
+        return bool(tasks)
+
+    def _take_round(self) -> bool:
+        done, erasures = self._cleaning.take(), self._shard.state.erasures
+        if done is None:
+            return False
         for task in done.tasks:
             if task.sequence in erasures.open:
                 task.take_over(erasures.open[task.sequence])
@@ -227,11 +252,13 @@ class Eraser:
             for sequence in done.late:
                 erasures.late_tenants.pop(sequence, None)
                 erasures.late.discard(sequence)
-        self._derived |= done.derived
         return bool(done.tasks or done.late or done.ends)
 
     def _take_derived(self) -> bool:
         """Note the events whose new memories are applied."""
+        if derived := self._deriving.take():
+            self._derived |= derived
+            self._deriving.hurry()
         applied = self._shard.state.derived
         ready = [event for event, derived in self._derived.items() if not derived or derived in applied]
         for event in ready:
@@ -242,3 +269,7 @@ class Eraser:
             # with the next generation: vectors that quoted something erased were replaced
             self._shard.purge.is_due = True
         return True
+
+
+def _warn(what: str, error: Exception) -> None:
+    _log.warning(what, reason=str(error) or type(error).__name__)

@@ -5,12 +5,14 @@ A generation stores the plan before anything is removed. So a restart misses nei
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from helix_consolidation.delivery.erasing.backup_keys import Keyed
 from helix_consolidation.delivery.erasing.reading import for_each, messages_of
 from helix_consolidation.delivery.erasing.remembered import unheld
-from helix_consolidation.delivery.erasing.selected import selects, subject_of
+from helix_consolidation.delivery.erasing.selected import Selector, Selectors, subject_of
 from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
 from helix_memory import subjects
 from helix_memory.events import EraseEvent
@@ -19,28 +21,47 @@ from helix_shared.keys.owner import key_owner, owner_code
 from helix_shared.published import published_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from nats.aio.client import Client
 
     from helix_consolidation.delivery.erasing.round import Task
     from helix_consolidation.delivery.store_thread import StoreThread
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
-    from helix_consolidation.stores.shard import Shard
     from helix_shared.broker.log import LoggedMessage
 
 
-async def plan(task: Task, *, client: Client, thread: StoreThread, shard: Shard) -> None:
-    """Complete the events of a task, and until it is planned, who is to be derived again.
+async def plan(
+    tasks: Sequence[Task], *, client: Client, thread: StoreThread, state: ConsolidationState
+) -> None:
+    """Complete tasks: the events of each, and who is to be derived again.
+
+    Raises: as `complete`.
+    """
+    await complete(tasks, client=client, thread=thread, state=state)
+    for task, nexts in zip(tasks, await for_each(partial(_nexts, client), tasks), strict=True):
+        task.nexts, task.is_done = nexts, True
+
+
+async def complete(
+    tasks: Iterable[Task], *, client: Client, thread: StoreThread, state: ConsolidationState
+) -> None:
+    """Add the events without memories that erasures of a session, document or user select.
+
+    Erasures whose events have one subject, such as those of all documents of a tenant, read the log together.
 
     Raises:
         TemporaryError, nats.errors.Error: NATS does not answer.
     """
-    if task.whole_owner is None:
-        await _select(task, client, thread, shard.state)
-    if not task.is_planned:
-        task.nexts = await _nexts(client, task.events)
-        task.is_done = True
+    waiting = [task for task in tasks if task.whole_owner is None]
+    events = await for_each(partial(erase_event, client), waiting)
+    of_subject: defaultdict[str, list[Selector]] = defaultdict(list)
+    for task, event in zip(waiting, events, strict=True):
+        if event is not None and task.selects_more:
+            of_subject[subject_of(event)].append(Selector(task, event))
+        else:
+            task.whole_owner = ""
+    await for_each(partial(_select, client, thread, state), of_subject.values())
 
 
 async def erase_event(client: Client, task: Task) -> EraseEvent | None:
@@ -60,33 +81,37 @@ async def logged_events(client: Client, sequences: Iterable[int]) -> dict[int, K
     return {one.sequence: Keyed(one.subject, key_owner(one.subject, one.body)) for one in logged}
 
 
-async def _select(task: Task, client: Client, thread: StoreThread, state: ConsolidationState) -> None:
-    """Add the events without memories that an erasure of a session, document or user selects."""
-    event = await erase_event(client, task) if task.selects_more else None
-    if event is None:
-        task.whole_owner = ""
-        return
-    found, own = [], set[int]()
-    owner = owner_code(task.tenant_id, event.of_user) if event.of_user else ""
-    async for message in messages_of(client.jetstream(), subjects.EVENTS_STREAM, subject_of(event)):
+async def _select(
+    client: Client, thread: StoreThread, state: ConsolidationState, selectors: Sequence[Selector]
+) -> None:
+    """Complete tasks whose events have one subject."""
+    selected = Selectors(selectors)
+    owners = {owner_code(one.task.tenant_id, one.event.of_user) for one in selectors if one.event.of_user}
+    found, own = defaultdict[int, list[LoggedCandidate]](list), defaultdict[str, set[int]](set)
+    last = max(task.sequence for task, _ in selectors)
+    subject = subject_of(selectors[0].event)
+    async for message in messages_of(client.jetstream(), subjects.EVENTS_STREAM, subject):
         sequence = message.metadata.sequence.stream
-        if sequence >= task.sequence:
+        if sequence >= last:
             break
-        name = selects(event, task.actor, message.subject, message.data)
-        if name is not None and sequence not in task.events:
-            found.append(LoggedCandidate(task.tenant_id, sequence, name))
-        if owner and key_owner(message.subject, message.data) == owner:
-            own.add(sequence)
-    task.events |= await thread.run(unheld, state, found)
-    task.whole_owner = owner if own <= task.events else ""
+        for task, name in selected.of(message.subject, sequence, message.data):
+            found[task.sequence].append(LoggedCandidate(task.tenant_id, sequence, name))
+        if owners and (owner := key_owner(message.subject, message.data)) in owners:
+            own[owner].add(sequence)
+    left = await thread.run(unheld, state, {one for each in found.values() for one in each})
+    for task, event in selectors:
+        task.events |= {one.sequence for one in found[task.sequence]} & left
+        owner = owner_code(task.tenant_id, event.of_user) if event.of_user else ""
+        kept = {sequence for sequence in own[owner] if sequence < task.sequence} - task.events
+        task.whole_owner = "" if kept else owner
 
 
-async def _nexts(client: Client, events: set[int]) -> set[int]:
+async def _nexts(client: Client, task: Task) -> set[int]:
     """The turns right after those that leave the log, which must have them still."""
-    logged = await logged_events(client, events)
+    logged = await logged_events(client, task.events)
     turns = [(one.subject, n) for n, one in logged.items() if subjects.kind_of(one.subject) == "message"]
 
     async def look_up(turn: tuple[str, int]) -> LoggedMessage | None:
         return await log.first_after(client, subjects.EVENTS_STREAM, *turn)
 
-    return {one.sequence for one in filter(None, await for_each(look_up, turns))} - events
+    return {one.sequence for one in filter(None, await for_each(look_up, turns))} - task.events

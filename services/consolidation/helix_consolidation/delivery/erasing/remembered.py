@@ -5,7 +5,7 @@ The functions read the state: they run in the thread of the stores.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from helix_shared.identity import memory_id
 from helix_shared.value_codes import value_code
@@ -17,18 +17,27 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
 
 
+class Named(NamedTuple):
+    """Ids that a message holds."""
+
+    events: frozenset[str] = frozenset()
+    memories: frozenset[str] = frozenset()
+
+
 def unheld(state: ConsolidationState, candidates: Iterable[LoggedCandidate]) -> set[int]:
     """Sequences of the logged events of which no memory is left."""
     return {one.sequence for one in candidates if not _is_held(state, one)}
 
 
-def is_any_erased(
-    state: ConsolidationState, tenant_id: str, events: Iterable[str], memories: Iterable[str]
-) -> bool:
-    """Whether one of these events or memories of a tenant is erased."""
+def are_erased(state: ConsolidationState, tenant_id: str, named: Iterable[Named]) -> list[bool]:
+    """For each, whether one of its events or memories of a tenant is erased."""
+    return [_is_any_erased(state, tenant_id, one) for one in named]
+
+
+def _is_any_erased(state: ConsolidationState, tenant_id: str, named: Named) -> bool:
     tombstones = state.tombstones
-    codes = (value_code(tenant_id, "memory", name) for name in memories)
-    return any(tombstones.is_event_erased(tenant_id, name) for name in events) or any(
+    codes = (value_code(tenant_id, "memory", name) for name in named.memories)
+    return any(tombstones.is_event_erased(tenant_id, name) for name in named.events) or any(
         code in tombstones.erased_memories for code in codes
     )
 

@@ -1,4 +1,4 @@
-"""Which events of the log an erasure selects besides those of the memories that it removed.
+"""Which events of the log erasures select besides those of the memories that they removed.
 
 They have no memory: refused ones, small talk, opinions with a question. The rule of reach is that of memories
 (`ledger.event_reach`). Events that only name ids (erase, forget, undo, the deletion of a document) stay: a
@@ -7,7 +7,8 @@ rebuild needs them, and they hold no text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from helix_consolidation.ledger.event_reach import value_code, visibility_of
 from helix_memory import subjects
@@ -15,8 +16,52 @@ from helix_shared.audience import audience_of, owner_of
 from helix_shared.keys.owner import fields_of, holds_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from helix_consolidation.delivery.erasing.round import Task
     from helix_consolidation.ledger.event_reach import Actor
     from helix_memory.events import EraseEvent
+
+_SELECTORS: Final = {"of_session": "session", "of_document": "document", "of_user": "user"}
+
+
+class Selector(NamedTuple):
+    """An erasure, and the event that asked for it."""
+
+    task: Task
+    event: EraseEvent
+
+
+class Selectors:
+    """Many erasures of one tenant; an event is compared with those alone that name its parts."""
+
+    def __init__(self, selectors: Iterable[Selector]) -> None:
+        self._by_value: defaultdict[tuple[str, str], list[Selector]] = defaultdict(list)
+        for one in selectors:
+            for field, part in _SELECTORS.items():
+                if value := getattr(one.event, field):
+                    self._by_value[part, value].append(one)
+
+    def of(self, subject: str, sequence: int, body: bytes) -> Iterator[tuple[Task, str]]:
+        """The erasures that select a logged event, each with its id; empty where that cannot be read."""
+        address = subjects.parse_event_subject(subject)
+        fields = fields_of(body)
+        if address is None or not holds_text(address.kind, fields):
+            return
+        parts = {
+            "session": address.session_id,
+            "document": fields.get("document_id"),
+            "user": fields.get("user_id"),
+        }
+        named = {
+            one.task.sequence: one
+            for part, value in parts.items()
+            if isinstance(value, str)
+            for one in self._by_value.get((part, value), ())
+        }
+        for one in named.values():
+            if sequence < one.task.sequence and _reaches(one.task.actor, one.event, fields):
+                yield one.task, str(fields.get("event_id", ""))
 
 
 def subject_of(event: EraseEvent) -> str:
@@ -24,21 +69,6 @@ def subject_of(event: EraseEvent) -> str:
     session = event.of_session or "*"
     kind = "document" if event.of_document else "*"
     return f"{subjects.ROOT}.events.{event.tenant_id}.{session}.{kind}"
-
-
-def selects(event: EraseEvent, actor: Actor, subject: str, body: bytes) -> str | None:
-    """The id of a logged event that an erasure selects, empty where it cannot be read; None: it does not."""
-    address = subjects.parse_event_subject(subject)
-    fields = fields_of(body)
-    if address is None or not holds_text(address.kind, fields):
-        return None
-    named = {
-        "session": (event.of_session, address.session_id),
-        "document": (event.of_document, fields.get("document_id")),
-        "user": (event.of_user, fields.get("user_id")),
-    }
-    is_selected = any(wanted and wanted == found for wanted, found in named.values())
-    return str(fields.get("event_id", "")) if is_selected and _reaches(actor, event, fields) else None
 
 
 def _reaches(actor: Actor, event: EraseEvent, fields: dict[str, Any]) -> bool:
