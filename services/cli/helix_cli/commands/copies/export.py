@@ -61,17 +61,16 @@ def export_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Export."""
-    HomeFolder.at(home).require_one_shard("an export")
-    server, data = nats_server(nats, home), HomeFolder.at(home).data
+    server = nats_server(nats, home)
     with _target(out) as target:
-        written = run_export(server, target, tenants=tenant or [], data=data)
+        written = run_export(server, target, tenants=tenant or [], home=HomeFolder.at(home))
     if str(out) == "-":
         note(json.dumps(asdict(written)) if as_json else _line(written))
     else:
         typer.echo(json.dumps(asdict(written)) if as_json else _line(written))
 
 
-def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: Path) -> Exported:
+def run_export(server: Server, target: IO[bytes], *, tenants: list[str], home: HomeFolder) -> Exported:
     """Write to `target` with a progress bar; notes what is left out."""
     from helix_cli.exchange.export import export  # noqa: PLC0415  imports the ledger of consolidation
 
@@ -86,7 +85,7 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: P
                     client,
                     target,
                     tenants=tenants,
-                    data=data,
+                    data_of=home.data_of,
                     advance=lambda done, of: bar.update(task, completed=done, total=of),
                 )
 
