@@ -66,7 +66,7 @@ class HandOver:
         """
         stop = asyncio.Event()
         asyncio.get_running_loop().call_later(LEASE_SECONDS, stop.set)
-        acquired = await stand_by(self._jetstream, self.data, stop)
+        acquired = await stand_by(self._jetstream, self.data, stop, shard=self.shard.place.shard)
         if acquired is None:
             raise TemporaryError(
                 f"another process is the writer of {self.data}; it still was after {LEASE_SECONDS:g} s"
@@ -119,7 +119,7 @@ class HandOver:
         jetstream, handled = self._jetstream, {}
         for service, consumer in (
             (streams.INGEST, streams.INGEST),
-            (CONSOLIDATION, streams.CONSOLIDATION_LIFECYCLE),
+            (CONSOLIDATION, self._durable(streams.CONSOLIDATION_LIFECYCLE)),
         ):
             info = await jetstream.consumer_info(subjects.EVENTS_STREAM, consumer)
             floor = info.ack_floor.stream_seq if info.ack_floor else 0
@@ -155,13 +155,17 @@ class HandOver:
         return max((*by_selector, *by_id), default=0)
 
     async def _skip_applied(self, derived_end: int, *, has_accesses: bool) -> None:
-        """Let consumers begin after what the stores hold, so that nothing is embedded twice."""
-        after = {
-            (subjects.EVENTS_STREAM, name): self.shard.state.applied.floor
-            for name in (streams.INGEST, streams.CONSOLIDATION_LIFECYCLE)
-        }
+        """Let consumers begin after what the stores hold, so that nothing is embedded twice.
+
+        Workers that also work for other shards stay where they are: those lack what is not derived yet.
+        """
+        workers, readers = [], [self._durable(streams.CONSOLIDATION_LIFECYCLE)]
+        if self.shard.place.is_only:
+            readers.append(streams.INGEST)
+            workers += [streams.DOC2QUERY, streams.KG]
+        after = {(subjects.EVENTS_STREAM, name): self.shard.state.applied.floor for name in readers}
         if self.is_alone:
-            workers = (streams.DOC2QUERY, streams.KG, streams.CONSOLIDATION_DERIVED)
+            workers.append(self._durable(streams.CONSOLIDATION_DERIVED))
             after |= {(subjects.DERIVED_STREAM, name): derived_end for name in workers}
         for (stream, name), floor in after.items():
             info = await self._jetstream.consumer_info(stream, name)
@@ -169,7 +173,12 @@ class HandOver:
                 await self._jetstream.reset_consumer(stream, name, seq=floor + 1)
         if not has_accesses:
             # what HELIX_ACCESS still has is counted again
-            await self._jetstream.reset_consumer(subjects.ACCESS_STREAM, streams.CONSOLIDATION_ACCESS, seq=1)
+            durable = self._durable(streams.CONSOLIDATION_ACCESS)
+            await self._jetstream.reset_consumer(subjects.ACCESS_STREAM, durable, seq=1)
+
+    def _durable(self, consumer: str) -> str:
+        """The consumer of this shard's writer."""
+        return streams.writer_durable(consumer, self.shard.place.shard)
 
 
 async def draw_statements_again(jetstream: JetStreamContext) -> bool:
