@@ -145,7 +145,8 @@ class HandOver:
         if self._last_erasure > served.applied:
             discard_old(self.data)
             return None
-        return set_aside(self.data, served.number) if self.keeps and served.number else None
+        is_there = served.number and served.folder.is_dir()
+        return set_aside(self.data, served.number) if self.keeps and is_there else None
 
     @property
     def _last_erasure(self) -> int:
