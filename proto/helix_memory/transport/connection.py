@@ -108,10 +108,10 @@ def stay_with_server(client: Client) -> None:
     async def checked(info: dict[str, Any], initial_connection: bool = False) -> None:
         if initial_connection and _is_other(known, info):
             if client._transport is not None:  # noqa: SLF001
-                client._transport.close()  # noqa: SLF001
+                client._transport.close()  # type: ignore[no-untyped-call] # noqa: SLF001
             raise nats.errors.Error(
-                f"the server at {client._current_server.uri.netloc} is {info.get('server_name')!r}, and not "  # noqa: SLF001
-                f"{known['server_name']!r}: it is of another instance; nothing is read or written there"
+                f"the server is {info.get('server_name')!r}, and not {known['server_name']!r}: "
+                "it is of another instance; nothing is read or written there"
             )
         await process_info(info, initial_connection)
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -85,7 +85,8 @@ def test_a_hold_is_wanted_while_its_process_runs(tmp_path: Path) -> None:
     own = request_of(home)
     (home.run / "hold.json").write_text(json.dumps(own))
     assert is_wanted(home)
-    for other in ({"machine": "another"}, {"home": {}}, {"pid": 2**22 + 1}):
+    others: list[dict[str, Any]] = [{"machine": "another"}, {"home": {}}, {"pid": 2**22 + 1}]
+    for other in others:
         (home.run / "hold.json").write_text(json.dumps(own | other))
         assert not is_wanted(home), other
     ended = subprocess.Popen([sys.executable, "-c", ""])
