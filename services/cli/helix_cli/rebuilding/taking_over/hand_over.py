@@ -29,6 +29,7 @@ from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.moments import microseconds
 
@@ -61,7 +62,8 @@ class HandOver:
         """Publish; returns the manifest, and the folder of what was set aside.
 
         Raises:
-            TemporaryError: another process is the writer, or NATS does not answer; nothing has changed.
+            TemporaryError: another process is the writer, NATS does not answer, or the shard map was changed;
+                nothing has changed.
             LostLeaseError: the lease was lost; nothing has changed.
         """
         stop = asyncio.Event()
@@ -92,6 +94,9 @@ class HandOver:
 
     async def _published(self, lease: Lease) -> tuple[Manifest, Path | None]:
         state, jetstream = self.shard.state, self._jetstream
+        # nobody moves a tenant to or from this shard while the lease is held
+        if await read_map(jetstream) != self.shard.place.map:
+            raise TemporaryError("the shard map was changed meanwhile: nothing was replaced; rebuild again")
         log = await event_stream(jetstream)
         if log.last_sequence > state.applied.floor:
             # they come to the workers when they start again
