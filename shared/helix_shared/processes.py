@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import uuid
+from pathlib import Path
 from typing import Final
 
 _M_ARENA_MAX: Final = -8
@@ -32,6 +34,12 @@ def use_few_arenas() -> bool:
         return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, os.cpu_count() or 1))
     except (OSError, AttributeError):
         return False
+
+
+def machine() -> str:
+    """Name of this machine until it starts again."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return boot.read_text().strip() if boot.exists() else str(uuid.getnode())
 
 
 def is_running(process: int) -> bool:

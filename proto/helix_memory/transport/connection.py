@@ -1,4 +1,4 @@
-"""Connecting to NATS: reconnects without limit and notices a dead connection within seconds.
+"""Connecting to NATS: reconnects without limit, to the same instance, and notices soon that a server is gone.
 
 By default nats-py gives up after two minutes and notices lost packets after four. When a connection is closed
 for good, `helix_shared.broker.worker.worker` ends the process, and its supervisor starts it again.
@@ -92,7 +92,38 @@ async def connect(
 async def _connected(url: str, options: dict[str, Any]) -> Client:
     client = await nats.connect(url, **options)
     deliver_all(client)
+    stay_with_server(client)
     return client
+
+
+def stay_with_server(client: Client) -> None:
+    """Let `client` come back to the server that it is connected with now, or to another of its cluster.
+
+    The port of a server that has ended may be used by that of another instance, whose events are nobody's
+    here. Such a server gets no subscription and no message; it is told as an error, and tried again. A server
+    without a configured name has another one after each start, so a client of one takes any.
+    """
+    known, process_info = dict(client._server_info), client._process_info  # noqa: SLF001  no public hook
+
+    async def checked(info: dict[str, Any], initial_connection: bool = False) -> None:
+        if initial_connection and _is_other(known, info):
+            if client._transport is not None:  # noqa: SLF001
+                client._transport.close()  # type: ignore[no-untyped-call] # noqa: SLF001
+            raise nats.errors.Error(
+                f"the server is {info.get('server_name')!r}, and not {known['server_name']!r}: "
+                "it is of another instance; nothing is read or written there"
+            )
+        await process_info(info, initial_connection)
+
+    vars(client).update(_process_info=checked)
+
+
+def _is_other(known: dict[str, Any], info: dict[str, Any]) -> bool:
+    """Whether the INFO of a server says that it is of another instance than the one of `known`."""
+    if known.get("cluster"):
+        return bool(info.get("cluster") != known["cluster"])
+    is_named = known.get("server_name") != known.get("server_id")
+    return is_named and info.get("server_name") != known.get("server_name")
 
 
 async def _probe(url: str, options: dict[str, Any]) -> None:

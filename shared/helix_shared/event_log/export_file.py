@@ -7,17 +7,20 @@
 
 `crc` is the CRC-32 of its line up to the comma before it, so a changed line is named. `sha256` is that of
 all bytes before the trailer, so a missing, added or moved line is noticed. Answers come first: an importing
-worker finds them before the event that needs them.
+worker finds them before the event that needs them. The file may be compressed with gzip.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import hashlib
 import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import IO, Any, Final
+from pathlib import Path
+from typing import IO, Any, Final, cast
 
 from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.event_log.record import EventRecord
@@ -30,6 +33,8 @@ ANSWER: Final = "answer"
 END: Final = "end"
 LINE_BYTES: Final = 16 * 1024 * 1024
 """Longest line that a reader takes: several times the largest event."""
+COMPRESSION_ERRORS: Final = (gzip.BadGzipFile, zlib.error, EOFError)
+_GZIP: Final = b"\x1f\x8b"
 _START: Final = b'{"format":"helix-export"'
 _CRC: Final = b',"crc":"'
 _CRC_BYTES: Final = len(_CRC) + len(b'00000000"}\n')
@@ -63,6 +68,23 @@ class ExportLine:
 def is_export(first: bytes) -> bool:
     """Whether a file that begins with these bytes is an export."""
     return first.startswith(_START)
+
+
+@contextlib.contextmanager
+def opened_export(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of an export, which may be compressed with gzip; a part at a time is in memory.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as stored:
+        is_compressed = stored.read(len(_GZIP)) == _GZIP
+        stored.seek(0)
+        if is_compressed:
+            with gzip.GzipFile(fileobj=stored) as source:
+                yield cast("IO[bytes]", source)
+        else:
+            yield stored
 
 
 class ExportWriter:
@@ -161,7 +183,10 @@ class ExportReader:
     def _next(self) -> dict[str, Any] | None:
         """The fields of the next line; None at the end of the file."""
         before = self._digest.copy()
-        line = self.source.readline(LINE_BYTES + 1)
+        try:
+            line = self.source.readline(LINE_BYTES + 1)
+        except COMPRESSION_ERRORS as error:
+            raise self._damaged(f"cannot be decompressed: {error}", after=True) from error
         if not line:
             return None
         self._number += 1
@@ -193,7 +218,11 @@ class ExportReader:
             )
         if counts != {EVENT: self.header.events, ANSWER: self.header.answers}:
             raise self._damaged("does not fit the numbers in the header")
-        if self.source.readline(1):
+        try:
+            is_last = not self.source.readline(1)
+        except COMPRESSION_ERRORS as error:
+            raise self._damaged(f"is followed by what cannot be decompressed: {error}") from error
+        if not is_last:
             raise self._damaged("is not the last one")
 
     def _damaged(self, what: str, *, after: bool = False) -> CorruptArtifactError:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import time
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from nats.aio.client import Client
 from nats.js import api
 
 from helix_memory import subjects
+from helix_memory.transport.connection import connect
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer
 
@@ -99,3 +103,46 @@ async def test_a_deleted_consumer_ends_the_process(nats_client: Client, workers:
     await nats_client.jetstream().delete_consumer(subjects.DERIVED_STREAM, streams.KG)
     assert await asyncio.to_thread(process.wait, 20) == 1
     assert "was deleted" in workers.log(process, "kg")
+
+
+async def test_the_server_of_another_instance_on_the_same_port_is_left_alone(tmp_path: Path) -> None:
+    """Its messages are neither read nor acknowledged; the worker says so, and goes on with its own server."""
+    mine = NatsServer(tmp_path / "mine", name="mine")
+    theirs = NatsServer(tmp_path / "theirs", name="theirs", port=mine.port)
+    workers = Workers(mine.url, tmp_path)
+    try:
+        with mine:
+            async with provisioned(mine) as client:
+                process = workers.start("kg")
+                await publish(client, 1, [memory(1)])
+                await collect(client, "links", wanted=1)
+        with theirs:
+            async with provisioned(theirs) as client:
+                await publish(client, 1, [memory(1)])
+                async with asyncio.timeout(60):
+                    while workers.log(process, "kg").count("it is of another instance") < 2:
+                        await asyncio.sleep(0.05)
+                info = await client.jetstream().consumer_info(subjects.DERIVED_STREAM, streams.KG)
+                assert (info.num_pending, info.num_ack_pending, info.num_waiting) == (1, 0, 0)
+                assert (await client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.messages == 1
+        with mine:
+            async with provisioned(mine) as client:
+                await publish(client, 2, [memory(2)])
+                answers = await collect(client, "links", wanted=2)
+                assert {origin.event_sequence for origin, _ in answers} == {1, 2}
+                assert process.poll() is None
+    finally:
+        for one in workers.processes:
+            one.kill()
+            one.wait()
+
+
+@contextlib.asynccontextmanager
+async def provisioned(server: NatsServer) -> AsyncIterator[Client]:
+    """A client of a server with all streams."""
+    client = await connect(server.url, name="test")
+    await streams.provision(client.jetstream())
+    try:
+        yield client
+    finally:
+        await client.close()

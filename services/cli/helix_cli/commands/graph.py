@@ -45,11 +45,11 @@ def graph_command(
     home: Home = DEFAULT_HOME,
 ) -> None:
     """Show or export the graph of one tenant."""
-    from helix_cli.output.graph_export import to_networkx  # noqa: PLC0415  see above
+    from helix_cli.home.tenants import data_of_tenant  # noqa: PLC0415  see above
+    from helix_cli.output.graph_export import to_networkx  # noqa: PLC0415
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot  # noqa: PLC0415
 
-    HomeFolder.at(home).require_one_shard("the graph of a tenant")
-    data = HomeFolder.at(home).data
+    data = data_of_tenant(HomeFolder.at(home), tenant)
     number = current_number(data)
     if number is None:
         raise NotFoundError(f"{data} holds no generation yet; publish something first")

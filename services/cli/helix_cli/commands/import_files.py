@@ -100,8 +100,8 @@ restore` shows it. Importing a newer export brings only what changed. --user
 and --project replace those of the export. In a folder, the files of mem0,
 zep and hindsight are read only with --from.
 
-An export of `helix export` brings events with their ids and times. All its
-lines are checked before anything is published. It needs no --tenant; with
+An export of `helix export`, also compressed with gzip, brings events with
+their ids and times. All its lines are checked before anything is published. It needs no --tenant; with
 another one than its own, its events become those of that tenant.
 
 {EXIT_CODES}

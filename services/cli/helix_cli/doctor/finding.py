@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Level = Literal["ok", "note", "warning", "problem"]
@@ -28,3 +29,9 @@ class Finding:
 def ok(check: str, found: str) -> Finding:
     """Nothing is wrong."""
     return Finding(check, "ok", found)
+
+
+def of_shard(shard: int, shards: int, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, which name the shard where there are several."""
+    for one in findings:
+        yield one if shards == 1 else replace(one, found=f"shard {shard}: {one.found}")

@@ -37,6 +37,11 @@ class Generations:
     log: LogComparison | None = None
     """Of the log with that one; None without NATS."""
 
+    @property
+    def is_current_bad(self) -> bool:
+        """Whether CURRENT names no verified generation, although there is one or should be."""
+        return self.current not in self.good
+
 
 def generation_checks(data: Path, known: Generations, *, is_written: bool) -> Iterator[Finding]:
     """Verify every generation, and compare the stores of the newest good one; fills `known`.

@@ -18,12 +18,13 @@ from helix_shared.broker import streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from helix_consolidation.reconciliation.log import MissingEvent
 
 
-def point_to_good(home: HomeFolder, known: Generations) -> str:
-    """Let CURRENT name the newest good generation; returns what was done.
+def point_to_good(home: HomeFolder, data: Path, known: Generations) -> str:
+    """Let CURRENT of the data folder of a shard name the newest good generation; returns what was done.
 
     Raises:
         PermanentError: `helix up` runs on the home.
@@ -32,13 +33,13 @@ def point_to_good(home: HomeFolder, known: Generations) -> str:
         return f"no generation is good: {REBUILD}"
     number = known.good[0]
     with locked(home):
-        pointer = home.data / f"{CURRENT}.new"
+        pointer = data / f"{CURRENT}.new"
         write_synced(pointer, f"{number}\n".encode())
-        pointer.replace(home.data / CURRENT)
-        sync(home.data)
+        pointer.replace(data / CURRENT)
+        sync(data)
     return (
-        f"CURRENT names generation {number}; if the writer does not start because later messages were "
-        f"acknowledged, {REBUILD}"
+        f"{data / CURRENT} names generation {number}; if the writer does not start because later messages "
+        f"were acknowledged, {REBUILD}"
     )
 
 

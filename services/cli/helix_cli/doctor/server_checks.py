@@ -76,10 +76,13 @@ async def log_checks(client: Client, data: Path, known: Generations) -> AsyncIte
     if known.stores is None:
         return
     from helix_consolidation.reconciliation.log import compare_log, read_state  # noqa: PLC0415  as compare
+    from helix_shared.artifacts.generation.reader import place_of  # noqa: PLC0415
 
-    generation = known.stores.manifest.generation
+    manifest = known.stores.manifest
+    generation = manifest.generation
     try:
-        compared = known.log = await compare_log(client, known.stores, read_state(data, generation))
+        state, place = read_state(data, generation), place_of(folder_of(data, generation), manifest)
+        compared = known.log = await compare_log(client, known.stores, state, place=place)
     except (HelixError, NatsError, TimeoutError, OSError) as error:
         reason = str(error) or type(error).__name__
         if not folder_of(data, generation).is_dir():

@@ -18,6 +18,7 @@ from helix_shared.identity import MEMORY_ID_PATTERN
 from helix_shared.keys.owner import fields_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -61,13 +62,22 @@ class Erased:
 NOTHING_ERASED: Final = Erased(Tombstones())
 
 
-def erased_memories(data: Path, created_at: datetime | None, last_erasure: int) -> Erased:
-    """What the data folder knows to be erased, of the stream that was created at `created_at`.
+def erased_memories(last_erasures: Mapping[Path, int], created_at: datetime | None) -> Erased:
+    """What data folders know to be erased, of the stream that was created at `created_at`.
+
+    `last_erasures` has the sequence of the last erase event of each folder's own tenants.
 
     Raises:
-        PermanentError: the folder has no generation of this stream, so nothing is known.
-        TemporaryError: the erase event `last_erasure` is not applied yet.
+        PermanentError: a folder has no generation of this stream, so nothing is known.
+        TemporaryError: an erase event is not applied yet.
     """
+    tombstones = Tombstones()
+    for data, last_erasure in last_erasures.items():
+        _restore(tombstones, data, created_at, last_erasure)
+    return Erased(tombstones)
+
+
+def _restore(tombstones: Tombstones, data: Path, created_at: datetime | None, last_erasure: int) -> None:
     number = current_number(data)
     if number is None:
         raise PermanentError(_UNKNOWN.format(what=f"{data} has no generation"))
@@ -80,10 +90,8 @@ def erased_memories(data: Path, created_at: datetime | None, last_erasure: int) 
             f"erase event {last_erasure} is not applied yet: generation {number} has events up to "
             f"{manifest.applied_sequence}; try again"
         )
-    tombstones = Tombstones()
     for record in TombstoneLog(folder / TOMBSTONES).records():
         tombstones.restore(record)
-    return Erased(tombstones)
 
 
 _UNKNOWN: Final = (

@@ -7,7 +7,7 @@ answers, the events. What is published meanwhile comes after the last sequence t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import IO, TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ from helix_memory import subjects
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker.log_reader import read_range
-from helix_shared.broker.shard_bucket import require_one_shard
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 from helix_shared.event_log.export_file import ANSWER, EVENT, ExportWriter, Header
 
@@ -55,9 +55,9 @@ class Exported:
 class _Counted:
     events: int = 0
     left_out: int = 0
-    last_erasure: int = 0
+    last_erasure: dict[str, int] = field(default_factory=dict)
+    """Sequence of the last erase event, by tenant."""
     tenants: Counter[str] = field(default_factory=Counter)
-    erasing: set[str] = field(default_factory=set)
 
 
 async def export(
@@ -65,14 +65,14 @@ async def export(
     target: IO[bytes],
     *,
     tenants: Sequence[str],
-    data: Path,
+    data_of: Callable[[int], Path],
     advance: Advance = lambda _, __: None,
 ) -> Exported:
-    """Write the events of `tenants` (empty: of all) to `target`.
+    """Write the events of `tenants` (empty: of all) to `target`; `data_of` gives the data folder of a shard.
 
     Raises:
         InvalidInputError: a tenant is no token.
-        PermanentError: something was erased, and `data` does not know what, or not of all shards.
+        PermanentError: something was erased, and the data folder of its shard does not know what.
         TemporaryError: NATS does not answer, an erasure is not applied yet, or one came meanwhile.
     """
     for tenant in tenants:
@@ -83,14 +83,18 @@ async def export(
     counted = await _count(client, tenants, last, NOTHING_ERASED)
     erased = NOTHING_ERASED
     if counted.last_erasure:
-        # the folders of other shards know what was erased there
-        await require_one_shard(client.jetstream(), "an export with erasures")
-        erased = erased_memories(data, info.created, counted.last_erasure)
+        place = await read_map(client.jetstream())
+        last_erasures: dict[Path, int] = {}
+        # a shard knows what was erased of its own tenants
+        for tenant, sequence in counted.last_erasure.items():
+            folder = data_of(place.shard_of(tenant))
+            last_erasures[folder] = max(sequence, last_erasures.get(folder, 0))
+        erased = erased_memories(last_erasures, info.created)
         counted = await _count(client, tenants, last, erased)
-    answers = [record async for record in _answer_places(client, tenants, counted.erasing)]
+    answers = [record async for record in _answer_places(client, tenants, counted.last_erasure)]
     header = Header(
         helix=version("helix-memory"),
-        model=_model(data),
+        model=_model(data_of(0)),
         rules=_rules(),
         tenants=sorted(counted.tenants),
         events=counted.events,
@@ -119,7 +123,7 @@ async def export(
         writer.size_bytes,
         digest,
         dict(sorted(counted.tenants.items())),
-        sorted(counted.erasing),
+        sorted(counted.last_erasure),
     )
 
 
@@ -150,8 +154,7 @@ async def _count(client: Client, tenants: Sequence[str], last: int, erased: Eras
     async for record in _records(client, subjects.EVENTS_STREAM, filters, last, headers_only=not erased):
         tenant = tenant_of(record.subject)
         if subjects.kind_of(record.subject) == ERASE:
-            counted.last_erasure = record.sequence
-            counted.erasing.add(tenant)
+            counted.last_erasure[tenant] = record.sequence
         if erased.holds(record):
             counted.left_out += 1
             continue
@@ -160,7 +163,9 @@ async def _count(client: Client, tenants: Sequence[str], last: int, erased: Eras
     return counted
 
 
-async def _answer_places(client: Client, tenants: Sequence[str], without: set[str]) -> AsyncIterator[int]:
+async def _answer_places(
+    client: Client, tenants: Sequence[str], without: Container[str]
+) -> AsyncIterator[int]:
     """Sequences of the answers that are exported."""
     try:
         last = (await client.jetstream().stream_info(subjects.ANSWERS_STREAM)).state.last_seq

@@ -25,7 +25,14 @@ from helix_shared.broker import streams
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.stored_at import sealed, sealing_key
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
-from helix_shared.event_log.export_file import ANSWER, EVENT, ExportLine, ExportReader, Header
+from helix_shared.event_log.export_file import (
+    ANSWER,
+    EVENT,
+    ExportLine,
+    ExportReader,
+    Header,
+    opened_export,
+)
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -76,7 +83,7 @@ def check(path: Path, *, name: str = "", renames: bool = False) -> Checked:
     """
     tenants: set[str] = set()
     named: set[str] = set()
-    with path.open("rb") as source:
+    with opened_export(path) as source:
         reader = ExportReader(source, name or str(path))
         for line in reader.lines():
             _require_subject(line, reader.name)
@@ -175,7 +182,7 @@ async def _present(client: Client, tenants: list[str]) -> PresentIds:
 
 
 def _lines(checked: Checked, kind: str) -> Iterator[ExportLine]:
-    with checked.path.open("rb") as source:
+    with opened_export(checked.path) as source:
         for line in ExportReader(source, str(checked.path)).lines():
             if line.kind == kind:
                 yield line

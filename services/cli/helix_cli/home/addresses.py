@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -73,6 +73,12 @@ def query_server(option: str, home: Path, *, wait: bool = True) -> Server:
         TemporaryError: no address is given and nothing runs on the home, or nothing listens yet.
     """
     return _server(option, home, lambda record: record.query_address, wait=wait)
+
+
+def query_of_shard(server: Server, shard: int) -> Server:
+    """The query service of one shard, of those that `server` names; one that serves all stays."""
+    addresses = server.address.split(",")
+    return replace(server, address=addresses[shard]) if shard < len(addresses) > 1 else server
 
 
 def deep_server(option: str, home: Path) -> Server:

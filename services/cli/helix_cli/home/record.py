@@ -48,7 +48,7 @@ class RunRecord:
 def write_record(home: HomeFolder, record: RunRecord, *, name: str = UP_RECORD) -> None:
     """Replace the record atomically."""
     home.run.mkdir(parents=True, exist_ok=True)
-    _replace(home.run / name, asdict(record) | {"home": _identity(home)})
+    _replace(home.run / name, asdict(record) | {"home": identity(home)})
     if name == UP_RECORD:
         # a target keeps its name when its process is started again, on another port
         _replace(
@@ -69,7 +69,7 @@ def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:
     """
     try:
         fields = json.loads((home.run / name).read_bytes())
-        if not fields.get("home", _identity(home)).items() & _identity(home).items():
+        if not is_of(home, fields.get("home", identity(home))):
             return None
         return RunRecord(
             str(fields["nats_url"]),
@@ -88,10 +88,15 @@ def read_record(home: HomeFolder, *, name: str = UP_RECORD) -> RunRecord | None:
         return None
 
 
-def _identity(home: HomeFolder) -> dict[str, str]:
+def identity(home: HomeFolder) -> dict[str, str]:
     """Where a home lies and which folder it is: one that was moved keeps the second, a copy has neither."""
     status = home.root.stat()
     return {"path": str(home.root.resolve()), "folder": f"{status.st_dev}:{status.st_ino}"}
+
+
+def is_of(home: HomeFolder, stated: Mapping[str, str]) -> bool:
+    """Whether a file that states this identity is of the home, and not copied with another one."""
+    return bool(stated.items() & identity(home).items())
 
 
 def running_record(home: HomeFolder) -> RunRecord | None:

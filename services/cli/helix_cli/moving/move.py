@@ -21,6 +21,7 @@ from nats.js.errors import NotFoundError
 
 from helix_cli.clients.broker import last_event_sequence
 from helix_cli.clients.pausing import paused_writers
+from helix_cli.home.tenants import place_in
 from helix_cli.moving.arrival import Arrival
 from helix_cli.moving.prepared import CLOSE_ENOUGH, MOST_ROUNDS, PreparedEvents
 from helix_cli.rebuilding.derive import Workers
@@ -43,14 +44,12 @@ from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, ANSWERS_STREAM, EVENTS_STREAM, ROOT
 from helix_memory.transport.polling import poll
 from helix_shared.artifacts.generation.folders import current_number, folder_of
-from helix_shared.artifacts.generation.manifest import Manifest
-from helix_shared.artifacts.generation.reader import place_of
 from helix_shared.broker import streams
 from helix_shared.broker.shard_bucket import read_map, replace_map
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import InvalidInputError, PermanentError
 from helix_shared.moments import microseconds
-from helix_shared.shard_map import ONLY_SHARD, ShardPlace
+from helix_shared.shard_map import ShardPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
     from helix_consolidation.delivery.leading.lease import Lease
+    from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.shard_map import ShardMap
 
     Say = Callable[[str], None]
@@ -88,18 +88,10 @@ class Moved:
 def until_followed(data_of: Callable[[int], Path], moved: Moved) -> bool:
     """Wait until both writers have published with the new map; returns whether they did in time."""
     for _ in poll(FOLLOW_SECONDS):
-        places = [_place(data_of(shard)) for shard in (moved.source, moved.target)]
+        places = [place_in(data_of(shard)) for shard in (moved.source, moved.target)]
         if all(place.map.shard_of(moved.tenant_id) == moved.target for place in places):
             return True
     return False
-
-
-def _place(data: Path) -> ShardPlace:
-    number = current_number(data)
-    if number is None:
-        return ONLY_SHARD
-    folder = folder_of(data, number)
-    return place_of(folder, Manifest.read(folder))
 
 
 @dataclass(frozen=True, slots=True)

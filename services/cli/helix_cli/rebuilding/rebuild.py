@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.clients.broker import connected_client
+from helix_cli.clients.sharding import tenants_of_log
 from helix_cli.rebuilding.check import Check
 from helix_cli.rebuilding.derive import Workers
 from helix_cli.rebuilding.progress import Progress, Say
@@ -31,10 +32,11 @@ from helix_consolidation.stores.anew import maintain_now
 from helix_consolidation.stores.made_with import package_digest
 from helix_ingest.settings import IngestSettings
 from helix_memory.subjects import EVENTS_STREAM
-from helix_shared.broker.shard_bucket import require_one_shard
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import choose_model
 from helix_shared.encoders.vector_cache import VectorCache
+from helix_shared.shard_map import ShardPlace
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -73,6 +75,12 @@ class Task:
     """No worker of the home runs."""
     archive: Path | None = None
     """Where events are read, as far as it goes; None: in the log alone."""
+    shard: int = 0
+
+    @property
+    def data(self) -> Path:
+        """The data folder of the shard."""
+        return self.home.data_of(self.shard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ async def rebuild(task: Task) -> Made:
             another log.
         CorruptArtifactError: the archive is damaged.
     """
-    settings, workspace = ConsolidationSettings.load(), workspace_of(task.home.data)
+    settings, workspace = ConsolidationSettings.load(), workspace_of(task.data)
     of_ingest = IngestSettings.load()
     lanes, cache = of_ingest.lanes_of(len(os.sched_getaffinity(0))), VectorCache(of_ingest.vector_cache_bytes)
     with contextlib.ExitStack() as stack:
@@ -112,7 +120,7 @@ async def rebuild(task: Task) -> Made:
         async with connected_client(
             task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
         ) as client:
-            await require_one_shard(client.jetstream(), "a rebuild")
+            place = ShardPlace(shard=task.shard, map=await read_map(client.jetstream()))
             log = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
             source = await _source(task, log)
             key = {
@@ -122,21 +130,23 @@ async def rebuild(task: Task) -> Made:
                 "log": source.name,
                 "vectors": repr(settings.vector_form),
             }
-            shard, continues = open_shard(workspace, key, settings)
+            if not place.is_only:
+                key["place"] = place.encoded().decode()
+            shard, continues = open_shard(workspace, key, settings, _from_the_beginning(place))
             stack.callback(shard.close)
-            begin_with_erased(shard, Served.look(task.home.data), log.created)
-            if await _is_empty(source, task.home.data):
+            begin_with_erased(shard, Served.look(task.data), log.created)
+            if await _is_empty(source, task.data) or not await _has_tenants(client, place):
                 card = encoder.card
                 shard.begin(Model(card.name, card.checksum, card.dimensions))
             replay = Replay(source, client, shard, workers, Refusals(workspace))
             check = None
             if task.compares:
-                served = Served.look(task.home.data)
+                served = Served.look(task.data)
                 rows = compare_versions(served, workers, encoder.card, settings)
-                check = Check(task.home.data, workspace, rows)
+                check = Check(task.data, workspace, rows)
             if continues:
                 task.say(f"continues after event {replay.sequence:,}, where it was ended")
-            made = await _Run(task, client, shard, replay, source, check).to_the_end()
+            made = await _Run(task, client, shard, place, replay, source, check).to_the_end()
             shard.close()
         if made.manifest is not None or made.parity is None:
             clear_workspace(workspace)
@@ -147,6 +157,21 @@ async def _is_empty(source: Source, data: Path) -> bool:
     """Whether nothing was ever published, and nothing is served: the new generation is an empty one, too."""
     served = Served.look(data)
     return (served.is_empty or not served.number) and not await source.end()
+
+
+def _from_the_beginning(place: ShardPlace) -> ShardPlace:
+    """The place of a shard that takes every event of its tenants from the log, also of before it existed."""
+    if place.is_only:
+        return place
+    starts = (0,) * place.map.shards
+    return ShardPlace(shard=place.shard, map=place.map.model_copy(update={"starts": starts, "moved": {}}))
+
+
+async def _has_tenants(client: Client, place: ShardPlace) -> bool:
+    """Whether a tenant with events lies in the shard; without one its generation is empty."""
+    if place.is_only:
+        return True
+    return any([place.owns(tenant) async for tenant, _ in tenants_of_log(client)])
 
 
 async def _source(task: Task, log: LogSource) -> Source:
@@ -162,6 +187,7 @@ class _Run:
     task: Task
     client: Client
     shard: Shard
+    place: ShardPlace
     replay: Replay
     source: Source
     check: Check | None
@@ -197,10 +223,11 @@ class _Run:
                 )
             manifest, aside = None, None
             if self.shard.can_publish:
+                self.shard.take_place(self.place)
                 over = HandOver(
                     self.client,
                     self.shard,
-                    task.home.data,
+                    task.data,
                     replay.refusals,
                     keeps=task.compares,
                     is_alone=task.is_alone,

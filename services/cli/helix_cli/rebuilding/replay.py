@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.aio.msg import Msg
 
-from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.derive import Workers, delivered_event
 from helix_cli.rebuilding.event_messages import EventMessages
 from helix_cli.rebuilding.refusals import UNREACHED, Refusals
 from helix_cli.rebuilding.source import LogSource, UpToGaps
@@ -132,7 +132,17 @@ class Replay:
     ) -> tuple[Sequence[SourceEvent], list[Msg]]:
         """The next events up to a gap, and their messages; calls come one after the other."""
         found = await self._source.after(after, until=until, most=EVENTS_AT_ONCE)
-        return found, await self._messages.of(found, pool)
+        place = self._shard.place
+        own = [one for one in found if place.owns_subject(one.subject)]
+        return found, [*self._passed(found), *await self._messages.of(own, pool)]
+
+    def _passed(self, found: Sequence[SourceEvent]) -> list[Msg]:
+        """The events of other shards, without their bodies: they are counted as applied."""
+        return [
+            delivered_event(self._client, one.subject, b"", one.sequence, 0)
+            for one in found
+            if not self._shard.place.owns_subject(one.subject)
+        ]
 
     async def _apply(self, messages: list[Msg], *, log_end: int) -> None:
         now = microseconds(datetime.now(UTC))

@@ -19,6 +19,7 @@ from helix_consolidation.stores.anew import WORKSPACE
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.usage.decay import decay_rule
 from helix_shared.errors import CorruptArtifactError, PermanentError
+from helix_shared.shard_map import ShardPlace
 
 KEY_FILE: Final = "key.json"
 
@@ -58,8 +59,12 @@ def discard(folder: Path) -> None:
             lock.release()
 
 
-def open_shard(folder: Path, key: dict[str, str], settings: ConsolidationSettings) -> tuple[Shard, bool]:
+def open_shard(
+    folder: Path, key: dict[str, str], settings: ConsolidationSettings, place: ShardPlace
+) -> tuple[Shard, bool]:
     """The stores as of the last checkpoint, and whether there was one; those of another `key` are removed.
+
+    They take the events of the tenants of `place`.
 
     The caller holds the lock.
 
@@ -73,20 +78,21 @@ def open_shard(folder: Path, key: dict[str, str], settings: ConsolidationSetting
         same = False
     if same:
         try:
-            shard = _opened(folder, settings)
+            shard = _opened(folder, settings, place)
         except CorruptArtifactError:
             same = False
         else:
             return shard, shard.manifest is not None
     clear_workspace(folder)
     path.write_text(json.dumps(key, indent=1), encoding="utf-8")
-    return _opened(folder, settings), False
+    return _opened(folder, settings, place), False
 
 
-def _opened(folder: Path, settings: ConsolidationSettings) -> Shard:
+def _opened(folder: Path, settings: ConsolidationSettings, place: ShardPlace) -> Shard:
     return Shard.open(
         folder,
         maintain_every=settings.maintain_every,
         form=settings.vector_form,
         decay=decay_rule(settings),
+        place=place,
     )

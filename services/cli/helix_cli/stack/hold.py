@@ -1,8 +1,8 @@
 """Holding: a command asks the `helix up` of its home to stop the processes that embed and write, for a while.
 
 `helix rebuild` and `helix models use` do so to put other stores in the place of those of the data folder. The
-request is a file that names the process of the command: where that ends, however it ends, the processes start
-again. The query service answers all the time.
+request is a file that names the home and the process of the command: where that ends, however it ends, the
+processes start again. The query service answers all the time.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from helix_cli.home.folder import HomeFolder
-from helix_cli.home.record import read_record, running_record, start_time
+from helix_cli.home.record import identity, is_of, read_record, running_record, start_time
 from helix_cli.stack.children import Child
 from helix_cli.stack.services import CONSOLIDATION, EXTRACT, INGEST
 from helix_cli.stack.supervisor import Say, Supervisor
 from helix_memory.transport.polling import poll
 from helix_shared.errors import HelixError, TemporaryError
+from helix_shared.processes import machine
 from helix_shared.whole_file import write_whole
 
 HELD_SERVICES: Final = (INGEST, EXTRACT, CONSOLIDATION)
@@ -37,7 +38,7 @@ def held(home: HomeFolder) -> Iterator[None]:
         TemporaryError: no `helix up` runs on the home, or it does not stop them.
     """
     path = home.run / _REQUEST
-    write_whole(path, json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid())}).encode())
+    write_whole(path, json.dumps(request_of(home)).encode())
     try:
         for _ in poll(HELD_SECONDS):
             record = running_record(home)
@@ -52,6 +53,12 @@ def held(home: HomeFolder) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
+def request_of(home: HomeFolder) -> dict[str, Any]:
+    """Content of the request: this process, its machine, and the home."""
+    pid = os.getpid()
+    return {"pid": pid, "start_time": start_time(pid), "machine": machine(), "home": identity(home)}
+
+
 def is_held(home: HomeFolder) -> bool:
     """Whether `helix up` holds its processes now."""
     record = read_record(home)
@@ -59,12 +66,14 @@ def is_held(home: HomeFolder) -> bool:
 
 
 def is_wanted(home: HomeFolder) -> bool:
-    """Whether a command that runs wants the processes held."""
+    """Whether a command that runs on this home wants the processes held; that of a copied home has none."""
     try:
         request = json.loads((home.run / _REQUEST).read_bytes())
-        return bool(request["start_time"]) and start_time(int(request["pid"])) == request["start_time"]
-    except (OSError, ValueError, KeyError, TypeError):
+        is_here = request["machine"] == machine() and is_of(home, request["home"])
+        runs = bool(request["start_time"]) and start_time(int(request["pid"])) == request["start_time"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+    return is_here and runs
 
 
 class Holding:

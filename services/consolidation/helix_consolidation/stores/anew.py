@@ -72,7 +72,14 @@ def publish_anew(
     # the generation that it names is one of another folder
     shard.live.written_graph = (0, 0, 0)
     return publish_generation(
-        root, shard.live, shard.state, None, info, ensure_lease=ensure_lease, anew_after=follows
+        root,
+        shard.live,
+        shard.state,
+        None,
+        info,
+        ensure_lease=ensure_lease,
+        anew_after=follows,
+        place=shard.place,
     )
 
 

@@ -2,15 +2,16 @@
 
 A thread polls CURRENT. A new generation is verified while a process of its own probes it, opened and warmed,
 then swapped in between two requests. A request leases one generation from start to end; an old one is closed
-when its last lease ends. A bad generation is refused and counted, and the last good one keeps answering; at
-the start older ones are tried. Neither number nor epoch ever decreases.
+when its last lease ends. A bad generation is refused and counted; the newest good one between it and the one
+that answers is served, else that one keeps answering. At the start older ones are tried, also where CURRENT
+holds no number. Neither number nor epoch ever decreases.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from helix_query.generations.prober import Prober
 from helix_query.generations.refusals import Refusals
 from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
-from helix_query.metrics import PROBE_SECONDS, SERVING_DELAY_SECONDS, SWAP_SECONDS
+from helix_query.metrics import GENERATIONS_REJECTED, PROBE_SECONDS, SERVING_DELAY_SECONDS, SWAP_SECONDS
 from helix_query.recall.routing.centroids import centroids_of
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
@@ -153,13 +154,28 @@ class CurrentGeneration:
                 leased.snapshot.generation.close()
 
     def refresh(self) -> bool:
-        """Read CURRENT once; return whether another generation was swapped in."""
-        newest = current_number(self._root)
-        number = 0 if self._leased is None else self._leased.snapshot.number
-        if newest is None or newest <= number:
+        """Read CURRENT once; return whether another generation, the newest sound one, was swapped in.
+
+        Raises:
+            CorruptArtifactError: CURRENT is damaged, and a generation answers, or none on the disk is sound.
+        """
+        served = self.number
+        try:
+            newest = current_number(self._root)
+        except CorruptArtifactError:
+            if not served and self._adopt_newest(published_numbers(self._root)):
+                return True
+            raise
+        if newest is None or newest <= served:
             return False
-        numbers = [newest] if number else [*published_numbers(self._root, up_to=newest)]
-        return any(self._adopt(one) for one in numbers)
+        numbers = published_numbers(self._root, up_to=newest)
+        if served and newest not in numbers:
+            return False
+        return self._adopt_newest(number for number in numbers if number > served)
+
+    def _adopt_newest(self, numbers: Iterable[int]) -> bool:
+        """Serve the first of `numbers` that is sound; whether there is one."""
+        return any(self._adopt(number) for number in numbers)
 
     def _poll(self) -> None:
         failure = ""
@@ -170,6 +186,8 @@ class CurrentGeneration:
             except Exception as error:  # noqa: BLE001 - the thread must outlive whatever a folder holds
                 if failure != str(error):
                     failure = str(error)
+                    if isinstance(error, CorruptArtifactError):
+                        GENERATIONS_REJECTED.labels("damaged").inc()
                     _log.error("generation_poll_failed", error=type(error).__name__, reason=failure)
             self._stop.wait(self._poll_seconds)
 

@@ -168,6 +168,7 @@ def subscribe(
     async def read(stop: asyncio.Event) -> None:
         client = broker.connection
         delivered.deliver_all(client)
+        connection.stay_with_server(client)
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         outbox = Outbox(client, publisher)
         connected = Connected(client, outbox, lanes)

@@ -153,6 +153,44 @@ def test_a_start_on_a_damaged_generation_falls_back_to_an_older_one(corpus: Any,
     assert service.recall("release marker").memories[0].memory.text == "The release marker is number 2."
 
 
+@pytest.mark.parametrize("text", ["", "twelve", "999"])
+def test_a_start_with_a_damaged_pointer_serves_the_newest_sound_generation(
+    corpus: Any, start: Any, text: str
+) -> None:
+    """CURRENT without a number is logged and counted; the generation that is published next is served."""
+    for number in (1, 2, 3):
+        corpus.add([marker(number)])
+        corpus.publish()
+    damage(folder_of(corpus.root, 3), "*.lance")
+    (corpus.root / "CURRENT").write_text(text)
+    service = start(corpus.root)
+    service.wait_for(serves(2))
+    assert service.health() == "SERVING"
+    if text != "999":
+        service.wait_for(lambda at: "CURRENT holds no number" in at.log.read_text())
+    (corpus.root / "CURRENT").write_text("3")
+    corpus.add([marker(4)])
+    corpus.publish()
+    service.wait_for(serves(4))
+
+
+def test_the_newest_sound_generation_below_a_damaged_one_is_served(
+    corpus: Any, start: Any, tmp_path: Path
+) -> None:
+    """Also one that was never CURRENT while the service looked."""
+    served = tmp_path / "served"
+    for number in (1, 2, 3):
+        corpus.add([marker(number)])
+        corpus.publish()
+    announced(served, corpus, 1)
+    service = start(served)
+    service.wait_for(serves(1))
+    damage(folder_of(corpus.root, 3), "*.lance")
+    announced(served, corpus, 3)
+    service.wait_for(serves(2))
+    assert "generation_refused" in service.log.read_text()
+
+
 def test_a_generation_of_another_model_is_not_served(corpus: Any, start: Any) -> None:
     """A generation of another model is refused; the log names both models."""
     corpus.add([marker(1)])

@@ -1,5 +1,6 @@
 """Where an export is written, and who may read it and what else a command makes."""
 
+import gzip
 import os
 import stat
 from collections.abc import Iterator
@@ -26,6 +27,13 @@ def test_an_export_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert [(path.name, stat.S_IMODE(path.stat().st_mode)) for path in tmp_path.iterdir()] == [
         ("acme.jsonl", 0o600)
     ]
+
+
+def test_an_export_is_compressed_by_its_ending(tmp_path: Path) -> None:
+    """`helix import` takes it as it is."""
+    with _target(tmp_path / "acme.jsonl.gz") as target:
+        target.write(b"{}\n")
+    assert gzip.decompress((tmp_path / "acme.jsonl.gz").read_bytes()) == b"{}\n"
 
 
 def test_an_export_to_a_device_or_pipe_does_not_replace_it(tmp_path: Path) -> None:

@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from helix_cli.home.folder import HomeFolder
-from helix_cli.home.record import start_time
-from helix_cli.stack.hold import is_wanted
+from helix_cli.stack.hold import is_wanted, request_of
 from helix_cli.stack.model_in_use import follow_generation
 from helix_shared.artifacts.generation.folders import CURRENT, folder_of
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
@@ -84,13 +82,29 @@ def test_a_hold_is_wanted_while_its_process_runs(tmp_path: Path) -> None:
     home = HomeFolder.at(tmp_path)
     home.run.mkdir()
     assert not is_wanted(home)
-    own = {"pid": os.getpid(), "start_time": start_time(os.getpid())}
+    own = request_of(home)
     (home.run / "hold.json").write_text(json.dumps(own))
     assert is_wanted(home)
+    others: list[dict[str, Any]] = [{"machine": "another"}, {"home": {}}, {"pid": 2**22 + 1}]
+    for other in others:
+        (home.run / "hold.json").write_text(json.dumps(own | other))
+        assert not is_wanted(home), other
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    (home.run / "hold.json").write_text(f'{{"pid": {ended.pid}, "start_time": "1"}}')
+    (home.run / "hold.json").write_text(json.dumps(own | {"pid": ended.pid, "start_time": "1"}))
     assert not is_wanted(home)
     for damaged in ("", "[]", '{"pid": 1}', '{"pid": "x", "start_time": "1"}'):
         (home.run / "hold.json").write_text(damaged)
         assert not is_wanted(home)
+
+
+def test_a_copied_hold_holds_no_copy(tmp_path: Path) -> None:
+    """A home is copied while a command holds its writer: the command runs on, and not on the copy."""
+    home, copy, moved = (HomeFolder.at(tmp_path / name) for name in ("home", "copy", "moved"))
+    home.run.mkdir(parents=True)
+    (home.run / "hold.json").write_text(json.dumps(request_of(home)))
+    shutil.copytree(home.root, copy.root)
+    assert is_wanted(home)
+    assert not is_wanted(copy)
+    home.root.rename(moved.root)
+    assert is_wanted(moved)

@@ -13,9 +13,8 @@ import pytest
 from helix_cli.commands.common.options import TENANT_VARIABLE
 from helix_cli.home.addresses import NATS_VARIABLE, QUERY_VARIABLE
 from helix_cli.home.folder import HomeFolder
-from helix_cli.home.record import start_time
 from helix_cli.stack.children import ServiceChild, child_environment, last_line
-from helix_cli.stack.hold import Holding
+from helix_cli.stack.hold import Holding, request_of
 from helix_cli.stack.stack import SERVICES
 from helix_cli.stack.supervisor import Supervisor, drain, restart_delay
 from helix_shared.errors import CorruptArtifactError
@@ -191,7 +190,7 @@ def test_held_processes_start_again_though_what_comes_before_fails(make: Make, t
         home, supervisor, children=lambda: [child], before_start=fail, changed=lambda: None, say=said.append
     )
     request = home.run / "hold.json"
-    request.write_text(json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid())}))
+    request.write_text(json.dumps(request_of(home)))
     child.start()
     supervisor.watch([child])
     until(lambda: holding.is_on)

@@ -1,12 +1,24 @@
 """The lines of an export: bytes are kept, and every damage is found with its line."""
 
+import contextlib
+import gzip
 import io
+import tracemalloc
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from helix_shared.errors import CorruptArtifactError, TemporaryError
-from helix_shared.event_log.export_file import ANSWER, EVENT, ExportReader, ExportWriter, Header
+from helix_shared.event_log.export_file import (
+    ANSWER,
+    EVENT,
+    LINE_BYTES,
+    ExportReader,
+    ExportWriter,
+    Header,
+    opened_export,
+)
 from helix_shared.event_log.record import EventRecord
 
 AT = datetime(2026, 11, 24, 6, 38, 12, 750_468, tzinfo=UTC)
@@ -100,3 +112,47 @@ def test_later_format_is_refused() -> None:
     later = exported().replace(b'"version":1', b'"version":2', 1)
     with pytest.raises(CorruptArtifactError, match="line 1"):
         read(later)
+
+
+def read_file(path: Path) -> list[EventRecord]:
+    """The events of an export in a file."""
+    with opened_export(path) as source:
+        return [line.record for line in ExportReader(source, "file").lines() if line.kind == EVENT]
+
+
+def test_a_compressed_export_is_read_as_a_plain_one(tmp_path: Path) -> None:
+    """Also where its parts were compressed one by one."""
+    file, data = tmp_path / "acme.jsonl.gz", exported()
+    for content in (data, gzip.compress(data), gzip.compress(data[:99]) + gzip.compress(data[99:])):
+        file.write_bytes(content)
+        assert read_file(file) == RECORDS
+
+
+def test_damage_of_a_compressed_export_takes_nothing_wrong(tmp_path: Path) -> None:
+    """A changed byte is found, or one that says nothing of the content; so are a missing end and a rest."""
+    file, data = tmp_path / "acme.jsonl.gz", gzip.compress(exported(), mtime=0)
+    for place in range(2, len(data)):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with contextlib.suppress(CorruptArtifactError):
+            assert read_file(file) == RECORDS
+    for content in (data[:-1], data[: len(data) // 2], data + gzip.compress(b"x"), data + b"x"):
+        file.write_bytes(content)
+        with pytest.raises(CorruptArtifactError):
+            read_file(file)
+
+
+def test_a_compressed_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
+    """The limit of a line holds for what comes out of it."""
+    file = tmp_path / "bomb.jsonl.gz"
+    line = exported().splitlines(keepends=True)[0]
+    with gzip.open(file, "wb") as target:
+        target.write(line)
+        for _ in range(4):
+            target.write(bytes(LINE_BYTES))
+    assert file.stat().st_size < LINE_BYTES // 100
+    tracemalloc.start()
+    with pytest.raises(CorruptArtifactError, match=f"line 2 is longer than {LINE_BYTES} bytes"):
+        read_file(file)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * LINE_BYTES

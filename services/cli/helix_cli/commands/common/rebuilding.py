@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
-from helix_cli.clients.broker import run_async
+from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common.lines.parity import print_parity
 from helix_cli.commands.common.model_use import wait_served
-from helix_cli.home.addresses import nats_server, query_server
+from helix_cli.home.addresses import nats_server, query_of_shard, query_server
 from helix_cli.home.record import running_record
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.output.exit_codes import FAILED_EXIT
@@ -29,19 +29,25 @@ from helix_cli.stack.hold import held
 from helix_cli.stack.settings_in_use import settings_in_use
 from helix_consolidation.settings import ConsolidationSettings
 from helix_ingest.settings import IngestSettings
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import folder_with_checksum
+from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from helix_cli.home.addresses import Server
     from helix_cli.home.folder import HomeFolder
     from helix_cli.rebuilding.rebuild import Made
+    from helix_cli.rebuilding.versions import VersionRow
 
 
 def rebuild_home(
     home: HomeFolder,
     *,
+    shard: int | None,
     nats: str,
     query: str,
     archive: Path | None,
@@ -49,18 +55,18 @@ def rebuild_home(
     every_seconds: float,
     as_json: bool,
 ) -> None:
-    """Make the data folder again, put it in place, and report.
+    """Make the data folders of all shards again, or that of `shard`, one after the other; report.
 
     Raises:
-        Exit: with 1, where the result differs without a reason; nothing was replaced.
-        PermanentError: another process does the same, or the home has several shards.
+        Exit: with 1, where a result differs without a reason; nothing of that shard was replaced.
+        InvalidInputError: there is no such shard, or `archive` is read for several.
+        PermanentError: another process does the same.
         NotFoundError: the home has no log, or `archive` is none.
         TemporaryError: NATS does not answer, or the new generation is not served.
         InvalidInputError: a setting of ingest, doc2query or consolidation is not that of the `helix up`.
     """
-    home.require_one_shard("a rebuild")
     record = running_record(home)
-    folder = _model(home)
+    made: dict[int, Made] = {}
     with contextlib.ExitStack() as stack:
         if record is not None:
             stack.enter_context(settings_in_use(record.settings))
@@ -68,24 +74,35 @@ def rebuild_home(
             os.nice(IngestSettings.load().niceness)
         else:
             server = stack.enter_context(own_server(home, say=note))
-        task = Task(
-            home,
-            home.models,
-            folder,
-            server,
-            hold=contextlib.nullcontext if record is None else lambda: held(home),
-            say=note,
-            every_seconds=every_seconds,
-            compares=True,
-            accepts_differences=accepts_differences,
-            is_alone=record is None,
-            archive=archive,
-        )
-        made = run_async(rebuild(task))
-    if record is not None and made.manifest is not None:
-        wait_served(query_server(query, home.root, wait=False), made.manifest)
-    _report(made, as_json=as_json)
-    if made.manifest is None and made.parity is not None and made.parity.refuses:
+        shards = run_async(_shards(server))
+        for one in _chosen(shard, shards, archive):
+            if shards > 1:
+                note(f"shard {one} of {shards}")
+            task = Task(
+                home,
+                home.models,
+                _model(home, one),
+                server,
+                hold=contextlib.nullcontext if record is None else lambda: held(home),
+                say=note,
+                every_seconds=every_seconds,
+                compares=True,
+                accepts_differences=accepts_differences,
+                is_alone=record is None,
+                archive=archive,
+                shard=one,
+            )
+            made[one] = run_async(rebuild(task))
+            if not as_json:
+                _print(made[one])
+    for one, found in made.items():
+        if record is not None and found.manifest is not None:
+            wait_served(query_of_shard(query_server(query, home.root, wait=False), one), found.manifest)
+    if as_json:
+        rows = [_as_json(found) for found in made.values()]
+        told = [{"shard": one} | row for one, row in zip(made, rows, strict=True)]
+        typer.echo(json.dumps(rows[0] if shards == 1 else {"shards": told}, indent=2))
+    if any(_is_refused(found) for found in made.values()):
         complain(
             "the memories differ from those that are there, and nothing explains it: nothing was replaced; "
             "`helix rebuild --accept-differences` replaces it"
@@ -93,63 +110,89 @@ def rebuild_home(
         raise typer.Exit(FAILED_EXIT)
 
 
+async def _shards(server: Server) -> int:
+    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        return (await read_map(jetstream)).shards
+
+
+def _chosen(shard: int | None, shards: int, archive: Path | None) -> Sequence[int]:
+    if shard is None:
+        if archive is not None and shards > 1:
+            raise InvalidInputError("--shard", "is missing: an archive has the events of one shard")
+        return range(shards)
+    if shard >= shards:
+        raise InvalidInputError("--shard", f"{shard} must be 0 to {shards - 1}")
+    return [shard]
+
+
+def _is_refused(made: Made) -> bool:
+    return made.manifest is None and made.parity is not None and made.parity.refuses
+
+
 def check_versions(home: HomeFolder, *, as_json: bool) -> None:
-    """Tell what the current generation was made with, and what is installed.
+    """Tell what the current generation of every shard was made with, and what is installed.
 
     Raises:
         Exit: with 1, where a rule, a setting or the model differs, or the generation cannot be read.
     """
-    served, record = Served.look(home.data), running_record(home)
-    with settings_in_use({} if record is None else record.settings), Encoder.load(_model(home)) as encoder:
-        settings = ConsolidationSettings.load()
-        rows = compare_versions(served, Workers.configured(encoder), encoder.card, settings)
+    record, told, differs = running_record(home), list[dict[str, object]](), False
+    for shard in range(home.shards):
+        served = Served.look(home.data_of(shard))
+        in_use = settings_in_use({} if record is None else record.settings)
+        with in_use, Encoder.load(_model(home, shard)) as encoder:
+            settings = ConsolidationSettings.load()
+            rows = compare_versions(served, Workers.configured(encoder), encoder.card, settings)
+        differs |= bool(served.problem) or any(row.differs for row in rows)
+        if as_json:
+            found = [asdict(row) | {"differs": row.differs} for row in rows]
+            told.append({"generation": served.number, "problem": served.problem, "made_with": found})
+        else:
+            _print_versions(served, rows, f"shard {shard}, " if home.shards > 1 else "")
     if as_json:
-        found = [asdict(row) | {"differs": row.differs} for row in rows]
-        typer.echo(
-            json.dumps({"generation": served.number, "problem": served.problem, "made_with": found}, indent=2)
-        )
-    else:
-        table = Table("what", "made with", "here", "", box=None, header_style="bold")
-        for row in rows:
-            there = ", ".join(row.there) or "not stated"
-            table.add_row(row.name, plain(there), plain(row.here), "differs" if row.differs else "")
-        console = stdout()
-        console.print(
-            plain(f"generation {served.number}" + (f": {served.problem}" if served.problem else ""))
-        )
-        console.print(table)
-    if served.problem or any(row.differs for row in rows):
+        shards = {"shards": [{"shard": shard} | one for shard, one in enumerate(told)]}
+        typer.echo(json.dumps(told[0] if home.shards == 1 else shards, indent=2))
+    if differs:
         raise typer.Exit(FAILED_EXIT)
+
+
+def _print_versions(served: Served, rows: Sequence[VersionRow], place: str) -> None:
+    table = Table("what", "made with", "here", "", box=None, header_style="bold")
+    for row in rows:
+        there = ", ".join(row.there) or "not stated"
+        table.add_row(row.name, plain(there), plain(row.here), "differs" if row.differs else "")
+    console = stdout()
+    problem = f": {served.problem}" if served.problem else ""
+    console.print(plain(f"{place}generation {served.number}{problem}"))
+    console.print(table)
 
 
 def discard(home: HomeFolder) -> list[str]:
     """Remove what was set aside; returns the folders."""
-    return [str(folder) for folder in discard_old(home.data)]
+    return [str(folder) for shard in range(home.shards) for folder in discard_old(home.data_of(shard))]
 
 
-def _model(home: HomeFolder) -> Path:
-    """The folder of the model of the current generation if it is installed, else of the default."""
-    checksum = Served.look(home.data).model_checksum
-    return folder_with_checksum(home.models, checksum) or ensure_default_model(home.models)
+def _model(home: HomeFolder, shard: int) -> Path:
+    """The folder of the model of a shard's current generation, else of another's, else of the default."""
+    for one in (shard, *range(home.shards)):
+        checksum = Served.look(home.data_of(one)).model_checksum
+        if (folder := folder_with_checksum(home.models, checksum)) is not None:
+            return folder
+    return ensure_default_model(home.models)
 
 
-def _report(made: Made, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "generation": None if made.manifest is None else made.manifest.generation,
-                    "memories": None if made.manifest is None else made.manifest.counts.recallable,
-                    "digest": None if made.manifest is None else made.manifest.digest,
-                    "events": made.events,
-                    "seconds": round(made.seconds, 3),
-                    "set_aside": None if made.set_aside is None else str(made.set_aside),
-                    "parity": None if made.parity is None else made.parity.as_json(),
-                },
-                indent=2,
-            )
-        )
-        return
+def _as_json(made: Made) -> dict[str, object]:
+    return {
+        "generation": None if made.manifest is None else made.manifest.generation,
+        "memories": None if made.manifest is None else made.manifest.counts.recallable,
+        "digest": None if made.manifest is None else made.manifest.digest,
+        "events": made.events,
+        "seconds": round(made.seconds, 3),
+        "set_aside": None if made.set_aside is None else str(made.set_aside),
+        "parity": None if made.parity is None else made.parity.as_json(),
+    }
+
+
+def _print(made: Made) -> None:
     if made.parity is not None:
         print_parity(made.parity)
     if made.manifest is not None:

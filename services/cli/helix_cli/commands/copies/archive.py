@@ -15,7 +15,7 @@ from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import size
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_shared.errors import NotFoundError
-from helix_shared.event_log.archive_files import CARD, verify
+from helix_shared.event_log.archive_files import CARD, Verified, verify
 
 HELP: Final = f"""
 [bold]Examples[/bold]
@@ -41,16 +41,23 @@ def _archive() -> None:
 @app.command(name="verify")
 def verify_command(*, as_json: options.AsJson = False, home: options.Home = options.DEFAULT_HOME) -> None:
     """Read the whole archive and compare every checksum."""
-    HomeFolder.at(home).require_one_shard("a check of the archive")
-    folder = HomeFolder.at(home).data / ARCHIVE
-    if not (folder / CARD).exists():
-        raise NotFoundError(f"{folder} is no archive: consolidation has written none")
-    found = verify(folder)
+    at = HomeFolder.at(home)
+    told = []
+    for shard in range(at.shards):
+        folder = at.data_of(shard) / ARCHIVE
+        if not (folder / CARD).exists():
+            raise NotFoundError(f"{folder} is no archive: consolidation has written none")
+        found = verify(folder)
+        told.append(asdict(found))
+        if not as_json:
+            typer.echo(("" if at.shards == 1 else f"shard {shard}: ") + _line(found))
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
-        return
+        typer.echo(json.dumps(told[0] if at.shards == 1 else told))
+
+
+def _line(found: Verified) -> str:
     gaps = f", {found.gaps} gaps ({found.erased} erased)" if found.gaps else ""
-    typer.echo(
+    return (
         f"archive is whole up to sequence {found.last_sequence}: {found.records} events{gaps} in "
         f"{found.segments} sealed segments and an open one, {size(found.size_bytes)}"
     )

@@ -53,10 +53,9 @@ def clone_command(
         raise InvalidInputError("--tenant", "is missing; name the tenant to clone, e.g. --tenant acme")
     if not subjects.is_token(to) or to == tenant:
         raise InvalidInputError("--to", f"{to[:80]!r} is not another tenant: A-Z a-z 0-9 _ -, 1 to 64")
-    HomeFolder.at(home).require_one_shard("a clone")
     server = nats_server(nats, home)
     with tempfile.NamedTemporaryFile(prefix="helix-clone-") as copy:
-        run_export(server, copy, tenants=[tenant], data=HomeFolder.at(home).data)
+        run_export(server, copy, tenants=[tenant], home=HomeFolder.at(home))
         taken = take(Path(copy.name), tenant=to, server=server, tracked=wait, name=f"export of {tenant}")
     waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
     conclude(taken.tally, waiting, as_json=as_json, report=partial(report_taken, taken, as_json=as_json))

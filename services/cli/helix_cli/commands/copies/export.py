@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
@@ -28,12 +29,14 @@ from helix_shared.whole_file import SECRET
 if TYPE_CHECKING:
     from helix_cli.exchange.export import Exported
 
+COMPRESSED: Final = ".gz"
+"""Ending of a file that is written with gzip."""
 HELP: Final = f"""
 [bold]Examples[/bold]
 
   helix export --tenant acme --out acme.jsonl
   helix export --out everything.jsonl
-  helix export --tenant acme | gzip > acme.jsonl.gz
+  helix export --tenant acme --out acme.jsonl.gz    (compressed)
 
 Writes the events as they were published, with their ids and times, and the
 recorded answers of the language model, so that `helix import` on another
@@ -61,17 +64,16 @@ def export_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Export."""
-    HomeFolder.at(home).require_one_shard("an export")
-    server, data = nats_server(nats, home), HomeFolder.at(home).data
+    server = nats_server(nats, home)
     with _target(out) as target:
-        written = run_export(server, target, tenants=tenant or [], data=data)
+        written = run_export(server, target, tenants=tenant or [], home=HomeFolder.at(home))
     if str(out) == "-":
         note(json.dumps(asdict(written)) if as_json else _line(written))
     else:
         typer.echo(json.dumps(asdict(written)) if as_json else _line(written))
 
 
-def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: Path) -> Exported:
+def run_export(server: Server, target: IO[bytes], *, tenants: list[str], home: HomeFolder) -> Exported:
     """Write to `target` with a progress bar; notes what is left out."""
     from helix_cli.exchange.export import export  # noqa: PLC0415  imports the ledger of consolidation
 
@@ -86,7 +88,7 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], data: P
                     client,
                     target,
                     tenants=tenants,
-                    data=data,
+                    data_of=home.data_of,
                     advance=lambda done, of: bar.update(task, completed=done, total=of),
                 )
 
@@ -123,7 +125,11 @@ def _target(out: Path) -> Iterator[IO[bytes]]:
     draft = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with open(draft, "wb", opener=_for_owner) as target:
-            yield target
+            if out.suffix == COMPRESSED:
+                with gzip.GzipFile(filename="", fileobj=target, mode="wb") as compressed:
+                    yield cast("IO[bytes]", compressed)
+            else:
+                yield target
         sync(draft)
         draft.replace(out)
         sync(out.absolute().parent)

@@ -26,7 +26,7 @@ from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
 from helix_memory.transport import dead_letters
 from helix_shared.errors import InvalidInputError
-from helix_shared.event_log.export_file import is_export
+from helix_shared.event_log.export_file import COMPRESSION_ERRORS, is_export, opened_export
 
 if TYPE_CHECKING:
     from helix_cli.exchange.import_export import Checked
@@ -138,7 +138,7 @@ def report_checked(path: Path, *, name: str, as_json: bool) -> None:
 
 def _is_export(path: Path) -> bool:
     try:
-        with path.open("rb") as source:
+        with opened_export(path) as source:
             return is_export(source.read(_FIRST_BYTES))
-    except OSError:
+    except (OSError, *COMPRESSION_ERRORS):
         return False  # its reader says so

@@ -15,8 +15,8 @@ import typer
 from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
-from helix_cli.doctor.finding import Finding
-from helix_cli.home.addresses import Server, nats_server, query_server
+from helix_cli.doctor.finding import Finding, of_shard
+from helix_cli.home.addresses import Server, nats_server, query_of_shard, query_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.lock import is_starting
 from helix_cli.home.record import running_record
@@ -60,14 +60,13 @@ def doctor_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Check, and repair if asked."""
-    from helix_cli.doctor.generation_checks import Generations  # noqa: PLC0415  see above
-
-    folder, known = HomeFolder.at(home), Generations()
+    folder = HomeFolder.at(home)
+    known = _unknown(folder)
     servers = _servers(nats, query, folder)
     findings = _examined(folder, servers, known)
     repaired = _repair(findings, folder, servers, known) if repair else []
     if repaired:
-        known = Generations()
+        known = _unknown(folder)
         findings = _examined(folder, servers, known)
     if as_json:
         typer.echo(
@@ -81,6 +80,13 @@ def doctor_command(
         raise typer.Exit(FAILED_EXIT)
 
 
+def _unknown(home: HomeFolder) -> list[Generations]:
+    """For every shard of the home, what the checks fill in."""
+    from helix_cli.doctor.generation_checks import Generations  # noqa: PLC0415  see above
+
+    return [Generations() for _ in range(home.shards)]
+
+
 def _servers(nats: str, query: str, home: HomeFolder) -> tuple[Server, Server] | None:
     """NATS and the query service; None where nothing runs."""
     try:
@@ -89,17 +95,20 @@ def _servers(nats: str, query: str, home: HomeFolder) -> tuple[Server, Server] |
         return None
 
 
-def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Generations) -> list[Finding]:
+def _examined(
+    home: HomeFolder, servers: tuple[Server, Server] | None, known: Sequence[Generations]
+) -> list[Finding]:
     from helix_cli.doctor.generation_checks import generation_checks  # noqa: PLC0415  see above
     from helix_cli.doctor.home_checks import home_checks  # noqa: PLC0415
     from helix_cli.doctor.process_checks import process_checks  # noqa: PLC0415
     from helix_cli.doctor.security_checks import security_checks  # noqa: PLC0415
     from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks  # noqa: PLC0415
 
-    home.require_one_shard("an examination")
     findings = [*home_checks(home), *security_checks(SecurityFolder.of(home.root))]
     is_written = servers is not None or is_starting(home)
-    findings += generation_checks(home.data, known, is_written=is_written)
+    for shard, one in enumerate(known):
+        found_here = generation_checks(home.data_of(shard), one, is_written=is_written)
+        findings += of_shard(shard, len(known), found_here)
     if servers is None:
         return [
             *findings,
@@ -115,14 +124,22 @@ def _examined(home: HomeFolder, servers: tuple[Server, Server] | None, known: Ge
             async with connected_client(
                 nats.address, instance=nats.instance, credentials=nats.nats
             ) as client:
-                found += [one async for one in log_checks(client, home.data, known)]
+                for shard, one in enumerate(known):
+                    of_log = [finding async for finding in log_checks(client, home.data_of(shard), one)]
+                    found += of_shard(shard, len(known), of_log)
         return found
 
-    return [*findings, *run_async(ask()), query_checks(query, known)]
+    findings += run_async(ask())
+    for shard, one in enumerate(known):
+        findings += of_shard(shard, len(known), [query_checks(query_of_shard(query, shard), one)])
+    return findings
 
 
 def _repair(
-    findings: Sequence[Finding], home: HomeFolder, servers: tuple[Server, Server] | None, known: Generations
+    findings: Sequence[Finding],
+    home: HomeFolder,
+    servers: tuple[Server, Server] | None,
+    known: Sequence[Generations],
 ) -> list[str]:
     """Do the repairs that the findings name, each once; returns what was done, or why not."""
     from helix_cli.doctor import repairs  # noqa: PLC0415  see above
@@ -132,13 +149,16 @@ def _repair(
     for name in sorted(wanted):
         try:
             if name == "current":
-                done.append(repairs.point_to_good(home, known))
+                for shard, one in enumerate(known):
+                    if one.is_current_bad:
+                        done.append(repairs.point_to_good(home, home.data_of(shard), one))
             elif name == "unlock":
                 done.append(repairs.unlock(home))
             elif servers is not None and name == "provision":
                 done.append(run_async(repairs.provision(servers[0])))
-            elif servers is not None and known.log is not None:
-                done.append(run_async(repairs.derive(servers[0], known.log.missing)))
+            elif servers is not None:
+                missing = [event for one in known if one.log for event in one.log.missing]
+                done.append(run_async(repairs.derive(servers[0], missing)))
         except HelixError as error:
             note(f"not repaired ({name}): {error}")
     return done

@@ -36,7 +36,8 @@ stays in data/replaced until --discard-old, or until something is erased.
 
 With --from-archive, events are read from the archive of the log as far as it
 goes, and later ones from the log. Events that the log has lost are made again,
-too; the turns around an event are read from the log.
+too; the turns around an event are read from the log. With several shards it
+needs --shard, since the archive of each has the events of its own tenants.
 
 If the result differs although rules, settings and model are the same, nothing is
 replaced, the differences are listed, and it ends with 1.
@@ -60,6 +61,9 @@ def rebuild_command(
     accept_differences: Annotated[
         bool, typer.Option("--accept-differences", help="Replace what is there although memories differ.")
     ] = False,
+    shard: Annotated[
+        int | None, typer.Option("--shard", min=0, help="Only this shard. Default: one after the other.")
+    ] = None,
     discard_old: Annotated[
         bool, typer.Option("--discard-old", help="Only remove what earlier rebuilds replaced.")
     ] = False,
@@ -83,6 +87,7 @@ def rebuild_command(
     else:
         rebuilding.rebuild_home(
             folder,
+            shard=shard,
             nats=nats,
             query=query,
             archive=None if from_archive is None else from_archive.expanduser().absolute(),

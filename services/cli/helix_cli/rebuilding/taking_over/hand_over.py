@@ -29,6 +29,7 @@ from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.moments import microseconds
 
@@ -61,12 +62,13 @@ class HandOver:
         """Publish; returns the manifest, and the folder of what was set aside.
 
         Raises:
-            TemporaryError: another process is the writer, or NATS does not answer; nothing has changed.
+            TemporaryError: another process is the writer, NATS does not answer, or the shard map was changed;
+                nothing has changed.
             LostLeaseError: the lease was lost; nothing has changed.
         """
         stop = asyncio.Event()
         asyncio.get_running_loop().call_later(LEASE_SECONDS, stop.set)
-        acquired = await stand_by(self._jetstream, self.data, stop)
+        acquired = await stand_by(self._jetstream, self.data, stop, shard=self.shard.place.shard)
         if acquired is None:
             raise TemporaryError(
                 f"another process is the writer of {self.data}; it still was after {LEASE_SECONDS:g} s"
@@ -92,6 +94,9 @@ class HandOver:
 
     async def _published(self, lease: Lease) -> tuple[Manifest, Path | None]:
         state, jetstream = self.shard.state, self._jetstream
+        # nobody moves a tenant to or from this shard while the lease is held
+        if await read_map(jetstream) != self.shard.place.map:
+            raise TemporaryError("the shard map was changed meanwhile: nothing was replaced; rebuild again")
         log = await event_stream(jetstream)
         if log.last_sequence > state.applied.floor:
             # they come to the workers when they start again
@@ -119,7 +124,7 @@ class HandOver:
         jetstream, handled = self._jetstream, {}
         for service, consumer in (
             (streams.INGEST, streams.INGEST),
-            (CONSOLIDATION, streams.CONSOLIDATION_LIFECYCLE),
+            (CONSOLIDATION, self._durable(streams.CONSOLIDATION_LIFECYCLE)),
         ):
             info = await jetstream.consumer_info(subjects.EVENTS_STREAM, consumer)
             floor = info.ack_floor.stream_seq if info.ack_floor else 0
@@ -145,7 +150,8 @@ class HandOver:
         if self._last_erasure > served.applied:
             discard_old(self.data)
             return None
-        return set_aside(self.data, served.number) if self.keeps and served.number else None
+        is_there = served.number and served.folder.is_dir()
+        return set_aside(self.data, served.number) if self.keeps and is_there else None
 
     @property
     def _last_erasure(self) -> int:
@@ -155,13 +161,17 @@ class HandOver:
         return max((*by_selector, *by_id), default=0)
 
     async def _skip_applied(self, derived_end: int, *, has_accesses: bool) -> None:
-        """Let consumers begin after what the stores hold, so that nothing is embedded twice."""
-        after = {
-            (subjects.EVENTS_STREAM, name): self.shard.state.applied.floor
-            for name in (streams.INGEST, streams.CONSOLIDATION_LIFECYCLE)
-        }
+        """Let consumers begin after what the stores hold, so that nothing is embedded twice.
+
+        Workers that also work for other shards stay where they are: those lack what is not derived yet.
+        """
+        workers, readers = [], [self._durable(streams.CONSOLIDATION_LIFECYCLE)]
+        if self.shard.place.is_only:
+            readers.append(streams.INGEST)
+            workers += [streams.DOC2QUERY, streams.KG]
+        after = {(subjects.EVENTS_STREAM, name): self.shard.state.applied.floor for name in readers}
         if self.is_alone:
-            workers = (streams.DOC2QUERY, streams.KG, streams.CONSOLIDATION_DERIVED)
+            workers.append(self._durable(streams.CONSOLIDATION_DERIVED))
             after |= {(subjects.DERIVED_STREAM, name): derived_end for name in workers}
         for (stream, name), floor in after.items():
             info = await self._jetstream.consumer_info(stream, name)
@@ -169,7 +179,12 @@ class HandOver:
                 await self._jetstream.reset_consumer(stream, name, seq=floor + 1)
         if not has_accesses:
             # what HELIX_ACCESS still has is counted again
-            await self._jetstream.reset_consumer(subjects.ACCESS_STREAM, streams.CONSOLIDATION_ACCESS, seq=1)
+            durable = self._durable(streams.CONSOLIDATION_ACCESS)
+            await self._jetstream.reset_consumer(subjects.ACCESS_STREAM, durable, seq=1)
+
+    def _durable(self, consumer: str) -> str:
+        """The consumer of this shard's writer."""
+        return streams.writer_durable(consumer, self.shard.place.shard)
 
 
 async def draw_statements_again(jetstream: JetStreamContext) -> bool:

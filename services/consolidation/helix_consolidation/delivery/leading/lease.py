@@ -27,6 +27,7 @@ from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
+from helix_shared.processes import machine
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -56,10 +57,8 @@ class FolderLock:
     @property
     def identity(self) -> str:
         """Name of this lock file on this machine; equal for two processes that would exclude each other."""
-        boot = Path("/proc/sys/kernel/random/boot_id")
-        machine = boot.read_text().strip() if boot.exists() else str(uuid.getnode())
         status = self._path.stat()
-        return f"{machine}:{status.st_dev}:{status.st_ino}"
+        return f"{machine()}:{status.st_dev}:{status.st_ino}"
 
     def acquire(self) -> bool:
         """Take the lock if it is free; never waits."""

@@ -1,8 +1,8 @@
 """Text of an HTML page as Markdown: headings, paragraphs, lists, code fences and tables.
 
 Scripts, styles, templates, frames, form controls and navigation (`nav`) are left out, and so are elements
-with `hidden`. The parser follows the HTML standard, loads nothing and resolves no external entity. The walk
-is iterative, so the depth of the tags is not limited by the stack.
+with `hidden`. The parser follows the HTML standard, loads nothing and resolves no external entity. How deep
+elements nest is bounded before (`html_depth`), and the walk is iterative.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from helix_ingest.extraction.documents.html_depth import with_bounded_depth
 from helix_memory import limits
 from helix_shared.errors import InvalidInputError
 
@@ -97,7 +98,7 @@ def read_html(source: str, field: str = "body") -> tuple[str, str]:
     Raises:
         InvalidInputError: the text is longer than `EXTRACTED_CHARACTERS`.
     """
-    page = LexborHTMLParser(source)
+    page = LexborHTMLParser(with_bounded_depth(source, left_out=_LEFT_OUT))
     title = page.css_first("head > title")
     return "" if title is None else _SPACE.sub(" ", title.text()).strip(), _text(page.body, field)
 
