@@ -11,6 +11,7 @@ from nats.js import api
 from helix_memory import limits, subjects
 from helix_memory.events import MessageEvent, encode_event
 from helix_memory.transport.connection import connect
+from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log, settlement, streams
 from helix_shared.broker.pull_reader import PullReader
@@ -25,6 +26,8 @@ from helix_shared.errors import (
 
 pytestmark = pytest.mark.integration
 
+PATIENCE_SECONDS = 60.0
+
 
 def turn(n: int, *, tenant: str = "acme", session: str = "s", text: str = "hello") -> MessageEvent:
     """A turn with an id."""
@@ -34,6 +37,15 @@ def turn(n: int, *, tenant: str = "acme", session: str = "s", text: str = "hello
 async def deliveries(client: Client, durable: str = streams.INGEST) -> api.ConsumerInfo:
     """State of a durable consumer."""
     return await client.jetstream().consumer_info(subjects.EVENTS_STREAM, durable)
+
+
+async def until_settled(client: Client) -> None:
+    """Wait until no event is left for ingest; an ack or a term is not confirmed."""
+    async for _ in async_poll(PATIENCE_SECONDS):
+        state = await deliveries(client)
+        if not state.num_ack_pending and not state.num_pending:
+            return
+    pytest.fail("events stay unsettled")
 
 
 async def fetch_one(client: Client) -> Msg:
@@ -184,8 +196,7 @@ async def test_permanent_error_files_the_message_with_its_reason(nats_client: Cl
     assert letter.headers[subjects.REASON_HEADER] == "text: too \\u201cbad\\u201d for words"
     assert letter.headers[subjects.SEQUENCE_HEADER] == "1"
     assert letter.data == encode_event(turn(1))
-    await asyncio.sleep(0.1)
-    assert (await deliveries(nats_client)).num_ack_pending == 0
+    await until_settled(nats_client)
 
 
 async def test_temporary_error_brings_the_message_back_after_its_delay(nats_client: Client) -> None:
@@ -222,9 +233,7 @@ async def test_one_bad_message_affects_no_other(nats_client: Client) -> None:
             raise PermanentError("not this one")
 
     await asyncio.gather(*(answer(m, picky, publisher) for m in batch))
-    await asyncio.sleep(0.1)  # a term is not confirmed
-    state = await deliveries(nats_client)
-    assert (state.num_ack_pending, state.num_pending) == (0, 0)
+    await until_settled(nats_client)
     assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 1
 
 

@@ -42,14 +42,14 @@ class Said:
         self._runner = CliRunner(env={"HELIX_HOME": str(stack.home.root), "HELIX_TENANT": "acme"})
         for number, text in enumerate(SAID):
             self._publish("ann", number, text)
-        self._publish("ben", len(SAID), GATE)
+        self._publish("ben", len(SAID), GATE, "--wait")
 
-    def _publish(self, user: str, number: int, text: str) -> None:
+    def _publish(self, user: str, number: int, text: str, *options: str) -> None:
         moment = (BEGINNING + timedelta(days=7 * number)).isoformat()
         fields = {"event_id": f"said-{number}", "occurred_at": moment}
         given = [option for name, value in fields.items() for option in ("--set", f"{name}={value}")]
         session = f"week-{number}"
-        arguments = ["publish", "--session", session, "--user", user, "--text", text, "--wait", *given]
+        arguments = ["publish", "--session", session, "--user", user, "--text", text, *options, *given]
         result = self._runner.invoke(app, arguments)
         assert result.exit_code == 0, result.output
 

@@ -68,9 +68,9 @@ def test_several_beams_give_several_questions(tmp_path: Path) -> None:
 def test_a_long_text_is_cut_and_takes_bounded_time(tmp_path: Path) -> None:
     """100,000 characters, of which 16 tokens are read."""
     model = QuestionModel.load(write_folder(tmp_path), Search(text_tokens=16))
-    begun = time.monotonic()
+    begun = time.process_time()
     assert model.questions("kiln glaze " * 9_000) == model.questions("kiln glaze " * 12)
-    assert time.monotonic() - begun < 5.0
+    assert time.process_time() - begun < 5.0
 
 
 def test_the_questions_of_the_model_come_before_those_of_the_rules(tmp_path: Path) -> None:

@@ -212,10 +212,10 @@ def test_a_memory_with_its_own_entities_is_no_answer(end: str) -> None:
 )
 def test_hostile_text_takes_bounded_time(part: str) -> None:
     """100,000 characters that begin again and again."""
-    begun = time.monotonic()
+    begun = time.thread_time()
     object_in(part * (100_000 // len(part)), LISTS)
     check({"memories": [memory(text=part * 100, quote=part * 20_000)]}, window("x" * 100_000))
-    assert time.monotonic() - begun < 2.0
+    assert time.thread_time() - begun < 2.0
 
 
 def test_many_items_about_long_turns_take_bounded_time() -> None:
@@ -223,7 +223,7 @@ def test_many_items_about_long_turns_take_bounded_time() -> None:
     turns = window(*(f"{n} " + "kiln " * 19_000 for n in range(4)))
     items = [memory(turns=[1, 2, 3, 4], quote=f"no {n}", entities=list(range(50))) for n in range(3_000)]
     names = [{"name": f"Name {n}"} for n in range(3_000)]
-    begun = time.monotonic()
+    begun = time.thread_time()
     found = check({"memories": items, "entities": names, "links": [{}] * 3_000}, turns)
     assert not found.memories
-    assert time.monotonic() - begun < 3.0
+    assert time.thread_time() - begun < 3.0

@@ -42,7 +42,7 @@ def test_a_sentence_ends_at_no_abbreviation(marks: str) -> None:
 @pytest.mark.parametrize("text", ["." * 100_000, "Dr" * 50_000 + ". A", "a." * 50_000])
 def test_a_few_characters_are_read(text: str) -> None:
     """However long the text is."""
-    started = time.perf_counter()
+    started = time.thread_time()
     for _ in range(1_000):
         is_abbreviation(text, len(text) - 2)
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5

@@ -49,7 +49,7 @@ def test_a_message_is_read_as_it_was_written() -> None:
 )
 def test_anything_else_is_refused_at_once(message: bytes) -> None:
     """The writer skips it; nothing is counted of a message that is broken in part."""
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(PermanentError):
         decode_accesses(message)
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1

@@ -183,10 +183,10 @@ def test_hostile_text_is_searched_as_text(tmp_path: Path, writer: LexiconWriter,
         entry(1, text=query),
         entry(2, tenant_id="other", text=query),
     )
-    started = time.perf_counter()
+    started = time.process_time()
     hits = reader.search(query, ACME, limit=10)
     assert set(hits.ordinals.tolist()) <= {1}
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert len(reader.terms(query, reader.scopes(Selection("acme")))) <= 48
 
 
