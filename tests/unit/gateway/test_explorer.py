@@ -95,7 +95,7 @@ async def test_what_is_not_there_is_a_page_that_says_so(method: str, path: str) 
     async with client_of(Memories()) as client:
         answer = await client.request(method, f"/explorer{path}", headers=OWN if method == "POST" else {})
     assert answer.status_code == 404
-    assert "Not done" in answer.text
+    assert "Not found" in answer.text
     assert answer.headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
 
 

@@ -91,7 +91,8 @@ class Explorer:
             back = url("/login", next=here(request))
             return self._door.ask_again(request, typed, error) if typed.text else go_to(back)
         caller = scope["state"].get("caller")
-        values = {"title": "Not done", "restorable": _restorable(request, error), "typed": typed}
+        title = "Not found" if isinstance(error, NotFoundError) else "Not done"
+        values = {"title": title, "restorable": _restorable(request, error), "typed": typed}
         return page(request, "failed.html", values, error=error, caller=caller)
 
     async def _typed(self, request: Request) -> TypedText:

@@ -2,7 +2,7 @@
 // Keys, the chart of the overview, and the middle of a wide graph on a phone. Every page can be read without this file.
 (() => {
   const rows = () => [...document.querySelectorAll("[data-row]")];
-  const isTyping = (target) => target.matches("input, textarea, select, [contenteditable]");
+  const isTyping = (target) => target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
   let went = 0;
 
   function step(by) {
@@ -59,7 +59,7 @@
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: place.dataset.zone });
     const values = (_, ticks) => ticks.map((one) => clock.format(new Date(one * 1000)));
-    const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
+    const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
     const size = () => ({ width: place.clientWidth, height: 180 });
     const options = {
       ...size(),
