@@ -19,6 +19,7 @@ MISSING: Final = "is missing"
 """Reason of a field that must be given."""
 _MISSING: Final = "missing"
 _UNKNOWN: Final = "extra_forbidden"
+_TOO_SHORT: Final = {"string_too_short", "too_short"}
 _OF_THE_KIND: Final = {"union_tag_invalid", "union_tag_not_found"}
 _WORDS: Final[Mapping[str, str]] = {
     _MISSING: MISSING,
@@ -82,6 +83,8 @@ def nearest(name: str, names: Iterable[str], *, similarity: float = SIMILARITY) 
 
 def _reason(error: ErrorDetails) -> str:
     context: dict[str, Any] = error.get("ctx", {})
+    if error["type"] in _TOO_SHORT and context["min_length"] == 1:
+        return "must not be empty"
     words = _WORDS.get(error["type"])
     if words is None:
         return error["msg"][:1].lower() + error["msg"][1:]

@@ -170,6 +170,21 @@ def test_colours_are_chosen_with_and_without_scripts(browser: Chromium, root: st
     assert browser.value("document.documentElement.dataset.theme") == "dark"
 
 
+def test_the_way_back_leads_to_the_same_place(browser: Chromium, root: str, ids: dict[str, str]) -> None:
+    """A long list is shown where it was left."""
+    assert ids
+    browser.look(width=390, height=300, dark=False)
+    browser.open(f"{root}/memories")
+    browser.value("document.querySelector('#rows').lastElementChild.scrollIntoView()")
+    place = browser.value("window.scrollY")
+    assert place > 0
+    browser.value("[...document.querySelectorAll('#rows a.open')].at(-1).click()")
+    browser.until(lambda: browser.shows("History and relations"))
+    browser.doing(lambda: browser.value("history.back()"))
+    browser.until(lambda: browser.value("document.querySelector('h1').innerText") == "Memories")
+    assert abs(browser.value("window.scrollY") - place) < 1
+
+
 def test_the_way_back_shows_what_is_there_now(browser: Chromium, root: str, ids: dict[str, str]) -> None:
     """A memory that was forgotten meanwhile is not found, and can be restored."""
     browser.open(f"{root}/memories/{ids['berlin']}")

@@ -85,7 +85,8 @@ async def connect(
             raise TemporaryError(f"no TLS connection to NATS at {shown(url)}: {error}") from error
         hint = "" if "tls" in options else "; or it wants TLS, then name its CA"
         raise TemporaryError(
-            f"no NATS server answers at {shown(url)}; start one, e.g. with `helix up`{hint}"
+            f"no NATS server answers at {shown(url)}; start one, e.g. with `helix up`, "
+            f"or name the address that it printed{hint}"
         ) from error
 
 

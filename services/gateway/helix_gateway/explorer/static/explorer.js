@@ -1,5 +1,5 @@
 "use strict";
-// Keys, the chart of the overview, and the middle of a wide graph on a phone. Every page can be read without this file.
+// Keys, the chart of the overview, the middle of a wide graph on a phone, and the place on a page that is gone back to. Every page can be read without this file.
 (() => {
   const rows = () => [...document.querySelectorAll("[data-row]")];
   const isTyping = (target) => target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
@@ -105,6 +105,17 @@
     if (picture) picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
     pulse();
   }
+  // A page that is gone back to is loaded anew. Its history entry knows where it was left; htmx overwrites that before it loads.
+  let left = 0;
+  document.addEventListener("htmx:beforeRequest", () => { left = window.scrollY; });
+  document.addEventListener("htmx:beforeHistoryUpdate", () => history.replaceState({ ...history.state, scroll: left }, ""));
+  window.addEventListener("popstate", (event) => sessionStorage.setItem("scroll", event.state?.scroll ?? 0));
   document.addEventListener("htmx:afterSettle", start);
   start();
+  const kept = sessionStorage.getItem("scroll");
+  if (kept !== null) {
+    sessionStorage.removeItem("scroll");
+    history.scrollRestoration = "manual"; // else the browser goes to the top after this
+    window.scrollTo(0, kept);
+  }
 })();
