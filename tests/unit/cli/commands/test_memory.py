@@ -175,6 +175,7 @@ def test_the_other_versions_of_a_memory_are_told() -> None:
     before, after = state.Seen(WEAK, None, found), state.Seen(WEAK, a_state("FORGOTTEN"), None)
     assert before.other_versions == [ASKED, REPLACED]
     assert state.forgotten(before, after).text.endswith("other versions of it stay: aaaaaaaa, bbbbbbbb")
+    assert "stay: bbbbbbbb" in state.forgotten(before, after, named=[WEAK, ASKED]).text
     alone = state.Seen(WEAK, None, recall_pb2.GetHistoryResponse())
     assert state.forgotten(alone, after).text == "forgotten; `helix memory restore` shows it again"
 

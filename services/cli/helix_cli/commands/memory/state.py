@@ -10,7 +10,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from helix_memory.transport.recall_client import RecallClient
 
@@ -108,13 +108,13 @@ def other_versions(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Se
     return list(dict.fromkeys(one for others in found for one in others if one not in memory_ids))
 
 
-def forgotten(before: Seen, after: Seen) -> Change:
-    """What a forget changed."""
+def forgotten(before: Seen, after: Seen, *, named: Collection[str] = ()) -> Change:
+    """What a forget changed; `named` are all memories that it was told to hide."""
     if before.loss in _FORGOTTEN:
         return Change(before.hidden_because(already=True), is_change=False)
     if after.loss not in _FORGOTTEN:
         return Change("a later event restored it", is_change=False)
-    others = before.other_versions
+    others = [one for one in before.other_versions if one not in named]
     stays = f"; other versions of it stay: {', '.join(map(short, others))}" if others else ""
     return Change(f"forgotten; `helix memory restore` shows it again{stays}")
 

@@ -109,7 +109,9 @@
   let left = 0;
   document.addEventListener("htmx:beforeRequest", () => { left = window.scrollY; });
   document.addEventListener("htmx:beforeHistoryUpdate", () => history.replaceState({ ...history.state, scroll: left }, ""));
-  window.addEventListener("popstate", (event) => sessionStorage.setItem("scroll", event.state?.scroll ?? 0));
+  window.addEventListener("popstate", (event) => {
+    if (event.state?.htmx) sessionStorage.setItem("scroll", event.state.scroll ?? 0);
+  });
   document.addEventListener("htmx:afterSettle", start);
   start();
   const kept = sessionStorage.getItem("scroll");
