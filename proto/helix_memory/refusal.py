@@ -11,10 +11,18 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
+SIMILARITY: Final = 0.6
+"""Least similarity of a field that is suggested (`difflib`)."""
+MISSING_SIMILARITY: Final = 0.4
+"""That of a field that is missing, as `query` where `question` was given."""
+MISSING: Final = "is missing"
+"""Reason of a field that must be given."""
+_MISSING: Final = "missing"
 _UNKNOWN: Final = "extra_forbidden"
+_TOO_SHORT: Final = {"string_too_short", "too_short"}
 _OF_THE_KIND: Final = {"union_tag_invalid", "union_tag_not_found"}
 _WORDS: Final[Mapping[str, str]] = {
-    "missing": "is missing",
+    _MISSING: MISSING,
     _UNKNOWN: "is not a field here",
     "string_pattern_mismatch": "must match {pattern}",
     "string_too_short": "must have at least {min_length} characters",
@@ -52,7 +60,8 @@ def first_broken(error: ValidationError, names: Iterable[str] = ()) -> tuple[tup
     """Path and reason of the first broken rule, without the input; an empty path means the whole value.
 
     An unknown field is reported before a missing one, because it is usually the missing one misspelt.
-    The most similar of `names`, the allowed field names, is suggested for it.
+    A missing field that is somewhat similar is suggested for it, else the most similar of `names`, the
+    allowed field names.
     """
     errors = error.errors(include_url=False, include_input=False)
     first = next((one for one in errors if one["type"] == _UNKNOWN), errors[0])
@@ -61,18 +70,21 @@ def first_broken(error: ValidationError, names: Iterable[str] = ()) -> tuple[tup
         path = (*path, "kind")
     reason = _reason(first)
     if first["type"] == _UNKNOWN:
-        reason += nearest(path[-1], names)
+        missing = [str(one["loc"][-1]) for one in errors if one["type"] == _MISSING]
+        reason += nearest(path[-1], missing, similarity=MISSING_SIMILARITY) or nearest(path[-1], names)
     return path, reason
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """`; did you mean ...?` with the most similar of `names`, or an empty string."""
-    found = difflib.get_close_matches(name, sorted(names), n=1)
+def nearest(name: str, names: Iterable[str], *, similarity: float = SIMILARITY) -> str:
+    """`; did you mean ...?` with the most similar of `names`, or nothing; `similarity` is 0 to 1."""
+    found = difflib.get_close_matches(name, sorted(names), n=1, cutoff=similarity)
     return f"; did you mean {found[0]}?" if found else ""
 
 
 def _reason(error: ErrorDetails) -> str:
     context: dict[str, Any] = error.get("ctx", {})
+    if error["type"] in _TOO_SHORT and context["min_length"] == 1:
+        return "must not be empty"
     words = _WORDS.get(error["type"])
     if words is None:
         return error["msg"][:1].lower() + error["msg"][1:]

@@ -126,6 +126,9 @@ def test_keys_reach_search_rows_and_pages(browser: Chromium, root: str, ids: dic
     browser.press("/")
     assert browser.value("document.activeElement.id") == "search"
     browser.press("Escape")
+    browser.value("document.querySelector('input[type=checkbox]').focus()")
+    browser.press("j")
+    assert browser.value(focused) == 0
     browser.press("g")
     browser.press("t")
     browser.until(lambda: browser.shows("a bar narrows the time"))
@@ -151,12 +154,43 @@ def test_a_memory_is_corrected_forgotten_and_restored(
     browser.value(click.format("restore"))
     browser.until(lambda: browser.shows("Shown in answers again."))
     assert browser.value(f"document.getElementById('text').innerText === {text!r}")
+    browser.value(click.format("undo"))
+    browser.until(lambda: browser.shows("The relation was taken back."))
+    assert not browser.value(f"document.getElementById('text').innerText === {text!r}")
 
 
-def test_colours_are_chosen_without_a_script(browser: Chromium, root: str) -> None:
-    """The choice outlives the page."""
-    browser.scripts(run=False)
+@pytest.mark.parametrize("scripted", [True, False])
+def test_colours_are_chosen_with_and_without_scripts(browser: Chromium, root: str, *, scripted: bool) -> None:
+    """The choice holds at once, and outlives the page."""
+    browser.scripts(run=scripted)
     browser.open(f"{root}/login")
     browser.doing(lambda: browser.value("document.querySelector('button[value=dark]').click()"))
+    assert browser.value("document.documentElement.dataset.theme") == "dark"
     browser.open(f"{root}/login")
     assert browser.value("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_way_back_leads_to_the_same_place(browser: Chromium, root: str, ids: dict[str, str]) -> None:
+    """A long list is shown where it was left."""
+    assert ids
+    browser.look(width=390, height=300, dark=False)
+    browser.open(f"{root}/memories")
+    browser.value("document.querySelector('#rows').lastElementChild.scrollIntoView()")
+    place = browser.value("window.scrollY")
+    assert place > 0
+    browser.value("[...document.querySelectorAll('#rows a.open')].at(-1).click()")
+    browser.until(lambda: browser.shows("History and relations"))
+    browser.doing(lambda: browser.value("history.back()"))
+    browser.until(lambda: browser.value("document.querySelector('h1').innerText") == "Memories")
+    assert abs(browser.value("window.scrollY") - place) < 1
+
+
+def test_the_way_back_shows_what_is_there_now(browser: Chromium, root: str, ids: dict[str, str]) -> None:
+    """A memory that was forgotten meanwhile is not found, and can be restored."""
+    browser.open(f"{root}/memories/{ids['berlin']}")
+    browser.value("document.querySelector('form[action$=\"/forget\"] button').click()")
+    browser.until(lambda: browser.shows("Hidden from answers."))
+    browser.doing(lambda: browser.value("history.back()"))
+    browser.until(lambda: browser.shows("Not found"))
+    browser.value("document.querySelector('form[action$=\"/restore\"] button').click()")
+    browser.until(lambda: browser.shows("Shown in answers again."))

@@ -68,7 +68,7 @@ async def connect(
     options = connection_options(name=name) | (credentials.options() if credentials else {})
     try:
         # the first connection must fail fast; later reconnections are unlimited
-        once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
+        once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1, "error_cb": _raised}
         await asyncio.wait_for(_probe(url, once), timeout_seconds)
         try:
             return await asyncio.wait_for(_connected(url, options), timeout_seconds)
@@ -85,8 +85,13 @@ async def connect(
             raise TemporaryError(f"no TLS connection to NATS at {shown(url)}: {error}") from error
         hint = "" if "tls" in options else "; or it wants TLS, then name its CA"
         raise TemporaryError(
-            f"no NATS server answers at {shown(url)}; start one, e.g. with `helix up`{hint}"
+            f"no NATS server answers at {shown(url)}; start one, e.g. with `helix up`, "
+            f"or name the address that it printed{hint}"
         ) from error
+
+
+async def _raised(_: Exception) -> None:
+    """The exception of the probe says it."""
 
 
 async def _connected(url: str, options: dict[str, Any]) -> Client:

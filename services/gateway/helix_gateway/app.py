@@ -112,7 +112,7 @@ def application(settings: GatewaySettings, helix: AsyncHelix, health: Health) ->
         hosts=settings.hosts,
         in_flight=settings.in_flight,
         seconds=settings.longest_seconds,
-        manners={EXPLORER: explorer.manner()},
+        manners=dict.fromkeys((EXPLORER, ""), explorer.manner()),
     )
 
 

@@ -166,6 +166,8 @@ TURN = {"kind": "message", "role": "user", "text": "x"}
     ("body", "field", "said"),
     [
         ({"kind": "message", "role": "user", "txt": "x"}, "txt", "did you mean text?"),
+        ({"kind": "memory", "text": ""}, "text", "must not be empty"),
+        ({"kind": "message", "role": "user", "content": "x"}, "content", "did you mean text?"),
         ({"kind": "erase", "memory_id": "0" * 32}, "memory_id", "did you mean memory_ids?"),
         ({"kind": "correct", "memory_ids": [], "text": "x"}, "memory_ids", "did you mean memory_id?"),
         (

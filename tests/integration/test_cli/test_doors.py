@@ -177,7 +177,8 @@ def test_what_was_forgotten_says_so_and_comes_back(home: Path) -> None:
 def test_a_memory_is_corrected_pinned_and_taken_back(home: Path) -> None:
     """By the id of its first version all along; what no event names stays."""
     said = ("publish", "--kind", "memory", "--type", "decision", "--title", "Bakery", "--user", "eva")
-    assert run(home, *said, "--text", "The bakery opens at six.", "--wait")[0] == 0
+    day = ("--time", "2026-03-02T08:00:00Z")
+    assert run(home, *said, *day, "--text", "The bakery opens at six.", "--wait")[0] == 0
     asked, eva = ("when does the bakery open?", "--user", "eva"), ("--user", "eva")
     first = best(home, *asked)["memory_id"]
     for change in (("correct", first, "The bakery opens at seven."), ("pin", first)):
@@ -194,7 +195,9 @@ def test_a_memory_is_corrected_pinned_and_taken_back(home: Path) -> None:
     for again in (("correct", first, "The bakery opens at seven."), ("pin", found["memory_id"])):
         code, out, err = run(home, "memory", *again, *eva)
         assert (code, "already" in err, out) == (4, True, ""), out + err
+    pinned_at = found["occurred_at"]
     code, out, err = run(home, "memory", "unpin", first, *eva, "--json")
+    assert best(home, *asked)["occurred_at"] == pinned_at
     version = json.loads(out)["changed"][first]
     assert (code, best(home, *asked)["memory_id"]) == (0, version), err
     assert not best(home, *asked).get("pinned")

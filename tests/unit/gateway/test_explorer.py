@@ -95,14 +95,15 @@ async def test_what_is_not_there_is_a_page_that_says_so(method: str, path: str) 
     async with client_of(Memories()) as client:
         answer = await client.request(method, f"/explorer{path}", headers=OWN if method == "POST" else {})
     assert answer.status_code == 404
-    assert "Not done" in answer.text
+    assert "Not found" in answer.text
     assert answer.headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
 
 
-async def test_the_first_page_is_found_with_a_slash() -> None:
-    """As people type it."""
-    async with client_of(Memories()) as client:
-        answer = await client.get("/explorer/")
+@pytest.mark.parametrize("typed", ["/", "/explorer/"])
+async def test_the_first_page_is_found_as_people_type_it(typed: str, tokens: dict[str, Any]) -> None:
+    """The address of the gateway alone, or with a slash; signing in comes after."""
+    async with client_of(Memories(), **tokens) as client:
+        answer = await client.get(typed)
     assert (answer.status_code, answer.headers["location"]) == (303, "/explorer")
 
 

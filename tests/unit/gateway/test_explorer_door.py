@@ -8,6 +8,7 @@ import pytest
 
 from helix_gateway.explorer import signing_in
 from helix_gateway.explorer.broker import Broker
+from helix_memory.recall.v1 import recall_pb2
 from tests.unit.gateway.explorers import ID, OTHER, OWN, Letters, Memories, form_key
 from tests.unit.gateway.gateways import HOST, StubHelix, client_of
 
@@ -42,6 +43,34 @@ async def test_forms_change_memories() -> None:
     assert written == [
         ("correct", ID, "one\ntwo"), ("forget", ID), ("undo", ID, OTHER), ("correct", ID, "later"),
     ]  # fmt: skip
+
+
+async def test_the_page_after_a_form_is_one_that_is_there() -> None:
+    """A correction that was taken back is hidden, so the memory that it had corrected is shown."""
+    async with client_of(Memories()) as client:
+        key = await form_key(client)
+        answer = await client.post(
+            f"/explorer/memories/{OTHER}/undo", data={"form_key": key, "other": ID}, headers=OWN
+        )
+    assert answer.headers["location"] == f"/explorer/memories/{ID}?done=undone"
+
+
+@pytest.mark.parametrize(("relation", "stays"), [("CORRECTS", True), ("UPDATES", False)])
+async def test_who_forgets_one_version_is_told_that_another_stays(relation: str, stays: bool) -> None:
+    """Forgetting a correction brings the version before back into answers."""
+
+    class Versions(Memories):
+        async def history(self, _: str) -> recall_pb2.GetHistoryResponse:
+            step = recall_pb2.HistoryRelation(newer_id=ID, older_id=OTHER, relation=relation, counts=True)
+            return recall_pb2.GetHistoryResponse(relations=[step])
+
+    async with client_of(Versions()) as client:
+        key = await form_key(client)
+        answer = await client.post(
+            f"/explorer/memories/{ID}/forget", data={"form_key": key}, headers=OWN, follow_redirects=True
+        )
+    assert ("Another version of it stays" in answer.text) == stays
+    assert "Hidden from answers." in answer.text
 
 
 FOREIGN = (

@@ -20,6 +20,7 @@ from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
 from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
+from helix_cli.commands.memory.state import other_versions, short
 from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
@@ -29,7 +30,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.audit.record import OK
-from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
+from helix_shared.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,8 @@ HELP: Final = f"""
 A memory is erased with its whole event: every piece, what was derived from
 it, what other memories quote of it, the event in the log, its dead letters.
 `helix memory forget` hides single memories instead, and can be taken back.
+The other versions of a memory, those before and after a correction, are
+memories of their own: the command names those that stay.
 
   helix erase 4f0c1a2b --tenant acme
   helix erase --of-session s1 --tenant acme --user ana --verify
@@ -116,6 +119,7 @@ def erase_command(
     )
     before = _stored(home.expanduser(), tenant) if verify else []
     named = list(selected["memory_ids"])
+    others = _other_versions(service, scope, named)
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
     with recorded(broker, "cli.erase", wanted) as record:
         seconds = wait_seconds if wait else None
@@ -127,11 +131,25 @@ def erase_command(
     report: dict[str, Any] = {"event_id": event.event.event_id, "complete": receipt.complete}
     report["places"] = {p.name: {"count": p.count, "generation": p.generation} for p in receipt.places}
     report["not_covered"] = COPIES
+    if others:
+        report["other_versions"] = others
     if verify:
         report |= _verified(before, home.expanduser(), tenant, broker)
     _show(report, as_json=as_json)
     if not receipt.complete or report.get("residue") or report.get("unread"):
         raise typer.Exit(FAILED_EXIT)
+
+
+def _other_versions(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[str]:
+    """Versions that stay; none where they cannot be read, because that must not keep from erasing."""
+    if not named:
+        return []
+    with (
+        contextlib.suppress(HelixError),
+        RecallClient(service.address, instance=service.instance, credentials=service.calls) as client,
+    ):
+        return other_versions(client, scope, named)
+    return []
 
 
 @contextlib.contextmanager
@@ -238,6 +256,8 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         table.add_row(name, f"{place['count']}{kind}", str(place["generation"] or PENDING))
     stdout().print(table)
     note(report["not_covered"])
+    if others := report.get("other_versions"):
+        note(f"other versions stay; to erase them, too: helix memory erase {' '.join(map(short, others))}")
     if "residue" in report:
         found = sum(report["residue"].values())
         typer.echo(f"searched for {report['searched']} erased texts: residue {found}")

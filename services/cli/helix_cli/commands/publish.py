@@ -29,12 +29,15 @@ from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import iso_text, moment, zone_of
 from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options, read_events
 from helix_memory.machine_zone import local_now, machine_zone
+from helix_memory.refusal import MISSING
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.source_event import Entry, Refusal, SourceEvent, from_json
 
 STDIN: Final = "-"
 BLOCK_BYTES: Final = 1024 * 1024
 BODY_FIELDS: Final = {"document": "body"}
+OPTION_FIELDS: Final = frozenset({"text", "body", "session_id", "role", "type", "title"})
+"""Fields that an event may need and that have an option of their own."""
 """Field that `--text` fills, by kind; `text` for every other kind."""
 _SELECTED: Final = "one of memory_ids, of_session, of_document and of_user, e.g. --set of_session=s1"
 NEEDED: Final = {
@@ -216,8 +219,15 @@ def one_event(
     fields.setdefault("occurred_at", now.isoformat())
     item = from_json(where, json.dumps(fields).encode())
     if isinstance(item, Refusal):
-        raise InvalidInputError(item.field, item.reason)
+        raise InvalidInputError(item.field, item.reason + _how_given(item, fields))
     return item
+
+
+def _how_given(refusal: Refusal, fields: dict[str, Any]) -> str:
+    """How a missing field without an option of its own is given; empty for any other refusal."""
+    if refusal.field in fields or refusal.field in OPTION_FIELDS or refusal.reason != MISSING:
+        return ""
+    return f"; give it with --set {refusal.field}=VALUE"
 
 
 def _read(name: str, tenant: str, zone: tzinfo | None, stack: contextlib.ExitStack) -> Iterator[Entry]:

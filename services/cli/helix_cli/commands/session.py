@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from helix_cli.commands.common import lists, options, query_options
-from helix_cli.commands.common.hints import OWNED
+from helix_cli.commands.common.hints import OWNED, with_owner_hint
 from helix_cli.commands.group import COMMANDS
 from helix_cli.home.addresses import query_server
 from helix_cli.output.exit_codes import EXIT_CODES
@@ -92,7 +92,8 @@ def show_command(
     with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         reply = client.timeline(request)
     if not (reply.memories or reply.next_page_token or page or after or before):
-        raise NotFoundError(f"no memory of session {session!r} is visible to this scope; {OWNED}")
+        error = NotFoundError(f"no memory of session {session!r} is visible to this scope")
+        raise with_owner_hint(error, request.scope)
     if as_json:
         print_message(reply)
         return

@@ -27,6 +27,11 @@ def happened_on(memory: recall_pb2.Memory, zone: tzinfo) -> str:
     return first_date(start, _moment(memory.event_end), zone).isoformat()
 
 
+def said_on(memory: recall_pb2.Memory, zone: tzinfo) -> str:
+    """The day of `occurred_at`, by which lists are ordered; empty if unknown."""
+    return _date(_moment(memory.occurred_at), zone)
+
+
 def window_days(route: recall_pb2.Route, zone: tzinfo) -> str:
     """The days of the time window of a question, both inclusive; the stored end is exclusive."""
     start = _date(_moment(route.window_start), zone) or OPEN

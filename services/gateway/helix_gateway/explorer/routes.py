@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 EXPLORER: Final = ROOT.removeprefix("/")
 FORM: Final = "application/x-www-form-urlencoded"
 STATIC: Final = f"{ROOT}/static"
+FIRST: Final = ("/", f"{ROOT}/")
+"""They lead to the first page: people type the address of the gateway alone."""
 STATIC_SECONDS: Final = 3_600
 READ_AT_ONCE: Final = 8
 """Forms of requests that were refused, perhaps for want of a place, which are read for what was typed."""
@@ -91,7 +93,8 @@ class Explorer:
             back = url("/login", next=here(request))
             return self._door.ask_again(request, typed, error) if typed.text else go_to(back)
         caller = scope["state"].get("caller")
-        values = {"title": "Not done", "restorable": _restorable(request, error), "typed": typed}
+        title = "Not found" if isinstance(error, NotFoundError) else "Not done"
+        values = {"title": title, "restorable": _restorable(request, error), "typed": typed}
         return page(request, "failed.html", values, error=error, caller=caller)
 
     async def _typed(self, request: Request) -> TypedText:
@@ -137,7 +140,7 @@ class Explorer:
             Route(f"{ROOT}/pulse", _pulse(watched), methods=["GET"]),
             *self._door.routes(),
             Mount(STATIC, _Static(directory=Path(__file__).parent / "static")),
-            Route(f"{ROOT}/", _first, methods=["GET"]),
+            *(Route(path, _first, methods=["GET"]) for path in FIRST),
             Route(f"{ROOT}/{{rest:path}}", _missing, methods=["GET", "POST"]),
         ]
 
@@ -164,7 +167,7 @@ class _Static(StaticFiles):
 
 
 def _is_open(path: str) -> bool:
-    return path in OPEN or path.startswith(f"{STATIC}/")
+    return path in OPEN or path in FIRST or path.startswith(f"{STATIC}/")
 
 
 def _asked(request: Request) -> Asked:

@@ -22,7 +22,7 @@ from helix_gateway.hooks.hosts import Hook, HookCall, call_of, reply_of
 from helix_gateway.hooks.injecting import Injection, for_prompt, for_start
 from helix_gateway.hooks.metrics import HOOK_SECONDS, HOOKS
 from helix_gateway.hooks.sessions import Sessions
-from helix_shared.errors import DeniedError, HelixError
+from helix_shared.errors import DeniedError, HelixError, InvalidInputError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 from helix_shared.sources.agents import Agent
 from helix_shared.sources.projects import project_of
@@ -69,7 +69,10 @@ class _Hooks:
                 injection, outcome = await self._served(request, call)
         except (HelixError, TimeoutError, ValueError, RecursionError, OSError) as error:
             outcome = f"trouble {type(error).__name__}"
-            _log.warning("hook_failed", hook=call.hook if call else UNKNOWN, error=type(error).__name__)
+            told = {"field": error.field} if isinstance(error, InvalidInputError) else {}
+            _log.warning(
+                "hook_failed", hook=call.hook if call else UNKNOWN, error=type(error).__name__, **told
+            )
         except Exception as error:  # noqa: BLE001  whatever it is, the prompt goes on
             outcome = f"trouble {type(error).__name__}"
             _log.exception("hook_failed", hook=call.hook if call else UNKNOWN)

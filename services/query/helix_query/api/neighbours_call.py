@@ -17,6 +17,7 @@ from helix_query.listing.neighbours import neighbourhood, sees_entity
 from helix_query.listing.visible import Visible
 from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.errors import InvalidInputError, NotFoundError
+from helix_shared.naming import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,13 +88,14 @@ def neighbours_reply(
 
 
 def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: Visible) -> int:
-    """The node that the request names."""
+    """The node that the request names; an entity also by a name as people write it."""
     request, graph = query.request, snapshot.generation.graph
     if request.entity:
-        nodes = graph.entity_nodes(query.selection.tenant_id, [request.entity])
-        if not len(nodes) or not sees_entity(int(nodes[0]), visible):
-            raise NotFoundError("no entity of this name is visible to this scope")
-        return int(nodes[0])
+        names = [request.entity, canonical(request.entity)]
+        for node in graph.entity_nodes(query.selection.tenant_id, names).tolist():
+            if sees_entity(node, visible):
+                return int(node)
+        raise NotFoundError("no entity of this name is visible to this scope")
     ordinals = snapshot.ordinals_of([request.memory_id])
     if not len(ordinals) or not visible.among(ordinals).all():
         raise NotFoundError(f"no memory {request.memory_id} is visible to this scope")

@@ -101,6 +101,13 @@ def test_the_graph_around_an_entity_holds_visible_memories_only(listed: Any) -> 
     assert all(0 in {one.source, one.target} for one in reply.edges)
 
 
+@pytest.mark.parametrize("name", ["Postgres", "the POSTGRES"])
+def test_an_entity_is_found_as_people_write_it(listed: Any, name: str) -> None:
+    """Its name in the graph is the canonical form of that."""
+    reply = listed.Neighbours(recall_pb2.NeighboursRequest(scope=ADA, entity=name))
+    assert reply.nodes[0].entity == "postgres"
+
+
 def test_the_graph_around_a_memory(listed: Any) -> None:
     """Its entities, then their memories."""
     page = listed.ListMemories(recall_pb2.ListMemoriesRequest(scope=ADA, page_size=200))
@@ -118,7 +125,7 @@ def test_the_graph_around_a_memory(listed: Any) -> None:
     assert {one.hops for one in far.nodes} == {0, 1, 2}
 
 
-@pytest.mark.parametrize("name", ["zed", "vault", "quill", "yara", "nobody", "' OR 1=1 --", "%"])
+@pytest.mark.parametrize("name", ["zed", "Zed", "vault", "quill", "yara", "nobody", "' OR 1=1 --", "%"])
 def test_an_entity_of_others_does_not_exist(listed: Any, name: str) -> None:
     """Private to another user, restricted, forgotten, of another tenant, or no entity."""
     with pytest.raises(grpc.RpcError) as refused:

@@ -78,6 +78,13 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         del request, context
         return recall_pb2.GetMemoryResponse(memory=self.memory_reply)
 
+    def Timeline(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.TimelineRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.TimelineResponse:
+        """No memory."""
+        del request, context
+        return recall_pb2.TimelineResponse()
+
     def FindIds(  # noqa: N802  gRPC's name
         self, request: recall_pb2.FindIdsRequest, context: grpc.ServicerContext
     ) -> recall_pb2.FindIdsResponse:

@@ -69,6 +69,15 @@ def test_a_memory_that_is_not_found_may_belong_to_a_user(
         assert (OWNED in result.stderr) is told
 
 
+def test_a_session_that_is_not_found_may_be_of_another_user(service: FakeService) -> None:
+    """Only where no user was named."""
+    for more, told in (((), True), (("--user", "ana"), False)):
+        command = ["session", "show", "s1", "--tenant", "acme", "--query", service.address]
+        result = CliRunner().invoke(app, [*command, *more])
+        assert (result.exit_code, OWNED in result.stderr) == (1, told)
+        assert "no memory of session 's1' is visible" in result.stderr
+
+
 @pytest.mark.parametrize("before", ["2026-03-01", "2026-02-01"])
 def test_an_empty_span_of_time_is_refused(recall: Recall, before: str) -> None:
     """Both options are named."""

@@ -162,6 +162,24 @@ def test_the_last_version_of_a_memory_is_corrected(service: FakeService, command
     )
 
 
+def test_the_other_versions_of_a_memory_are_told() -> None:
+    """What corrects it and what it corrects, over several steps; what was taken back is none."""
+    steps = [(REPLACED, ASKED, True), (WEAK, REPLACED, True), (FAR, WEAK, False)]
+    found = recall_pb2.GetHistoryResponse(
+        memories=[recall_pb2.Memory(memory_id=one) for one in (ASKED, REPLACED, WEAK, FAR)],
+        relations=[
+            recall_pb2.HistoryRelation(newer_id=newer, older_id=older, relation="CORRECTS", counts=counts)
+            for newer, older, counts in steps
+        ],
+    )
+    before, after = state.Seen(WEAK, None, found), state.Seen(WEAK, a_state("FORGOTTEN"), None)
+    assert before.other_versions == [ASKED, REPLACED]
+    assert state.forgotten(before, after).text.endswith("other versions of it stay: aaaaaaaa, bbbbbbbb")
+    assert "stay: bbbbbbbb" in state.forgotten(before, after, named=[WEAK, ASKED]).text
+    alone = state.Seen(WEAK, None, recall_pb2.GetHistoryResponse())
+    assert state.forgotten(alone, after).text == "forgotten; `helix memory restore` shows it again"
+
+
 def test_a_forgotten_memory_is_not_corrected(service: FakeService) -> None:
     """The state names the event, so that the reason does."""
     service.ids, service.refuse = [ASKED], (grpc.StatusCode.NOT_FOUND, "no memory")

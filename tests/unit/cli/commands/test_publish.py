@@ -64,6 +64,15 @@ def test_the_text_of_a_document_is_its_body() -> None:
     assert made.body == "# Notes"
 
 
+def test_a_missing_field_without_an_option_names_the_one_that_gives_it() -> None:
+    """`--text` is no way to give the id of a document."""
+    with pytest.raises(InvalidInputError, match="is missing; give it with --set document_id=VALUE"):
+        event(kind="document", text="# Notes", title="Notes")
+    with pytest.raises(InvalidInputError) as caught:
+        event(kind="memory", set=["source=x"])
+    assert "--set" not in caught.value.reason
+
+
 def test_set_fills_every_field_and_reads_json() -> None:
     """Numbers and lists are read as JSON, other values as text."""
     made = event(kind="tool", set=["tool=bash", "command=make test", "exit_status=2", 'tags=["ci"]'])

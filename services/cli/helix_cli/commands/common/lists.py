@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from helix_cli.output.dates import happened_on
+from helix_cli.output.dates import happened_on, said_on
 from helix_cli.output.terminal import ID_CHARACTERS, note, one_line, plain
 from helix_memory import limits
 
@@ -30,7 +30,10 @@ Full = Annotated[bool, typer.Option("--full", help="Print whole texts.")]
 
 
 def memory_table(memories: Iterable[recall_pb2.Memory], zone: tzinfo, *, full: bool) -> Table:
-    """A row for each memory; days are those of `zone`."""
+    """A row for each memory; days are those of `zone`.
+
+    The date is that by which lists are ordered. Another day of which a memory speaks stands behind its text.
+    """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("id", "date", "type", "who"):
         table.add_column(name, no_wrap=True)
@@ -38,8 +41,9 @@ def memory_table(memories: Iterable[recall_pb2.Memory], zone: tzinfo, *, full: b
     for memory in memories:
         text = memory.text if full else one_line(memory.text, characters=SHOWN_CHARACTERS)
         who = one_line(memory.source.speaker or memory.source.role, characters=20)
-        day = happened_on(memory, zone)
-        table.add_row(memory.memory_id[:ID_CHARACTERS], day, memory.type, plain(who), plain(text))
+        day, event = said_on(memory, zone), happened_on(memory, zone)
+        about = f" (about {event})" if event != day else ""
+        table.add_row(memory.memory_id[:ID_CHARACTERS], day, memory.type, plain(who), plain(text + about))
     return table
 
 

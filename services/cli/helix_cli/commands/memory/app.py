@@ -38,7 +38,7 @@ app.command("erase", help=help_text("erase", ERASE_HELP))(erase_command)
 def forget_command(memory_ids: MemoryIds, changes: Changes) -> None:
     """Publish a forget for each."""
     events = {one: {"memory_ids": [one]} for one in changes.ids(memory_ids)}
-    changes.publish("forget", events, state.forgotten)
+    changes.publish("forget", events, partial(state.forgotten, named=list(events)))
 
 
 @app.command("restore", help=f"Show memories again that were forgotten, or that decay hides.{_ENDS}")

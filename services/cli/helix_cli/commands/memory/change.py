@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import UTC
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -110,10 +111,12 @@ class Changes:
         self.publish("correct", events, partial(corrected, done=done), _new_version)
 
     def _of_current(self, found: Seen, wanted: dict[str, Any]) -> dict[str, Any]:
-        """Id and text of the current version, for a correction of it."""
-        if found.current is not None:
-            text = wanted.get("text", found.current.text)
-            return {"memory_id": found.current.memory_id, "text": text}
+        """Id and text of the current version, for a correction of it; without a new text also its time."""
+        if (current := found.current) is not None:
+            event = {"memory_id": current.memory_id, "text": wanted.get("text", current.text)}
+            if "text" not in wanted and current.HasField("occurred_at"):
+                event["occurred_at"] = current.occurred_at.ToDatetime(UTC).isoformat()
+            return event
         if "text" not in wanted:
             error = NotFoundError(f"no memory {found.memory_id} is visible to this scope")
             raise with_owner_hint(error, self.scope)

@@ -122,6 +122,11 @@ def show_command(
             console.print(plain(f"{name:<12}{printable(value)}"))
 
 
+def _times(count: int) -> str:
+    """A count in words; empty for none."""
+    return {0: "", 1: "once"}.get(count, f"{count} times")
+
+
 def _fields(memory: recall_pb2.Memory, zone: tzinfo) -> dict[str, str]:
     """What people want to know of a memory, by its heading; empty where there is nothing."""
     times = {
@@ -149,7 +154,7 @@ def _fields(memory: recall_pb2.Memory, zone: tzinfo) -> dict[str, str]:
         "salience": f"{memory.salience:.2f}",
         "confidence": f"{memory.confidence:.2f}",
         "pinned": "yes" if memory.pinned else "",
-        "served": f"{memory.access_count} times" if memory.access_count else "",
+        "served": _times(memory.access_count),
         "tags": ", ".join(memory.categories),
         "entities": ", ".join(memory.entities),
         "flags": ", ".join(memory.flags),

@@ -10,7 +10,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from helix_memory.transport.recall_client import RecallClient
 
@@ -57,6 +57,17 @@ class Seen:
         return {(one.newer_id, one.relation, one.older_id) for one in relations if one.counts}
 
     @property
+    def other_versions(self) -> list[str]:
+        """Ids of the versions beside this one, in the order of the history."""
+        pairs = () if self.history is None else self.history.relations
+        linked = [{one.newer_id, one.older_id} for one in pairs if one.relation == "CORRECTS" and one.counts]
+        family = {self.memory_id}
+        while found := set().union(*(pair for pair in linked if pair & family)) - family:
+            family |= found
+        there = () if self.history is None else self.history.memories
+        return [one.memory_id for one in there if one.memory_id in family - {self.memory_id}]
+
+    @property
     def current(self) -> recall_pb2.Memory | None:
         """The memory with all its corrections."""
         if self.history is None:
@@ -87,13 +98,25 @@ def seen(client: RecallClient, scope: recall_pb2.Scope, memory_id: str) -> Seen:
     return Seen(memory_id, client.state(scope, memory_id), _history(client, scope, memory_id))
 
 
-def forgotten(before: Seen, after: Seen) -> Change:
-    """What a forget changed."""
+def other_versions(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> list[str]:
+    """Ids of the versions of these memories that are not among them.
+
+    Raises:
+        InvalidInputError, TemporaryError, PermanentError: as `RecallClient.recall`.
+    """
+    found = (Seen(one, None, _history(client, scope, one)).other_versions for one in memory_ids)
+    return list(dict.fromkeys(one for others in found for one in others if one not in memory_ids))
+
+
+def forgotten(before: Seen, after: Seen, *, named: Collection[str] = ()) -> Change:
+    """What a forget changed; `named` are all memories that it was told to hide."""
     if before.loss in _FORGOTTEN:
         return Change(before.hidden_because(already=True), is_change=False)
     if after.loss not in _FORGOTTEN:
         return Change("a later event restored it", is_change=False)
-    return Change("forgotten; `helix memory restore` shows it again")
+    others = [one for one in before.other_versions if one not in named]
+    stays = f"; other versions of it stay: {', '.join(map(short, others))}" if others else ""
+    return Change(f"forgotten; `helix memory restore` shows it again{stays}")
 
 
 def restored(before: Seen, after: Seen) -> Change:

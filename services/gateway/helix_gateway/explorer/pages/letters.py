@@ -32,7 +32,7 @@ WAIT_SHARE: Final = 0.6
 """Of the time of a request: for the generation; the rest is for deriving the message again."""
 SAID: Final = {
     "processed": "processed: a generation holds the event, and the letter is gone",
-    "dropped": "dropped: the event stays in the log, without effect",
+    "dropped": "dropped: what was refused stays in the log, without effect",
     "refused": "refused again, with a new letter",
     "waiting": "not in a generation yet: the letter stays, redrive it again in a while",
     "not possible": "gone, or of a kind that nothing can process again",

@@ -31,7 +31,8 @@ SAID: Final = {
     "corrected": "Corrected. This is the new version.",
     "restored": "Shown in answers again.",
     "undone": "The relation was taken back. Nothing decides it again.",
-    "forgotten": "Hidden from answers. Restore it to undo this.",
+    "forgotten": "Hidden from answers.",
+    "version-forgotten": "Hidden from answers. Another version of it stays, and answers have that one.",
     "stored": "The change is stored, and not yet in the served generation. Load the page again in a while.",
 }
 """What was done, by the word in the address."""
@@ -89,8 +90,10 @@ async def correct(asked: Asked, fields: dict[str, str]) -> str:
 
 async def forget(asked: Asked, _: dict[str, str]) -> str:
     """Hide the memory; the list offers to show it again."""
+    history = await _or_none(asked.helix.history(asked.memory_id))
+    word = "version-forgotten" if _has_versions(asked.memory_id, history) else "forgotten"
     done = await _processed(asked, await asked.helix.forget(asked.memory_id))
-    return url("/memories", done="forgotten" if done else "stored", changed=asked.memory_id)
+    return url("/memories", done=word if done else "stored", changed=asked.memory_id)
 
 
 async def restore(asked: Asked, _: dict[str, str]) -> str:
@@ -100,10 +103,14 @@ async def restore(asked: Asked, _: dict[str, str]) -> str:
 
 
 async def undo(asked: Asked, fields: dict[str, str]) -> str:
-    """Take back a relation of the memory, or all of them."""
+    """Take back a relation of the memory, or all of them.
+
+    A correction is not shown any more when it was taken back: then the page is that of what it had corrected.
+    """
     other = memory_id("other", fields["other"]) if fields.get("other") else None
     done = await _processed(asked, await asked.helix.undo(asked.memory_id, other=other))
-    return url(f"/memories/{asked.memory_id}", done="undone" if done else "stored")
+    shown = asked.memory_id if other is None or await _is_there(asked) else other
+    return url(f"/memories/{shown}", done="undone" if done else "stored")
 
 
 def _attempt() -> str:
@@ -120,6 +127,15 @@ async def _processed(asked: Asked, written: Written) -> bool:
     try:
         await asked.helix.wait(written)
     except TemporaryError:
+        return False
+    return True
+
+
+async def _is_there(asked: Asked) -> bool:
+    """Whether the memory can be shown."""
+    try:
+        await asked.helix.get(asked.memory_id)
+    except NotFoundError:
         return False
     return True
 
@@ -163,6 +179,14 @@ def _relations(
                 )
             )
     return sorted(relations, key=lambda one: -one.probability)
+
+
+def _has_versions(own: str, history: recall_pb2.GetHistoryResponse | None) -> bool:
+    """Whether the memory corrects another one, or is corrected."""
+    return any(
+        one.relation == "CORRECTS" and own in (one.newer_id, one.older_id)
+        for one in (history.relations if history else ())
+    )
 
 
 def _other_relations(

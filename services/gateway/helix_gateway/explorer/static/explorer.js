@@ -1,8 +1,8 @@
 "use strict";
-// Keys, the chart of the overview, and the middle of a wide graph on a phone. Every page can be read without this file.
+// Keys, the chart of the overview, the middle of a wide graph on a phone, and the place on a page that is gone back to. Every page can be read without this file.
 (() => {
   const rows = () => [...document.querySelectorAll("[data-row]")];
-  const isTyping = (target) => target.matches("input, textarea, select, [contenteditable]");
+  const isTyping = (target) => target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
   let went = 0;
 
   function step(by) {
@@ -59,7 +59,7 @@
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: place.dataset.zone });
     const values = (_, ticks) => ticks.map((one) => clock.format(new Date(one * 1000)));
-    const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
+    const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
     const size = () => ({ width: place.clientWidth, height: 180 });
     const options = {
       ...size(),
@@ -105,6 +105,19 @@
     if (picture) picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
     pulse();
   }
+  // A page that is gone back to is loaded anew. Its history entry knows where it was left; htmx overwrites that before it loads.
+  let left = 0;
+  document.addEventListener("htmx:beforeRequest", () => { left = window.scrollY; });
+  document.addEventListener("htmx:beforeHistoryUpdate", () => history.replaceState({ ...history.state, scroll: left }, ""));
+  window.addEventListener("popstate", (event) => {
+    if (event.state?.htmx) sessionStorage.setItem("scroll", event.state.scroll ?? 0);
+  });
   document.addEventListener("htmx:afterSettle", start);
   start();
+  const kept = sessionStorage.getItem("scroll");
+  if (kept !== null) {
+    sessionStorage.removeItem("scroll");
+    history.scrollRestoration = "manual"; // else the browser goes to the top after this
+    window.scrollTo(0, kept);
+  }
 })();
