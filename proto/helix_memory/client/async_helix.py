@@ -122,6 +122,7 @@ class AsyncHelix(_OnThreads):
     neighbours = _of_helix(Helix.neighbours)
     profile = _of_helix(Helix.profile)
     history = _of_helix(Helix.history)
+    state = _of_helix(Helix.state)
     status = _of_helix(Helix.status)
     explain = _of_helix(Helix.explain)
     why = _of_helix(Helix.why)

@@ -33,6 +33,13 @@ class Explaining(ABC):
         request = recall_pb2.GetHistoryRequest(scope=self._scope, memory_id=messages.id_of(memory))
         return self._reader.history(request)
 
+    def state(self, memory: MemoryRef) -> recall_pb2.MemoryState | None:
+        """Whether a memory can be recalled now, or what hides it; None where this caller has none of the id.
+
+        None also for one that is not processed yet (`wait`), or was erased.
+        """
+        return self._reader.state(self._scope, messages.id_of(memory))
+
     def explain(self, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.RecallResponse:
         """A recall with all numbers behind every candidate; its memories do not count as served."""
         request = self._request(query, options)

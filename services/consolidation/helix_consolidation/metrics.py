@@ -5,6 +5,10 @@ from __future__ import annotations
 from prometheus_client import Counter, Gauge, Histogram
 
 BLOCKED = Gauge("helix_writer_blocked", "1 while the writer holds messages of another release or model")
+DECIDED_EARLY = Counter(
+    "helix_statements_decided_early_total",
+    "Statements of which the relations were decided while an earlier event was missing: too many waited",
+)
 RECONCILE_DIFFERENCES = Gauge(
     "helix_reconcile_differences",
     "Memories that some store lacks, found by the last reconciliation",

@@ -26,6 +26,7 @@ from helix_deep.questions.model import NO_TOKENS, LeftOutError, Model, count_dro
 from helix_deep.questions.subject import Subject
 from helix_deep.stages.fuse import fuse
 from helix_deep.stages.order import Placed, blend, distinct, first_half, keep_plain, unblended
+from helix_shared.endpoint.metrics import HELD_BACK
 from helix_shared.errors import HelixError, TemporaryError
 
 if TYPE_CHECKING:
@@ -224,6 +225,7 @@ class DeepRecall:
                 for position, one in enumerate(fused[: self.ask.candidates], 1)
                 if not self._found.is_secret(one.memory_id)
             ]
+            HELD_BACK.labels(RERANK).inc(len(fused[: self.ask.candidates]) - len(shown))
             first = [self._found.candidate(fused[position - 1].memory_id) for position in shown]
             asked = rerank.question(subject, first, tokens=model.room)
             if asked is None:

@@ -24,6 +24,7 @@ from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.rederive import Rederived, requested_sequence
 from helix_shared.endpoint.client import Question
 from helix_shared.endpoint.json_text import object_in
+from helix_shared.endpoint.metrics import HELD_BACK
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.published import published_event
 
@@ -60,7 +61,8 @@ class Extract:
             return
         with deadline.suspended():
             window = await self.sessions.completed_window(connected.client, turn)
-            answered = None if window is None else await self._answered(window, connected)
+            shown = None if window is None else self._shown(window)
+            answered = None if shown is None else await self._answered(shown, connected)
         if answered is None:
             return
         built = await self._build(*answered, connected)
@@ -80,10 +82,19 @@ class Extract:
         turn = Turn(event, sequence, found.stored_at)
         window = await self.sessions.window_of(connected.client, turn)
         window = await self.sessions.still_logged(connected.client, window) or window
+        window = window.without_secrets() or window
         key = answer_key(window, self.asking.endpoint.model)
         answer = await find_answer(connected.client, event.tenant_id, key)
         checked = CheckedAnswer() if answer is None else self._checked(answer, window)
         return (await connected.lanes.run(self.builder.build, window, checked, key)).rederived
+
+    @staticmethod
+    def _shown(window: Window) -> Window | None:
+        """The window without the turns that hold a credential, which are counted."""
+        shown = window.without_secrets()
+        held_back = len(window.turns) - (0 if shown is None else len(shown.turns))
+        HELD_BACK.labels(ABOUT_WINDOWS).inc(held_back)
+        return shown
 
     async def _answered(
         self, window: Window, connected: Connected

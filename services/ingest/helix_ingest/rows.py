@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import Draft
-from helix_ingest.extraction.flags import flags_of
 from helix_ingest.extraction.persons.about import about_whom
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
 from helix_ingest.facets.columns import facet_columns
@@ -19,6 +18,7 @@ from helix_memory.events import CorrectEvent, DocumentEvent, MemoryEvent, Messag
 from helix_shared.about import author
 from helix_shared.encoders.minhash import minhash
 from helix_shared.identity import content_hash, memory_id
+from helix_shared.text.flags import flags_of
 
 if TYPE_CHECKING:
     from helix_memory.events import Event

@@ -1,1 +1,1 @@
-"""Characters: Unicode forms and writing systems."""
+"""Characters and flags of a text: Unicode forms, writing systems, instructions, credentials."""

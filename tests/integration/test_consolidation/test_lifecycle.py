@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_memory import subjects
-from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared.identity import memory_id
 
 from .conftest import Stack, row
@@ -51,22 +51,20 @@ async def test_lifecycle_events_show_in_the_next_generation(stack: Stack) -> Non
 
 
 async def test_an_undone_correction_restores_the_version_before(stack: Stack) -> None:
-    """A correction is forgotten, restored, and erased; each time the other version is visible."""
+    """A correction is undone, restored, and erased; each time the other version is visible."""
     await stack.log_events(2)
     stack.start()
     old, new = (memory_id("acme", event, 0) for event in ("e0", "e1"))
     await stack.derive("e0", 1, [row("e0", 1, "port 8080")])
     await stack.derive("e1", 2, [row("e1", 2, "port 9090", corrects=old)])
     await stack.until(lambda m: m.applied_sequence == 2)
-    for kind, visible in (("forget", old), ("restore", new), ("erase", old)):
-        if kind == "erase":
-            sequence = await stack.publish_event(
-                EraseEvent(event_id=kind, tenant_id="acme", memory_ids=[new])
-            )
-        else:
-            undo = kind == "restore"
-            event = ForgetEvent(event_id=kind, tenant_id="acme", memory_ids=[new], restore=undo)
-            sequence = await stack.publish_event(event)
+    of_new = {"tenant_id": "acme", "memory_ids": [new]}
+    for event, visible in (
+        (UndoEvent(event_id="u", tenant_id="acme", memory_id=new), old),
+        (ForgetEvent(event_id="r", **of_new, restore=True), new),
+        (EraseEvent(event_id="x", **of_new), old),
+    ):
+        sequence = await stack.publish_event(event)
         await stack.until(lambda m, last=sequence: m.applied_sequence == last)
         assert [r["memory_id"] for r in stack.rows() if not r["hidden"]] == [visible]
 

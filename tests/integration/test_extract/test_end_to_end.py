@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -72,6 +73,19 @@ def test_another_tenant_is_not_asked_about(helix: Helix) -> None:
     helix.on_nats(publish)
     helix.until_idle()
     assert len(helix.server.requests) == before
+
+
+def test_a_turn_with_a_credential_is_not_sent(helix: Helix) -> None:
+    """The turns around it are asked about; it is stored and recalled like any other."""
+    key = "AKIA" + "Q" * 16
+    helix.say("The glaze store opens at ten.", session_id="secrets")
+    last = helix.say(f"Its bucket wants the key {key}.", session_id="secrets")
+    helix.client.wait_until_applied(last, wait_seconds=PATIENCE_SECONDS)
+    asked = "The glaze store opens at ten."
+    helix.until(lambda: asked in json.dumps(helix.server.requests), "not asked about")
+    helix.until_idle()
+    assert key not in json.dumps(helix.server.requests)
+    assert f"Its bucket wants the key {key}." in helix.texts("which key does the bucket want")
 
 
 @pytest.mark.long

@@ -121,6 +121,21 @@ async def test_pairs_of_several_events_are_one_question(nats_client: Client, ser
     assert "pairs: 1 answers" in str(status)
 
 
+async def test_a_pair_with_a_credential_is_not_sent(nats_client: Client, server: EndpointServer) -> None:
+    """The other pair of its event is; a pair that is alone asks nothing."""
+    world, key = await world_of(nats_client, server), "AKIA" + "Q" * 16
+    both = asked(5, pairs=2)
+    secret = both.pairs[0].older.model_copy(update={"text": f"The key is {key}."})
+    first = both.pairs[0].model_copy(update={"older": secret})
+    await world.tell(
+        both.model_copy(update={"pairs": (first, both.pairs[1])}),
+        asked(6).model_copy(update={"pairs": (first,)}),
+    )
+    assert await world.verdicts() == {(5, 2): "replaces"}
+    assert len(server.requests) == 1
+    assert key not in json.dumps(server.requests)
+
+
 def altered(**fields: Any) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
     """An answer whose verdicts have other fields."""
 

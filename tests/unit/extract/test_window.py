@@ -7,6 +7,7 @@ from helix_extract.windows.window import Turn, Window, WindowLimits, extended, i
 
 from .windows import turn, window
 
+KEY = "AKIA" + "Q" * 16
 LIMITS = WindowLimits(characters=100, turns=3, seconds=30.0)
 
 
@@ -68,3 +69,12 @@ def test_the_key_follows_from_what_is_asked() -> None:
     one, again, other = window("It is blue."), window("It is blue."), window("It is red.")
     assert answer_key(one, "m") == answer_key(again, "m")
     assert len({answer_key(one, "m"), answer_key(one, "n"), answer_key(other, "m")}) == 3
+
+
+def test_a_turn_with_a_credential_is_not_sent() -> None:
+    """The others are; of a window of credentials nothing is left to ask."""
+    shown = window("the kiln is Odile's", f"use {KEY} for the bucket", "thanks").without_secrets()
+    assert shown is not None
+    assert KEY not in question(shown)
+    assert [one.event.text for one in shown.turns] == ["the kiln is Odile's", "thanks"]
+    assert window(f"{KEY}", "password: hunter22").without_secrets() is None

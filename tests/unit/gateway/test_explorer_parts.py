@@ -15,10 +15,10 @@ from helix_gateway.explorer.pages.letters import SHOWN_CHARACTERS, readable
 from helix_gateway.explorer.pages.timeline import BARS, bars
 from helix_gateway.explorer.shown import shown
 from helix_gateway.settings import GatewaySettings
-from helix_ingest.extraction.flags import flags_of
 from helix_memory.client.results import Memory
 from helix_memory.transport import connection
 from helix_memory.transport.dead_letters import Filter
+from helix_shared.text.flags import flags_of
 from tests.unit.gateway.explorers import memory
 
 

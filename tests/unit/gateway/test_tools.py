@@ -1,5 +1,6 @@
 """The tools of MCP, over a client that notes its calls."""
 
+import asyncio
 from typing import Any
 
 from helix_gateway.callers import Caller
@@ -14,6 +15,7 @@ class Notes:
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.replaced: dict[str, str] = {}
+        self.erased: set[str] = set()
 
     async def remember(self, *, event_id: str, **_: Any) -> Written:
         """Note it."""
@@ -24,10 +26,21 @@ class Notes:
         """Nothing was forgotten."""
         return written
 
-    async def history(self, memory: str) -> recall_pb2.GetHistoryResponse:
-        """What replaced it."""
-        found = recall_pb2.Memory(memory_id=memory, superseded_by=self.replaced.get(memory, ""))
-        return recall_pb2.GetHistoryResponse(memories=[found])
+    async def wait(self, _: Written) -> None:
+        """Everything is processed."""
+
+    async def state(self, written: Written) -> recall_pb2.MemoryState | None:
+        """What replaced it; None where it was erased."""
+        if written.memory_id in self.erased:
+            return None
+        later = self.replaced.get(written.memory_id, "")
+        loss = recall_pb2.LOSS_REPLACED if later else recall_pb2.LOSS_NONE
+        return recall_pb2.MemoryState(loss=loss, replaced_by=later)
+
+
+async def others_end() -> None:
+    """Wait for what goes on after a call."""
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
 
 
 async def test_the_same_text_is_kept_once_a_project() -> None:
@@ -52,3 +65,30 @@ async def test_a_text_that_comes_back_on_the_same_day_is_kept() -> None:
         notes.replaced[kept[-1].id] = later
     assert [one.duplicate for one in kept] == [False, True, False, True, True, True, False, True]
     assert len({one.id for one in kept}) == 3
+
+
+async def test_a_text_that_was_erased_is_kept_under_another_id() -> None:
+    """It was published a moment ago, so the stream drops its event again."""
+    notes, sent = Notes(), RememberArguments(text="We deploy on Tuesdays.")
+    caller = Caller(notes, "acme", "ana")  # type: ignore[arg-type]  # a stub
+    first = await remember(caller, sent)
+    notes.erased.add(first.id)
+    second = await remember(caller, sent)
+    assert (second.duplicate, second.id != first.id) == (False, True)
+    assert (await remember(caller, sent)).id == second.id
+
+
+async def test_what_was_erased_long_ago_is_kept_after_the_call_returned() -> None:
+    """The stream takes the event, whose memory stays erased; a call that waits returns the other id."""
+    for wait in (False, True):
+        notes, sent = Notes(), RememberArguments(text="We deploy on Tuesdays.", wait=wait)
+        caller = Caller(notes, "acme", "ana")  # type: ignore[arg-type]  # a stub
+        first = await remember(caller, sent)
+        await others_end()
+        notes.erased.add(first.id)
+        notes.ids.clear()
+        again = await remember(caller, sent)
+        await others_end()
+        assert len(notes.ids) == 2
+        assert (again.id == first.id) == (not wait)
+        assert notes.ids[1] != first.id

@@ -1,7 +1,8 @@
 """Completing a correction: fields that its event leaves open are copied from the memory it corrects.
 
 The rows are completed before anything else uses them, so the new version belongs to the session and document
-of the old one unless the event names others. A correction of a derived statement corrects the verbatim memory
+of the old one unless the event names others. Where the event names a version that was replaced, the old one
+is the version that held before the event. A correction of a derived statement corrects the verbatim memory
 that it came from. Who may recall it is always copied from the old one: `user_id`
 and `acl` of the event say for whom it acts (`event_reach`).
 """
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from helix_consolidation.folding.event_memories import memories_of, turn_of
+from helix_consolidation.folding.status.version_members import current_before
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -49,8 +51,9 @@ def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.
     else:
         verbatim = ledger.sources.of(ordinal)
         ordinal = ordinal if verbatim is None else verbatim
+        current = current_before(context.state, ordinal, origin.event_sequence)
         values = {
-            **context.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY})),
+            **context.values_of(current, sorted({*origin.keeps, *VISIBILITY})),
             "corrects": ledger.memory_id(ordinal),
         }
     return pa.RecordBatch.from_arrays(

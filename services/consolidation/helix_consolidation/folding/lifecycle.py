@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.erasure.carry_out import carry_out_erasure
 from helix_consolidation.folding.event_memories import turn_of
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.status.links import update_links
-from helix_consolidation.folding.status.version_family import corrections_undone, update_status
-from helix_consolidation.ledger.event_reach import NEVER, NOTHING, value_code
+from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.folding.status.version_members import corrections_undone, family_of, members_of
+from helix_consolidation.ledger.event_reach import NEVER, NOTHING, family_code, value_code
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Usage
 from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
 from helix_shared.identity import MOST_STATEMENTS, statement_id
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.ledger.event_reach import Actor, MemoryFacts
+    from helix_consolidation.ledger.ledger import Ledger
     from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
+
+_OF_FAMILIES: Final = ("forget", "restore")
+"""Kinds that reach a memory named by id with all its versions."""
 
 
 def fold_action(context: FoldContext, action: LifecycleAction) -> None:
@@ -45,6 +50,7 @@ def fold_action(context: FoldContext, action: LifecycleAction) -> None:
     state = context.state
     if state.tombstones.is_repeat(action.event, action.sequence):
         return
+    action = _of_families(context, action)
     if action.kind == "replace" and state.tombstones.executed.get(action.event) == action.sequence:
         return
     _update_reached(context, state.pending.add(action))
@@ -102,7 +108,7 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
     if action.kind == "undo":
         _undo(context, action)
         return
-    action = _of_whole_turns(context, action)
+    action = _of_families(context, _of_whole_turns(context, action))
     reached = _reached(context, action)
     _note_unreached(context, action, reached)
     for selector in action.selectors:
@@ -153,6 +159,8 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     ledger = context.state.ledger
     if action.selector_kind == "memory":
         named = _named(context, action)
+        if action.kind in _OF_FAMILIES:
+            named = [one for ordinal in named for one in members_of(context.state, _turn(ledger, ordinal))]
         turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named]
         found = sorted({member for ordinal, others in turns for member in (ordinal, *others)})
     else:
@@ -162,6 +170,12 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
             for ordinal in ledger.selected(action.selector_kind, code, before=action.sequence)
         ]
     return [ordinal for ordinal in found if action.reaches(ledger.memory_facts(ordinal))]
+
+
+def _turn(ledger: Ledger, ordinal: int) -> int:
+    """The verbatim memory of a statement that stands beside one; else the memory itself."""
+    source = ledger.sources.of(ordinal)
+    return ordinal if source is None else source
 
 
 def _named(context: FoldContext, action: LifecycleAction) -> list[int]:
@@ -187,7 +201,7 @@ def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
 
 def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it names a statement also names the verbatim memory it came from."""
-    if action.selector_kind != "memory":
+    if action.selector_kind != "memory" or action.kind in _OF_FAMILIES:
         return action
     sources = set[int]()
     turns = set(_turns(context, action))
@@ -197,6 +211,24 @@ def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleA
             sources |= {facts.source, facts.memory if ordinal in turns else NOTHING}
     sources.discard(NOTHING)
     return replace(action, selectors=tuple(sorted({*action.selectors, *sources}))) if sources else action
+
+
+def _of_families(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
+    """The action, which where it forgets or restores memories by id selects each with all its versions.
+
+    A restore also selects the named memories themselves: an undo hides a correction by its own code.
+    """
+    if action.selector_kind != "memory" or action.kind not in _OF_FAMILIES:
+        return action
+    state = context.state
+    codes = {value_code(action.tenant_id, "memory", memory_id) for memory_id in action.memory_ids}
+    named = map(state.ledger.memory_facts, _named(context, action))
+    turns = {facts.source or facts.memory for facts in named if action.reaches(facts)}
+    families = {family_of(state, code) for code in codes | turns}
+    if action.kind == "restore":
+        versions = {family_code(state.ledger.code(ordinal)) for ordinal in _reached(context, action)}
+        families |= codes | turns | (versions & state.tombstones.forgotten.keys())
+    return replace(action, selectors=tuple(sorted(families)))
 
 
 def _count_feedback(context: FoldContext, action: LifecycleAction) -> None:
@@ -226,12 +258,12 @@ def reach_late(context: FoldContext, tenant_id: str, memory_id: str, facts: Memo
     tombstones = context.state.tombstones
     for number in range(MOST_STATEMENTS) if tombstones.forgotten or tombstones.erased else ():
         statement = value_code(tenant_id, "memory", statement_id(memory_id, number))
-        for code, record in list(tombstones.forgotten.get(statement, {}).items()):
-            before = tombstones.forgotten.get(facts.memory, {}).get(code)
+        for code, record in list(tombstones.forgotten.get(family_code(statement), {}).items()):
+            before = tombstones.forgotten.get(family_code(facts.memory), {}).get(code)
             if (before is None or before.sequence < record.sequence) and _reaches(
                 tombstones.actors[code], record.sequence, facts
             ):
-                tombstones.record_forget(facts.memory, tombstones.actors[code], record)
+                tombstones.record_forget(family_code(facts.memory), tombstones.actors[code], record)
         for code, sequence in list(tombstones.erased.get(statement, {}).items()):
             last = tombstones.erased.get(facts.memory, {}).get(code, 0)
             if last < sequence and _reaches(tombstones.actors[code], sequence, facts):

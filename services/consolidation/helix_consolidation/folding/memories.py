@@ -276,7 +276,7 @@ def _relate_versions(context: FoldContext, ordinal: int) -> None:
     _, corrected = ledger.corrected_by(ordinal)
     if corrected is not None:
         context.changes.relate(Relation(ordinal, corrected, "UPDATES", 1.0))
-    for newer in ledger.corrections_of(ledger.code(ordinal)):
+    for newer in ledger.corrections.of(ledger.code(ordinal)):
         context.changes.relate(Relation(newer, ordinal, "UPDATES", 1.0))
 
 

@@ -20,6 +20,7 @@ from helix_consolidation.folding.status.links import add_link
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
+from helix_consolidation.metrics import DECIDED_EARLY
 from helix_consolidation.relations.statement import Candidate
 from helix_consolidation.relations.unsure import ruled
 from helix_shared.artifacts.relations.records import CLOSES, DecidedRelation
@@ -61,7 +62,9 @@ def await_decision(
 def decide_due(context: FoldContext, *, before: int = WHOLE_LOG) -> None:
     """Decide about the statements of events below `before` whose turn has come."""
     state = context.state
+    early = state.undecided.decided_early
     rows = state.undecided.take(below=before, floor=state.applied.floor, is_settled=state.is_settled)
+    DECIDED_EARLY.inc(state.undecided.decided_early - early)
     if not rows:
         return
     affected = set[int]()

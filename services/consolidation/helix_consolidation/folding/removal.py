@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.duplicates import match_again, match_later
 from helix_consolidation.folding.status.links import erase_links, stop_asking
-from helix_consolidation.folding.status.version_family import members_of, update_status
+from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.folding.status.version_members import members_of
 from helix_consolidation.ledger.lifecycle.pending_actions import PendingActions
 from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL, ErasedCorrection
 

@@ -28,6 +28,7 @@ __all__ = [
     "ValueKind",
     "Visibility",
     "actor_of",
+    "family_code",
     "own_actor_of",
     "value_code",
     "visibility_of",
@@ -99,11 +100,18 @@ class MemoryFacts:
     expires_at: int = NEVER
     source: int = NOTHING
     """The verbatim memory of a derived statement: what selects it selects the statement too."""
+    families: tuple[int, ...] = ()
+    """`family_code`s by which a forget or restore of any version reaches this one; empty: not looked up."""
 
     @property
     def selectors(self) -> tuple[int, ...]:
         """Codes an event may select the memory by; some are `NOTHING`."""
-        return self.memory, self.session, self.document, self.user, self.source
+        return self.memory, self.session, self.document, self.user, self.source, *self.families
+
+
+def family_code(memory: int) -> int:
+    """Code of a memory with all its versions, given the code of the first one."""
+    return code_of(b"family" + memory.to_bytes(8, "big"))
 
 
 def actor_of(tenant_id: str, user_id: str, acl: Iterable[str]) -> Actor:

@@ -59,25 +59,52 @@ class CorrectionIndex:
 
     def __init__(self) -> None:
         self._corrected: dict[int, tuple[int, str]] = {}
+        self._own: dict[int, int] = {}
+        """Ordinal of a correction -> its own code."""
         self._corrections: dict[int, set[int]] = {}
+        self._above: dict[int, int] = {}
+        """Code of a correction -> code of what it corrects."""
+        self._roots: dict[int, int] = {}
+        """What `root` found, until a correction comes that has corrections already, or one goes."""
 
-    def add(self, ordinal: int, code: int, memory_id: str) -> None:
-        """The memory at `ordinal` corrects the one of this code and id."""
+    def add(self, ordinal: int, own: int, code: int, memory_id: str) -> None:
+        """The memory at `ordinal`, of the code `own`, corrects the one of this code and id."""
         self.remove(ordinal)
         self._corrected[ordinal] = (code, memory_id)
         self._corrections.setdefault(code, set()).add(ordinal)
+        if self._corrections.get(own):
+            self._roots.clear()
+        self._above[own], self._own[ordinal] = code, own
 
     def remove(self, ordinal: int) -> None:
         """The memory at `ordinal` corrects none."""
         if ordinal in self._corrected:
             code, _ = self._corrected.pop(ordinal)
             self._corrections[code].discard(ordinal)
+            del self._above[self._own.pop(ordinal)]
+            self._roots.clear()
+
+    def root(self, code: int) -> int:
+        """Code of the memory that a chain of corrections corrects; the given one if it corrects none.
+
+        A long chain is walked once.
+        """
+        walked: dict[int, None] = {}
+        while code not in self._roots and code not in walked:
+            above = self._above.get(code)
+            if above is None:
+                break
+            walked[code] = None
+            code = above
+        root = self._roots.get(code, code)
+        self._roots.update(dict.fromkeys(walked, root))
+        return root
 
     def corrected_by(self, ordinal: int) -> tuple[int, str]:
         """Code and id of what a memory corrects; 0 and an empty id when it corrects none."""
         return self._corrected.get(ordinal, (0, ""))
 
-    def corrections_of(self, code: int) -> list[int]:
+    def of(self, code: int) -> list[int]:
         """Ordinals of the corrections of the memory of this code, ascending."""
         return sorted(self._corrections.get(code, ()))
 

@@ -47,7 +47,7 @@ class Ledger:
         self._tenants = Interned[str]()
         self._visibilities = Interned[Visibility]()
         self._ids = IdIndex()
-        self._corrections = CorrectionIndex()
+        self.corrections = CorrectionIndex()
         self.sources = SourceIndex()
         self._rare = RareStatus({}, {})
         self.digest = 0
@@ -128,12 +128,13 @@ class Ledger:
 
     def _record_correction(self, ordinal: int, tenant_id: str, corrects: str) -> None:
         if corrects:
-            self._corrections.add(ordinal, value_code(tenant_id, "memory", corrects), corrects)
+            corrected = value_code(tenant_id, "memory", corrects)
+            self.corrections.add(ordinal, self.code(ordinal), corrected, corrects)
         else:
-            self._corrections.remove(ordinal)
+            self.corrections.remove(ordinal)
 
     def reset_revision(self, ordinal: int) -> None:
-        """Record the row as one that no later event completed, so that any revision of it counts."""
+        """Record the row as one that no later event completed: any revision of it counts."""
         self._facts["revision"][ordinal] = self._facts["stream"][ordinal]
 
     def erase(self, ordinal: int) -> None:
@@ -143,7 +144,7 @@ class Ledger:
         hole["is_hidden"], hole["duplicate_of"], hole["expires_at"] = True, NO_DUPLICATE, NEVER
         hole["decayed_at"] = NEVER
         self._ids.remove(self.memory_id(ordinal))
-        self._corrections.remove(ordinal)
+        self.corrections.remove(ordinal)
         self.sources.remove(ordinal)
         # the sorted ids still hold the ordinal; `is_there` is False
         self._facts[ordinal] = hole
@@ -185,14 +186,10 @@ class Ledger:
 
     def corrected_by(self, ordinal: int) -> tuple[int, int | None]:
         """Code of the memory that this one corrects (`NOTHING`: none), and its ordinal if it exists."""
-        code, corrects = self._corrections.corrected_by(ordinal)
+        code, corrects = self.corrections.corrected_by(ordinal)
         found = self.find(corrects) if corrects else None
         is_own = found is not None and self.tenant_id(found) == self.tenant_id(ordinal)
         return code, found if is_own else None
-
-    def corrections_of(self, memory: int) -> list[int]:
-        """Ordinals of the corrections of the memory of this code."""
-        return self._corrections.corrections_of(memory)
 
     def memory_facts(self, ordinal: int) -> MemoryFacts:
         """What decides which events reach a memory."""

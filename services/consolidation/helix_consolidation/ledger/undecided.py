@@ -2,13 +2,16 @@
 
 Decisions are made in the order of the log, whatever the order of arrival. Of several messages of one event
 the first of HELIX_DERIVED gives the statements, so a statement waits until none before its own is missing.
+
+A limited number waits. Beyond it the first ones are decided although an earlier event is missing; statements
+of that event are then never decided, as those of any other event up to the last decided one.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -16,13 +19,20 @@ if TYPE_CHECKING:
     from helix_consolidation.statements.statement_row import StatementRow
 
 
+MOST_WAITING: Final = 10_000
+"""Statements that wait at most, about two kilobytes each: in memory, and in a file of the generation."""
+
+
 class Undecided:
     """Statements by the sequence of their event; while an event is missing, those of all later ones wait.
 
-    So no operation but `rows` and `forget_derived` looks at all of them.
+    So no operation but `rows` and `forget_derived` looks at all of them. After `take` at most `most` wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, most: int = MOST_WAITING) -> None:
+        self._most = most
+        self.decided_early = 0
+        """Statements that `take` returned while an earlier event was missing."""
         self._of_event: dict[int, list[StatementRow]] = {}
         self._events: list[int] = []
         """A heap of the events, and of some that are gone."""
@@ -57,12 +67,14 @@ class Undecided:
         """Take out what may be decided now of events before `below`, in the order of the log.
 
         Every event up to `floor` is processed. `is_settled(event, derived)` says whether no message of the
-        event before the one of `derived` can be missing.
+        event before the one of `derived` can be missing. Beyond `most` statements neither is waited for.
         """
         found: list[StatementRow] = []
-        while (event := self._first) is not None and event < below and event <= floor:
-            if not is_settled(event, self._of_event[event][0].derived):
-                break
+        while (event := self._first) is not None and event < below:
+            if event > floor or not is_settled(event, self._of_event[event][0].derived):
+                if len(self._event_of) <= self._most:
+                    break
+                self.decided_early += len(self._of_event[event])
             found += self._drop(event)
             self._decided = event
         return found

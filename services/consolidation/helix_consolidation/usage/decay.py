@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.folding.status.version_members import facts_of
 from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.usage_facts import record_decay
 from helix_shared.artifacts.signals.salience import salience_moves
@@ -97,7 +98,7 @@ def _latest(state: ConsolidationState) -> NDArray[np.int64]:
 
 def _restored_at(state: ConsolidationState, ordinal: int) -> int:
     """When a restore event last reached a memory, in microseconds; 0: none did."""
-    memory = state.ledger.memory_facts(ordinal)
+    memory = facts_of(state, ordinal)
     records = (
         record
         for selector in filter(None, memory.selectors)

@@ -33,9 +33,11 @@ from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.rederive import Rederived, requested_sequence
 from helix_shared.edges import Origin
 from helix_shared.endpoint.client import Question, RefusedError
+from helix_shared.endpoint.metrics import HELD_BACK
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.pairs.messages import UnsurePairs, read_pairs
 from helix_shared.pairs.verdicts import EDGE, NO_VERDICT, SCHEMA
+from helix_shared.text.flags import holds_secret
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -78,6 +80,10 @@ class Judge:
             raise PermanentError("message of HELIX_PAIRS names another tenant or event than its subject")
         if not (self._settings.pairs and self._settings.allows(asked.tenant_id)):
             return
+        asked, held_back = _without_secrets(asked)
+        HELD_BACK.labels(ABOUT_PAIRS).inc(held_back)
+        if not asked.pairs:
+            return
         key = answer_key(asked, self._asking.endpoint.model)
         with deadline.suspended():
             answer = await self._answer(asked, key, connected)
@@ -105,7 +111,7 @@ class Judge:
                 raise TemporaryError(f"there is no event {sequence}")
             origin = _origin(address.tenant_id, sequence)
             return DerivedMessage.of(origin, [], SCHEMA, version=VERSION).rederived
-        asked = read_pairs(found.body)
+        asked, _ = _without_secrets(read_pairs(found.body))
         key = answer_key(asked, self._asking.endpoint.model)
         answer = await find_answer(connected.client, asked.tenant_id, key)
         checked = CheckedVerdicts([]) if answer is None else check(answer, asked.pairs)
@@ -169,6 +175,12 @@ async def _is_there(waiting: _Waiting) -> bool:
     subject = subjects.pairs_subject(waiting.asked.tenant_id, waiting.asked.event_sequence)
     client = waiting.connected.client
     return await log.first_after(client, subjects.PAIRS_STREAM, subject, 0) is not None
+
+
+def _without_secrets(asked: UnsurePairs) -> tuple[UnsurePairs, int]:
+    """The pairs without those of which a text holds a credential, and the number of these."""
+    shown = tuple(p for p in asked.pairs if not (holds_secret(p.newer.text) or holds_secret(p.older.text)))
+    return asked.model_copy(update={"pairs": shown}), len(asked.pairs) - len(shown)
 
 
 def _origin(tenant_id: str, event_sequence: int) -> Origin:

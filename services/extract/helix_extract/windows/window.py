@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from helix_memory.events import MessageEvent
 from helix_shared.published import Published
+from helix_shared.text.flags import holds_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class Window:
         """Ids of the events that a statement of `turn` may quote: the other turns that the model read."""
         own = turn.event.event_id
         return list(dict.fromkeys(one.event.event_id for one in self.turns if one.event.event_id != own))
+
+    def without_secrets(self) -> Window | None:
+        """The turns that hold no credential, as no other is sent to the model; None: all of them do."""
+        turns = tuple(turn for turn in self.turns if not holds_secret(turn.event.text))
+        return Window(turns) if turns else None
 
     def is_full(self, limits: WindowLimits) -> bool:
         """Whether no further turn is taken, whenever it comes."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import AwareDatetime, Field
 
+from helix_gateway.mcp.keeping import keep
 from helix_gateway.mcp.results import Kept, Memories, MemoryFound, MemoryList, Recollection, Why
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, Several, given
 from helix_memory import limits
 from helix_memory.identity import digest
 from helix_memory.vocabulary.memory_types import MemoryType
-from helix_shared.errors import HelixError, InvalidInputError, NotFoundError
+from helix_shared.errors import InvalidInputError, NotFoundError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 IDS_AT_ONCE: Final = 50
 
 Moment = AwareDatetime | None
-RETURNS: Final = 16
-"""How often a text may come back on one day after another one replaced it."""
 _EVENT: Final = "mcp-"
 """Prefix of the ids of events that tools write."""
 
@@ -118,7 +116,7 @@ async def recall(caller: Caller, sent: Any) -> Recollection:
 
 
 async def remember(caller: Caller, sent: Any) -> Kept:
-    """Keep a text; the same text of a project, session and day is kept once, unless another replaced it."""
+    """Keep a text; that of a project, session and day is kept once, unless it was replaced or erased."""
     if sent.replaces is not None:
         for name in ("tags", "session"):
             if getattr(sent, name) is not None:
@@ -134,32 +132,7 @@ async def remember(caller: Caller, sent: Any) -> Kept:
         sent.text,
         *([caller.project] if caller.project else ()),
     )
-    options, name = given(sent, "replaces"), digest(*parts)
-    for _ in range(RETURNS):
-        kept = await keep(caller, _EVENT + name, **options)
-        later = await _replacement(caller, kept.id) if kept.duplicate else ""
-        if not later:
-            break
-        name = digest(name, later)
-    return kept
-
-
-async def _replacement(caller: Caller, memory: str) -> str:
-    """The memory that replaced this one; empty: none, or it cannot be asked."""
-    try:
-        found = (await caller.helix.history(memory)).memories
-    except HelixError:
-        return ""
-    return next((one.superseded_by for one in found if one.memory_id == memory), "")
-
-
-async def keep(caller: Caller, event_id: str, **options: Any) -> Kept:
-    """Write a memory under an id that follows from what it says; shows it again where it was forgotten."""
-    written = await caller.helix.remember(event_id=event_id, **options)
-    if written.duplicate:
-        shown = await caller.helix.restore(written, wait=bool(options.get("wait")))
-        written = replace(written, sequence=shown.sequence)
-    return Kept.of(written, visible=bool(options.get("wait")))
+    return await keep(caller, _EVENT, digest(*parts), **given(sent, "replaces"))
 
 
 async def correct(caller: Caller, sent: Any, *, memory: str = "") -> Kept:

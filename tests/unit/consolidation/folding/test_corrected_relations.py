@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from helix_consolidation.stores.shard import Shard
+from helix_memory.events import UndoEvent
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle
-from tests.unit.consolidation.slots import current, decide_likely, event, ids, said
+from tests.unit.consolidation.slots import current, decide_likely, ids, said
 
 ID = ids(4)
 
@@ -39,9 +40,12 @@ def test_what_the_first_version_closed_stays_closed(likely: Bench, stream: Strea
 
 
 def test_without_the_correction_the_first_version_closes_it(likely: Bench, stream: Stream) -> None:
-    """The correction is forgotten."""
+    """The correction is undone."""
     likely.apply(said(stream, 1, "port 80"), said(stream, 2, "port 443"))
-    likely.apply(corrected(stream, 3, "port 8443 likely", 2), lifecycle(event("forget", "x", ID[3]), 4))
+    likely.apply(
+        corrected(stream, 3, "port 8443 likely", 2),
+        lifecycle(UndoEvent(event_id="x", tenant_id="acme", memory_id=ID[3]), 4),
+    )
     assert current(likely) == {"port 443"}
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from helix_consolidation.folding.corrections import VISIBILITY
 from helix_ingest.kept_columns import kept_columns
-from helix_memory.events import CorrectEvent
+from helix_memory.events import CorrectEvent, UndoEvent
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id
-from tests.unit.consolidation.conftest import NOON, Bench, Stream, row
+from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
 
 FIRST: Final = memory_id("acme", "e1", 0)
 SECOND: Final = memory_id("acme", "e2", 0)
@@ -93,6 +93,27 @@ def test_absent_fields_are_kept_through_a_chain_of_corrections(
     kept = FIELDS | {"categories": ["c"], "pinned": False}
     assert {name: stored[THIRD][name] for name in FIELDS} == kept
     assert [stored[one]["is_latest"] for one in (FIRST, SECOND, THIRD)] == [False, False, True]
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_a_correction_of_an_earlier_version_keeps_what_the_current_one_has(
+    bench: Bench, stream: Stream, is_undone: bool
+) -> None:
+    """It was pinned in between, and the id is of before; an undone pin is not kept. Also delivered again."""
+    first = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080", **FIELDS)])
+    others = tuple(name for name in FIELDS if name != "pinned")
+    pin = row("acme", "e2", 2, "the port is 8080", corrects=FIRST, pinned=not FIELDS["pinned"])
+    bench.apply(first, stream.memories("acme", "e2", 2, [pin], keeps=others))
+    undo = UndoEvent(event_id="u", tenant_id="acme", memory_id=SECOND)
+    bench.apply(lifecycle(undo, 3) if is_undone else stream.memories("acme", "n", 3, []))
+    new = stream.memories(
+        "acme", "e3", 4, [row("acme", "e3", 4, "the port is 443", corrects=FIRST)], keeps=tuple(FIELDS)
+    )
+    for _ in range(2):
+        bench.apply(new)
+        assert {name: bench.rows()[memory_id("acme", "e3", 0)][name] for name in FIELDS} == FIELDS | {
+            "pinned": FIELDS["pinned"] if is_undone else not FIELDS["pinned"]
+        }
 
 
 def test_a_redelivered_correction_keeps_what_it_kept(bench: Bench, stream: Stream) -> None:

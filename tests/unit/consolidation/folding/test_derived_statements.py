@@ -8,7 +8,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from helix_consolidation.stores.shard import Shard
-from helix_memory.events import EraseEvent, Event, ForgetEvent
+from helix_memory.events import EraseEvent, Event, ForgetEvent, UndoEvent
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import FIRST, SECOND, Bench, Stream, lifecycle, row
 from tests.unit.consolidation.slots import decide_by_slot, said
@@ -64,7 +64,7 @@ def test_erasing_one_removes_both_for_good(bench: Bench, stream: Stream, name: s
 
 @pytest.mark.parametrize("name", [FIRST, STATEMENT])
 def test_correcting_one_replaces_both(bench: Bench, stream: Stream, name: str) -> None:
-    """Forgetting the correction brings both back."""
+    """Undoing the correction brings both back."""
     corrected = stream.memories("acme", "e3", 2, [row("acme", "e3", 2, "on Monday", corrects=name)])
     bench.apply(turn(stream))
     bench.apply(corrected)
@@ -72,7 +72,7 @@ def test_correcting_one_replaces_both(bench: Bench, stream: Stream, name: str) -
     assert {bench.rows()[one]["superseded_by"] for one in (FIRST, STATEMENT)} == {CORRECTION}
     bench.publish()
     reopened = bench.reopened()
-    reopened.apply(lifecycle(event_of("forget", CORRECTION), 3))
+    reopened.apply(lifecycle(UndoEvent(event_id="u", tenant_id="acme", memory_id=CORRECTION), 3))
     assert visible(reopened) == {FIRST, STATEMENT}
 
 

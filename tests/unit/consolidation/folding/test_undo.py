@@ -1,4 +1,4 @@
-"""A correction that is forgotten or erased does not count: the version before it is current again."""
+"""A correction that is undone or erased does not count: the version before it is current again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from helix_consolidation.ledger.versions import Version, superseded
-from helix_memory.events import EraseEvent, Event, ForgetEvent
+from helix_memory.events import EraseEvent, Event, ForgetEvent, UndoEvent
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
 from tests.unit.consolidation.histories import applied
@@ -28,7 +28,9 @@ def chain(stream: Stream, *, last_corrects: str = NEW) -> list[Msg]:
 
 
 def event_of(kind: str, *ids: str, name: str = "u") -> Event:
-    """A forget, erase or restore of memories."""
+    """A forget, erase or restore of memories, or an undo of one."""
+    if kind == "undo":
+        return UndoEvent(event_id=name, tenant_id="acme", memory_id=ids[0])
     if kind == "erase":
         return EraseEvent(event_id=name, tenant_id="acme", memory_ids=list(ids))
     return ForgetEvent(event_id=name, tenant_id="acme", memory_ids=list(ids), restore=kind == "restore")
@@ -39,7 +41,7 @@ def visible(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
     return {r["text"]: r["superseded_by"] for r in rows.values() if not r["hidden"]}
 
 
-@pytest.mark.parametrize("kind", ["forget", "erase"])
+@pytest.mark.parametrize("kind", ["undo", "erase"])
 def test_undoing_a_correction_restores_the_version_before(bench: Bench, stream: Stream, kind: str) -> None:
     """Not superseded, not hidden, the latest again."""
     bench.apply(*chain(stream)[:2])
@@ -50,30 +52,29 @@ def test_undoing_a_correction_restores_the_version_before(bench: Bench, stream: 
 
 
 def test_restoring_the_correction_supersedes_the_version_before_again(bench: Bench, stream: Stream) -> None:
-    """Forgetting a correction can be undone."""
-    bench.apply(*chain(stream)[:2], lifecycle(event_of("forget", NEW), 3))
+    """Undoing a correction can be taken back."""
+    bench.apply(*chain(stream)[:2], lifecycle(event_of("undo", NEW), 3))
     bench.apply(lifecycle(event_of("restore", NEW, name="r"), 4))
     assert visible(bench.rows()) == {"e2": ""}
     assert bench.rows()[OLD]["superseded_by"] == NEW
 
 
-@pytest.mark.parametrize("kind", ["forget", "erase"])
 @pytest.mark.parametrize("last_corrects", [NEW, OLD])
 @pytest.mark.parametrize(
     ("undone", "current"), [((NEW,), "e3"), ((NEWEST,), "e2"), ((NEW, NEWEST), "e1"), ((OLD,), "e3")]
 )
-def test_a_chain_has_one_current_version_after_any_undo(
-    bench: Bench, stream: Stream, kind: str, last_corrects: str, undone: tuple[str, ...], current: str
+def test_a_chain_has_one_current_version_after_any_erasure(
+    bench: Bench, stream: Stream, last_corrects: str, undone: tuple[str, ...], current: str
 ) -> None:
-    """Undo the middle: no change. The last: the one before. Both: the first. Also after restarts."""
+    """Erase the middle: no change. The last: the one before. Both: the first. Also after restarts."""
     bench.apply(*chain(stream, last_corrects=last_corrects))
     bench.publish()
     for number, memory in enumerate(undone):
-        bench.apply(lifecycle(event_of(kind, memory, name=f"u{number}"), 4 + number))
+        bench.apply(lifecycle(event_of("erase", memory, name=f"u{number}"), 4 + number))
         bench.publish()
     assert visible(bench.rows()) == {current: ""}
     reopened = bench.reopened()
-    # a later correction of the same family can be undone as well
+    # a later correction of the same family can be erased as well
     reopened.apply(
         stream.memories(
             "acme", "e9", 9, [row("acme", "e9", 9, "e9", corrects=memory_id("acme", current, 0))]
@@ -81,12 +82,12 @@ def test_a_chain_has_one_current_version_after_any_undo(
         *(stream.memories("acme", f"n{n}", n, []) for n in range(4 + len(undone), 9)),
     )
     assert visible(reopened.rows()) == {"e9": ""}
-    reopened.apply(lifecycle(event_of(kind, memory_id("acme", "e9", 0), name="last"), 10))
+    reopened.apply(lifecycle(event_of("erase", memory_id("acme", "e9", 0), name="last"), 10))
     assert visible(reopened.rows()) == {current: ""}
     reopened.shard.close()
 
 
-@pytest.mark.parametrize("kind", ["forget", "erase"])
+@pytest.mark.parametrize("kind", ["undo", "erase"])
 @pytest.mark.parametrize("undone", [NEW, NEWEST])
 def test_every_order_of_arrival_undoes_the_same(stream: Stream, kind: str, undone: str) -> None:
     """The state does not depend on the order of arrival."""

@@ -9,7 +9,8 @@ import pytest
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
-from helix_consolidation.folding.status.version_family import members_of, update_status
+from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.folding.status.version_members import members_of
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.ledger.facts import Entry

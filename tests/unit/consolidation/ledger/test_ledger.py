@@ -96,4 +96,4 @@ def test_corrections_are_those_of_the_same_tenant() -> None:
     ledger = Ledger()
     ledger.add(entry(1, corrects="old"))
     ledger.add(entry(2, corrects="old", tenant_id="other"))
-    assert ledger.corrections_of(value_code("acme", "memory", "old")) == [0]
+    assert ledger.corrections.of(value_code("acme", "memory", "old")) == [0]

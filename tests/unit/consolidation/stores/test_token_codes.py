@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.edges import TOKEN_CODE_BYTES
@@ -67,7 +67,7 @@ def test_a_correction_has_the_codes_of_its_own_text(bench: Bench, stream: Stream
     second = stream.memories("acme", "e2", 2, [new], keeps=("title", "session_id"))
     bench.apply(first, second)
     assert published(bench) == {FIRST: codes("old"), SECOND: codes("new", 5)}
-    bench.apply(lifecycle(ForgetEvent(event_id="f", tenant_id="acme", memory_ids=[SECOND]), 3))
+    bench.apply(lifecycle(UndoEvent(event_id="f", tenant_id="acme", memory_id=SECOND), 3))
     assert bench.found("old") == [FIRST]
     assert published(bench) == {FIRST: codes("old"), SECOND: codes("new", 5)}
 

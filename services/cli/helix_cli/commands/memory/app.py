@@ -32,7 +32,7 @@ app.command("erase", help=help_text("erase", ERASE_HELP))(erase_command)
 
 
 @app.command(
-    "forget", help=f"Hide memories from every answer; `helix memory restore` shows them again.{_ENDS}"
+    "forget", help=f"Hide memories with all their versions; `helix memory restore` shows them again.{_ENDS}"
 )
 @with_change_options
 def forget_command(memory_ids: MemoryIds, changes: Changes) -> None:

@@ -1,7 +1,6 @@
 """Status updates that respect version families: a memory, its corrections, their corrections, and so on.
 
-`ledger.versions` decides which member is current. An erased correction stays a member without a row, so what
-was corrected through it is still found.
+`ledger.versions` decides which member is current; `version_members` has the members.
 
 Whether a member is active affects what it corrects and the other corrections of that, and continues upwards
 only through members that are not active. So a new correction in a long family is checked with its neighbours.
@@ -9,13 +8,19 @@ only through members that are not active. So a new correction in a long family i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.status.links import decided_of, stop_asking, update_links
-from helix_consolidation.folding.status.memory_status import Decided, forgotten, status_of
+from helix_consolidation.folding.status.memory_status import Decided, status_of
+from helix_consolidation.folding.status.version_members import (
+    Member,
+    corrected_by,
+    corrections,
+    facts_of,
+    version,
+)
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING
-from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL
 from helix_consolidation.ledger.usage_facts import decayed_at
 from helix_consolidation.ledger.versions import Version, superseded
 
@@ -25,15 +30,6 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.ledger.facts import MemoryStatus
-
-
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """A member by its code; without an ordinal it was erased, or never existed."""
-
-    code: int
-    corrects: int
-    ordinal: int | None
 
 
 def update_status(context: FoldContext, ordinals: Iterable[int]) -> None:
@@ -69,38 +65,6 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
     return [*changed, *_update(context, beside)] if beside else changed
 
 
-def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
-    """Ordinals of all versions of a memory, itself included."""
-    return [member.ordinal for member in _family(state, ordinal) if member.ordinal is not None]
-
-
-def corrections_undone(state: ConsolidationState, named: set[int], other: set[int] | None) -> set[int]:
-    """Ordinals of the corrections that an undo of `named`, or of versions `named` and `other`, takes back.
-
-    A correction that is named is taken back itself; of a memory that corrects none, all its corrections are.
-    Of two versions of one memory it is the later one. What one event corrects is taken back as a whole.
-    """
-    ledger = state.ledger
-    if other is not None:
-        found = {
-            max(one, version, key=ledger.order)
-            for one in named
-            for version in other.intersection(members_of(state, one))
-            if ledger.order(one)[0] != ledger.order(version)[0]
-        }
-    else:
-        found = {one for one in named if ledger.corrected_by(one)[0]}
-        found = found or {version for one in named for version in members_of(state, one)}
-    events = {(ledger.corrected_by(one)[0], ledger.order(one)[0]) for one in found}
-    corrected = {code for code, _ in events if code}
-    return {
-        one
-        for code in corrected
-        for one in ledger.corrections_of(code)
-        if (code, ledger.order(one)[0]) in events
-    }
-
-
 def _statuses(
     state: ConsolidationState, start: tuple[int, int | None], now: int, requested: Collection[int]
 ) -> dict[int, MemoryStatus]:
@@ -118,7 +82,7 @@ def _statuses(
         successor = successors.get(member.code, "")
         if member.ordinal in requested or successor != state.ledger.status(member.ordinal).superseded_by:
             own = status_of(
-                state.ledger.memory_facts(member.ordinal),
+                facts_of(state, member.ordinal),
                 state.tombstones,
                 state.pending,
                 now,
@@ -179,92 +143,33 @@ def _start_of(state: ConsolidationState, ordinal: int) -> tuple[int, int | None]
     return (code, corrected) if code else (state.ledger.code(ordinal), ordinal)
 
 
-def _path(state: ConsolidationState, start: tuple[int, int | None]) -> tuple[set[int], _Member]:
+def _path(state: ConsolidationState, start: tuple[int, int | None]) -> tuple[set[int], Member]:
     """Codes from `start` upwards to the first active member and what that corrects, and the last member."""
     code, ordinal = start
     path: set[int] = set()
     is_last = False
     while True:
         path.add(code)
-        corrects, corrected = _corrected_by(state, code, ordinal)
+        corrects, corrected = corrected_by(state, code, ordinal)
         if not corrects or corrects in path or is_last:
-            return path, _Member(code, NOTHING, ordinal)
-        is_last = _version(state, _Member(code, corrects, ordinal)).is_active
+            return path, Member(code, NOTHING, ordinal)
+        is_last = version(state, Member(code, corrects, ordinal)).is_active
         code, ordinal = corrects, corrected
 
 
-def _around(state: ConsolidationState, top: _Member, path: set[int]) -> list[tuple[_Member, Version]]:
+def _around(state: ConsolidationState, top: Member, path: set[int]) -> list[tuple[Member, Version]]:
     """The members from `top` down that decide the current version of those in `path` and their corrections.
 
     A member comes before its corrections. Below an active member outside of `path` nothing is listed: that
     member is the successor, even if it is corrected itself.
     """
-    found = {top.code: (top, _version(state, top))}
+    found = {top.code: (top, version(state, top))}
     waiting = [top]
     while waiting:
         member = waiting.pop()
         if path.isdisjoint((member.code, member.corrects)) and found[member.code][1].is_active:
             continue
-        new = [below for below in _corrections(state, member.code) if below.code not in found]
-        found.update((below.code, (below, _version(state, below))) for below in new)
+        new = [below for below in corrections(state, member.code) if below.code not in found]
+        found.update((below.code, (below, version(state, below))) for below in new)
         waiting += new
     return list(found.values())
-
-
-def _family(state: ConsolidationState, ordinal: int) -> list[_Member]:
-    """All members; each comes before its corrections."""
-    root = _root(state, ordinal)
-    found, waiting = {root.code: root}, [root]
-    while waiting:
-        new = [below for below in _corrections(state, waiting.pop().code) if below.code not in found]
-        found.update((member.code, member) for member in new)
-        waiting += new
-    return list(found.values())
-
-
-def _corrections(state: ConsolidationState, code: int) -> list[_Member]:
-    """The corrections of a member; one that was erased and published again is listed with its ordinal."""
-    ledger = state.ledger
-    there = [_Member(ledger.code(o), code, o) for o in ledger.corrections_of(code)]
-    erased = state.tombstones.erased_corrections_of.get(code, set()).difference(m.code for m in there)
-    return there + [_Member(other, code, None) for other in sorted(erased)]
-
-
-def _root(state: ConsolidationState, ordinal: int) -> _Member:
-    """The member that corrects nothing, or the last one that a correction names."""
-    above: set[int] = set()
-    code = state.ledger.code(ordinal)
-    current: int | None = ordinal
-    while code not in above:
-        above.add(code)
-        corrects, corrected = _corrected_by(state, code, current)
-        if not corrects:
-            break
-        code, current = corrects, corrected
-    return _Member(code, NOTHING, current)
-
-
-def _corrected_by(state: ConsolidationState, code: int, ordinal: int | None) -> tuple[int, int | None]:
-    """Code and ordinal of what a member corrects."""
-    if ordinal is not None:
-        return state.ledger.corrected_by(ordinal)
-    erased = state.tombstones.erased_corrections.get(code)
-    if erased is None:
-        return NOTHING, None
-    is_there = erased.ordinal != NO_ORDINAL and state.ledger.is_there(erased.ordinal)
-    return erased.corrects, erased.ordinal if is_there else None
-
-
-def _version(state: ConsolidationState, member: _Member) -> Version:
-    if member.ordinal is None:
-        erased = state.tombstones.erased_corrections.get(member.code)
-        sequence, piece = (0, 0) if erased is None else (erased.sequence, erased.piece)
-        return Version(member.code, member.corrects, sequence, piece, "", is_active=False)
-    ledger = state.ledger
-    sequence, piece = ledger.order(member.ordinal)
-    facts = ledger.memory_facts(member.ordinal)
-    is_active = (
-        facts.memory not in state.tombstones.withdrawn
-        and forgotten(facts, state.tombstones, state.pending) is None
-    )
-    return Version(member.code, member.corrects, sequence, piece, ledger.memory_id(member.ordinal), is_active)

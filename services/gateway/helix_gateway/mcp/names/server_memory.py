@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, Field
 
+from helix_gateway.mcp.keeping import keep
 from helix_gateway.mcp.results import Kept
 from helix_gateway.mcp.tool import Tool
-from helix_gateway.mcp.tools import keep
 from helix_gateway.operations.requests import Arguments, Several
 from helix_memory import limits
 from helix_memory.identity import digest, memory_id
@@ -176,7 +176,7 @@ async def _read(caller: Caller, _: Any) -> Graph:
 
 async def _keep(caller: Caller, facts: Iterable[tuple[str, str]]) -> Writes:
     writes = (
-        keep(caller, _event(caller, name, text), text=f"{name}: {text}", title=name, tags=[_TAG])
+        keep(caller, _EVENT, digest(caller.user, name, text), text=f"{name}: {text}", title=name, tags=[_TAG])
         for name, text in facts
     )
     return Writes(written=list(await asyncio.gather(*writes)))

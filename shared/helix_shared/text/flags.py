@@ -102,16 +102,25 @@ _ENGLAND: Final = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
 """Flags of parts of a country are emoji made of tag characters."""
 
 
+def holds_secret(text: str) -> bool:
+    """Whether `flags_of` finds a credential; such a text is not sent to a language model."""
+    return _SECRET.search(_plain(text[:READ_CHARACTERS])) is not None
+
+
 def flags_of(text: str) -> list[str]:
     """The `FLAGS` of a text, in their order."""
     read = text[:READ_CHARACTERS]
-    plain = read if read.isascii() else normalised("NFKC", _without_invisible(read))
+    plain = _plain(read)
     found = {
         "instruction": _INSTRUCTION.search(plain) is not None,
         "secret": _SECRET.search(plain) is not None,
         "invisible": not _is_visible(read),
     }
     return [flag for flag in FLAGS if found[flag]]
+
+
+def _plain(text: str) -> str:
+    return text if text.isascii() else normalised("NFKC", _without_invisible(text))
 
 
 def _without_invisible(text: str) -> str:
