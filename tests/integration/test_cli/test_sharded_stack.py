@@ -11,7 +11,7 @@ import pytest
 
 from helix_cli.stack.stack import Stack
 from helix_memory.client import Helix
-from helix_memory.errors import PermanentError
+from helix_memory.errors import InvalidInputError, PermanentError
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.sharding import hashed_shard
 from helix_memory.transport.recall_client import RecallClient
@@ -128,3 +128,31 @@ def test_commands_find_the_shards(sharded: Sharded) -> None:
         code, _, err = run(home, *command)
         assert code != 0
         assert "not possible yet in a home with 2 shards" in err
+
+
+def test_one_query_process_serves_all_shards(sharded: Sharded, models_dir: Path) -> None:
+    """With HELIX_QUERY_SHARDS; a client with its one address finds the tenants of both."""
+    home = sharded.stack.home.root
+    sharded.stack.stop()
+    environment = {"HELIX_QUERY_SHARDS": "0,1"}
+    with Stack(
+        home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir, environment=environment
+    ) as stack:
+        stack.wait_ready()
+        names = [child.name for child in stack.processes]
+        assert [name for name in names if name.startswith(("query", "forwarder"))] == [
+            "query-1",
+            "forwarder-1",
+        ]
+        assert "," not in stack.query_address
+        together = Sharded(stack, dict(sharded.texts))
+        for tenant, text in sharded.texts.items():
+            assert together.recalled(tenant) == [text]
+        together.remember(SECOND, "The key hangs in the hall.")
+        assert "The key hangs in the hall." in together.recalled(SECOND)
+
+
+def test_a_query_process_for_some_shards_is_refused(tmp_path: Path) -> None:
+    """The others would have none."""
+    with pytest.raises(InvalidInputError, match="must name all shards of this home: 0,1"):
+        Stack(tmp_path, shards=2, environment={"HELIX_QUERY_SHARDS": "1"})

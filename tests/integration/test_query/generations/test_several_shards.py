@@ -177,7 +177,7 @@ def test_a_moved_tenant_is_found(served: Any) -> None:
     assert len(texts(service, tenant)) == 2
 
 
-def test_a_folder_of_another_shard_is_not_served(served: Any, two: Any, start: Any) -> None:
+def test_a_folder_of_another_shard_is_not_served(two: Any, start: Any) -> None:
     """Two folders were exchanged by mistake: the reason is told."""
     data = two()
     other = folder_of_shard(data.root, 1)

@@ -81,6 +81,11 @@ class Shard:
         return self.loading is not None and self.loading.done()
 
     @property
+    def wanted(self) -> int:
+        """Bytes that it takes once it is loaded."""
+        return bytes_of(self.newest)
+
+    @property
     def is_leased(self) -> bool:
         """Whether it is evicted, and not closed yet."""
         return self.is_closing or (self.bytes == 0 and self.current.is_open)

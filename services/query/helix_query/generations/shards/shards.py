@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from helix_query.generations.shards.places import Places
-from helix_query.generations.shards.shard import Shard, bytes_of
+from helix_query.generations.shards.shard import Shard
 from helix_query.generations.shards.source import ShardState
 from helix_query.generations.shards.told import tell
 from helix_query.metrics import SHARD_EVICTIONS, SHARD_LOAD_SECONDS
@@ -156,7 +156,7 @@ class Shards:
 
         try:
             shard.look()
-            self._make_room(shard, bytes_of(shard.newest))
+            self._make_room(shard, shard.wanted)
             self._start(shard, tried)
         except BaseException as error:  # noqa: BLE001 - whoever waits is told
             with self._changed:
@@ -196,7 +196,7 @@ class Shards:
             loaded = [one for one in self._shards.values() if one.is_loaded]
             for one in loaded:
                 # a later generation may be larger
-                one.bytes = bytes_of(one.newest)
+                one.bytes = one.wanted
             victims = [one for one in loaded if not one.holds]
             if not victims:
                 return False
