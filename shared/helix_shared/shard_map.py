@@ -17,6 +17,7 @@ from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 SHARD_FILE: Final = "shard.json"
 """File of a generation with its `ShardPlace`; absent where there is one shard."""
@@ -155,3 +156,13 @@ def tenant_of(subject: str) -> str | None:
 
 ONLY_SHARD: Final = ShardPlace()
 """The one shard of an instance that has no others."""
+
+
+def folder_of_shard(data: Path, shard: int) -> Path:
+    """The data folder of a shard, where `data` is that of the first."""
+    return data / "shards" / str(shard) if shard else data
+
+
+def bucket_of_shard(bucket: str, shard: int) -> str:
+    """The address of a shard in object storage, where `bucket` is that of the first; empty without one."""
+    return f"{bucket.rstrip('/')}/shard-{shard}" if bucket and shard else bucket

@@ -135,7 +135,7 @@ class ShardedStub:
                 # a credential of one tenant is told of its shard alone
                 if _other_shard(error) is None:
                     raise
-        return _of_all(replies)
+        return status_of_all(replies)
 
     def _routed(self, name: str, request: Any, until: float, metadata: Any) -> Any:
         routed = RoutedCall(self._guesses, request, metadata)
@@ -161,7 +161,7 @@ def _other_shard(error: grpc.RpcError) -> int | None:
     return int(stated[0]) if stated and stated[0].isdecimal() else None
 
 
-def _of_all(replies: Sequence[recall_pb2.GetStatusResponse]) -> recall_pb2.GetStatusResponse:
+def status_of_all(replies: Sequence[recall_pb2.GetStatusResponse]) -> recall_pb2.GetStatusResponse:
     """The reply of the shard that is behind the others, with the counts of all."""
     whole = recall_pb2.GetStatusResponse()
     whole.CopyFrom(min(replies, key=lambda reply: (reply.applied_sequence, reply.generation)))

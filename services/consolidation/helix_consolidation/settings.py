@@ -11,6 +11,7 @@ from helix_memory.sharding import MOST_SHARDS
 from helix_shared.artifacts.signals.vector_storage import StorageChoice
 from helix_shared.artifacts.vectors.form import ScanChoice, VectorForm
 from helix_shared.settings import BrokerSettings, helix_home
+from helix_shared.shard_map import bucket_of_shard
 
 
 class ConsolidationSettings(BrokerSettings):
@@ -151,7 +152,7 @@ class ConsolidationSettings(BrokerSettings):
     @property
     def own_bucket(self) -> str:
         """The bucket with the prefix of this shard; empty: none."""
-        return f"{self.bucket.rstrip('/')}/shard-{self.shard}" if self.bucket and self.shard else self.bucket
+        return bucket_of_shard(self.bucket, self.shard)
 
     @property
     def vector_form(self) -> VectorForm:

@@ -12,11 +12,10 @@ from typing import Final
 from helix_query.accesses.ring import AccessRing
 from helix_query.accesses.server import AccessServer
 from helix_query.api.service import SERVICE_NAME, RecallHandlers
-from helix_query.generations.current import SERVICE, CurrentGeneration
+from helix_query.generations.current import SERVICE
 from helix_query.generations.link_folder import link_folder
 from helix_query.generations.prober import Prober
-from helix_query.generations.replica import open_replica
-from helix_query.generations.verified_files import verified_files_path
+from helix_query.generations.shards.opening import open_shards
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
@@ -62,22 +61,14 @@ class App:
             return await self._serve(scratch)
 
     async def _serve(self, scratch: Path) -> End:
-        data = self.settings.data_dir
         prober = Prober() if self.settings.probe_generations else None
         if prober is not None:
             # it imports the engines while the service loads its models
             prober.start()
-        current = CurrentGeneration(
-            data,
-            self.settings.models_dir,
+        shards = open_shards(
+            self.settings,
             scratch=scratch,
             profile=self.profiles[DEFAULT_PROFILE],
-            encoder_threads=self.settings.encoder_threads,
-            poll_seconds=self.settings.poll_seconds,
-            verified_files=verified_files_path(self.settings.cache_dir, data)
-            if self.settings.trust_verified_files
-            else None,
-            cache=self.settings.cache_dir,
             cross_encoders=self.cross_encoders,
             prober=prober,
         )
@@ -85,9 +76,7 @@ class App:
             (self.settings.access_ring, self.settings.audit_ring) if self.settings.access_listen else (0, 0)
         )
         ring = AccessRing(*kept)
-        replica = open_replica(self.settings, current)
-        state = None if replica is None else replica.state
-        handlers = RecallHandlers(current, self.profiles, self.settings, ring, self.admission, state)
+        handlers = RecallHandlers(shards, self.profiles, self.settings, ring, self.admission)
         server = GrpcServer(
             handlers.generic_handler(),
             service=SERVICE_NAME,
@@ -109,9 +98,7 @@ class App:
         if access_server is not None:
             await access_server.start()
         _log.info("listening", address=self.settings.listen, port=port)
-        if replica is not None:
-            replica.start()
-        current.start(lambda: self._set_serving(server))
+        shards.start(lambda: self._set_serving(server))
         try:
             await stopped.wait()
         finally:
@@ -120,10 +107,11 @@ class App:
             await server.stop()
             if access_server is not None:
                 await access_server.stop()
-            if replica is not None:
-                await asyncio.to_thread(replica.close)
             await asyncio.to_thread(handlers.close)
-            await asyncio.to_thread(current.close)
+            if prober is not None:
+                # a generation that is being loaded would wait for it
+                prober.close()
+            await asyncio.to_thread(shards.close)
             beating.cancel()
         return End(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)
 

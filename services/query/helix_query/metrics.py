@@ -29,7 +29,30 @@ SERVING_DELAY_SECONDS = Histogram(
 )
 REPLICA_LAG_SECONDS = Gauge(
     "helix_replica_lag_seconds",
-    "Time for which the bucket has had a generation that this replica does not have",
+    "Time for which the bucket has had a generation that this replica does not have; `shard` is empty in a "
+    "process that serves one",
+    ["shard"],
+)
+SHARD_LOADED = Gauge("helix_shard_loaded", "1 while a shard is loaded, of a process with several", ["shard"])
+SHARD_BYTES = Gauge("helix_shard_memory_bytes", "Memory that is counted for a loaded shard", ["shard"])
+SHARD_MEMORY = Gauge(
+    "helix_shards_memory_bytes", "Memory that is counted for all shards, also evicted ones that are leased"
+)
+SHARD_APPLIED = Gauge(
+    "helix_shard_applied_sequence",
+    "The newest generation of a shard, loaded or not, holds every event of its tenants up to this sequence",
+    ["shard"],
+)
+SHARD_PUBLISHED = Gauge(
+    "helix_shard_published_timestamp_seconds", "When that generation was published", ["shard"]
+)
+SHARD_EVICTIONS = Counter(
+    "helix_shard_evictions_total", "Shards that were evicted, by reason: budget, idle", ["shard", "reason"]
+)
+SHARD_LOAD_SECONDS = Histogram(
+    "helix_shard_load_seconds",
+    "Time from the first call for a shard that is not loaded until it answers",
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 REPLICA_DOWNLOADED_BYTES = Counter(
     "helix_replica_downloaded_bytes_total", "Bytes of parts downloaded from the bucket"

@@ -104,6 +104,22 @@ class QuerySettings(AccessSettings):
         description="a thread that runs this long past its deadline is replaced and counts as stuck",
     )
     poll_seconds: float = Field(0.25, gt=0, le=60, description="interval at which CURRENT is read")
+    shards: str = Field(
+        "",
+        pattern=r"^(|\d{1,2}(,\d{1,2})*)$",
+        description="shards that this process serves, with commas: the data folder of shard 0 is DATA_DIR, "
+        "of a later one shards/1 and so on below it; in the bucket shard-1; empty: the one shard of DATA_DIR",
+    )
+    shards_memory_mib: int = Field(
+        1024,
+        ge=16,
+        le=1 << 20,
+        description="memory of all loaded shards, of a process with several: the one that was not asked for "
+        "the longest is evicted; model and process take about 400 MiB more",
+    )
+    shard_idle_seconds: float = Field(
+        900.0, ge=0, le=1e6, description="a shard that nobody asked for this long is evicted; 0: none is"
+    )
     bucket: str = Field(
         "",
         pattern=r"^(|(s3|gs|az)://[^/\s]\S*|file:///\S+)$",
@@ -114,6 +130,11 @@ class QuerySettings(AccessSettings):
         0.5, gt=0, le=600, description="interval at which the pointer in the bucket is read"
     )
     grace_seconds: float = Field(5.0, ge=0, le=60, description="time for running calls to finish at shutdown")
+
+    @property
+    def shard_numbers(self) -> tuple[int, ...]:
+        """The shards that this process serves; empty: the one of the data folder."""
+        return tuple(sorted({int(one) for one in self.shards.split(",") if one}))
 
     @property
     def batch_recalls(self) -> int:

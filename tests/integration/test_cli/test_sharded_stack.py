@@ -12,7 +12,7 @@ import pytest
 
 from helix_cli.stack.stack import Stack
 from helix_memory.client import Helix
-from helix_memory.errors import PermanentError
+from helix_memory.errors import InvalidInputError, PermanentError
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.sharding import hashed_shard
 from helix_memory.transport.recall_client import RecallClient
@@ -191,7 +191,7 @@ def test_a_rebuild_makes_every_shard_again(sharded: Sharded) -> None:
 
 
 def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(sharded: Sharded) -> None:
-    """The last test of this home. Doctor points CURRENT of the second shard to a good generation."""
+    """Doctor points CURRENT of the second shard to a good generation."""
     home, at = sharded.stack.home.root, sharded.stack.home.data_of(1)
     sharded.stack.stop()
     number = (at / "CURRENT").read_text()
@@ -211,3 +211,31 @@ def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(sharded: Sharde
         assert {tenant: sharded.texts[tenant] in sharded.recalled(tenant) for tenant in sharded.texts} == (
             dict.fromkeys(sharded.texts, True)
         )
+
+
+def test_one_query_process_serves_all_shards(sharded: Sharded, models_dir: Path) -> None:
+    """The last test of this home. A client with its one address finds the tenants of both shards."""
+    home = sharded.stack.home.root
+    sharded.stack.stop()
+    environment = {"HELIX_QUERY_SHARDS": "0,1"}
+    with Stack(
+        home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir, environment=environment
+    ) as stack:
+        stack.wait_ready()
+        names = [child.name for child in stack.processes]
+        assert [name for name in names if name.startswith(("query", "forwarder"))] == [
+            "query-1",
+            "forwarder-1",
+        ]
+        assert "," not in stack.query_address
+        together = Sharded(stack, dict(sharded.texts), models_dir)
+        for tenant, text in sharded.texts.items():
+            assert text in together.recalled(tenant)
+        together.remember(SECOND, "The key hangs in the hall.")
+        assert "The key hangs in the hall." in together.recalled(SECOND)
+
+
+def test_a_query_process_for_some_shards_is_refused(tmp_path: Path) -> None:
+    """The others would have none."""
+    with pytest.raises(InvalidInputError, match="must name all shards of this home: 0,1"):
+        Stack(tmp_path, shards=2, environment={"HELIX_QUERY_SHARDS": "1"})

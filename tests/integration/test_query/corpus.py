@@ -1,9 +1,10 @@
 """A data folder written by the real artifact writers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -56,8 +57,10 @@ class Corpus:
             self.live.graph.set_links(record["ordinal"], record["tenant_id"], mentions)
         return [record["memory_id"] for record in records]
 
-    def publish(self, *, epoch: int = 1, checksum: str = "") -> int:
-        """Publish the stores as the next generation."""
+    def publish(
+        self, *, epoch: int = 1, checksum: str = "", extras: Mapping[str, bytes] = MappingProxyType({})
+    ) -> int:
+        """Publish the stores as the next generation, with more files."""
         number = self.published + 1
         card = self.encoder.card
         ids = self.live.vectors.scan(["memory_id"])["memory_id"].to_pylist()
@@ -75,7 +78,7 @@ class Corpus:
                 name=card.name, checksum=checksum or card.checksum, dimensions=card.dimensions
             ),
         )
-        publish(self.root, self.live, manifest)
+        publish(self.root, self.live, manifest, extras=extras)
         self.published = number
         return number
 

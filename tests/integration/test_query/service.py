@@ -21,6 +21,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_query.api.service import SERVICE_NAME, RecallHandlers
 from helix_query.generations.current import CurrentGeneration
+from helix_query.generations.shards.only import OnlyShard
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
 from helix_query.settings import QuerySettings
@@ -151,7 +152,7 @@ class InProcess:
             cross_encoders=load_cross_encoders(models, profiles, recalls=settings.threads),
         )
         assert self.current.refresh()
-        self.handlers = RecallHandlers(self.current, profiles, settings)
+        self.handlers = RecallHandlers(OnlyShard(self.current), profiles, settings)
         self._server, port = asyncio.run_coroutine_threadsafe(self._listen(settings), self._loop).result(10)
         self.address = f"127.0.0.1:{port}"
         self._channel = grpc.insecure_channel(self.address)

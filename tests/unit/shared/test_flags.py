@@ -9,9 +9,9 @@ import pytest
 
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of
-from helix_shared.text.flags import flags_of
 from helix_ingest.rows import rows_of
 from helix_memory.events import MessageEvent
+from helix_shared.text.flags import flags_of
 from tests.unit.linear_time import Linear, repeated
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_shared.errors import InvalidInputError, PermanentError
+from helix_shared.shard_map import folder_of_shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class HomeFolder:
 
     def data_of(self, shard: int) -> Path:
         """The data folder of a shard."""
-        return self.data / "shards" / str(shard) if shard else self.data
+        return folder_of_shard(self.data, shard)
 
     @property
     def shards(self) -> int:

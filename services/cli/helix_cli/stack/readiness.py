@@ -25,7 +25,7 @@ CALL_SECONDS: Final = 2.0
 
 def missing(
     *,
-    query_address: str,
+    queries: Sequence[tuple[str, Sequence[Path]]],
     nats_url: str,
     data: Path,
     consumers: Sequence[DurableConsumer],
@@ -33,17 +33,17 @@ def missing(
     gateway_port: int = 0,
     nats: NatsCredentials | None = None,
     calls: CallCredentials | None = None,
-    later_shards: Sequence[tuple[str, Path]] = (),
 ) -> str:
     """The part that is not ready yet, for people; empty when every part is ready.
 
-    `later_shards`: query address and data folder of every shard but the first.
+    `queries`: address of every query service, with the data folders of its shards; `data` is the first one.
     """
     try:
         if reason := run_async(_not_consuming(nats_url, consumers, nats, is_new=not _published(data))):
             return reason
-        for address, folder in ((query_address, data), *later_shards):
-            if reason := _not_serving(address, calls, at_least=_published(folder)):
+        for address, folders in queries:
+            # of several shards it tells one
+            if reason := _not_serving(address, calls, at_least=min(map(_published, folders))):
                 return reason
         if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS, credentials=calls):
             return f"the deep service does not listen at {deep_address}"

@@ -42,7 +42,7 @@ def service_child(
         data=home.data_of(shard),
         models=models,
         query_address=queries[shard] if service.name == QUERY else ",".join(queries),
-        access_address=f"127.0.0.1:{ports.access[shard]}" if ports.access else "",
+        access_address=f"127.0.0.1:{ports.access[shard]}" if shard < len(ports.access) else "",
         shard=shard,
         deep_address=ports.deep_address,
         gateway_address=f"127.0.0.1:{ports.gateway}",

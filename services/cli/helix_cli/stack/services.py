@@ -25,7 +25,8 @@ SECRETS: Final = ("HELIX_EXTRACT_API_KEY", "HELIX_DEEP_API_KEY")
 FORWARDER: Final = "forwarder"
 """Without it the query service records no accesses."""
 OF_A_SHARD: Final = (CONSOLIDATION, QUERY, FORWARDER)
-"""Every shard has one process of each."""
+"""Every shard has one process of each, unless one query process has all of them."""
+QUERY_SHARDS: Final = "HELIX_QUERY_SHARDS"
 COPIES_AT_MOST: Final = 32
 
 
@@ -76,17 +77,24 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
     return {name: copies.get(name, service.usual) for name, service in services.items()}
 
 
-def with_shards(copies: Mapping[str, int], shards: int) -> dict[str, int]:
+def with_shards(copies: Mapping[str, int], shards: int, environment: Mapping[str, str]) -> dict[str, int]:
     """`copies` with a process for every shard of each service in `OF_A_SHARD`.
 
+    Where HELIX_QUERY_SHARDS names the shards, one query process has all of them, and one forwarder reads it.
+
     Raises:
-        InvalidInputError: a service knows one shard only.
+        InvalidInputError: a service knows one shard only, or the setting names other shards.
     """
+    named = environment.get(QUERY_SHARDS, "")
+    if named and sorted(named.split(",")) != sorted(map(str, range(shards))):
+        every = ",".join(map(str, range(shards)))
+        raise InvalidInputError(QUERY_SHARDS, f"must name all shards of this home: {every}")
     if shards > 1 and copies[DEEP]:
         raise InvalidInputError(
             "--shards", f"{DEEP} works with one shard only; leave HELIX_DEEP_BASE_URL out"
         )
-    return {name: count * shards if name in OF_A_SHARD else count for name, count in copies.items()}
+    of_each = (CONSOLIDATION,) if named else OF_A_SHARD
+    return {name: count * shards if name in of_each else count for name, count in copies.items()}
 
 
 def is_installed(module: str) -> bool:

@@ -82,8 +82,8 @@ class Stack:
         self._wanted = WantedPorts(nats_port, query_port, gateway_port)
         self._environment = dict(environment or {})
         self._shards = shards or self.home.shards
-        wanted = configured_copies(copies or {}, child_environment(self._environment))
-        self._copies = with_shards(wanted, self._shards)
+        given = child_environment(self._environment)
+        self._copies = with_shards(configured_copies(copies or {}, given), self._shards, given)
         self._say = say
         self._children: list[Child] = []
         self._hurry = threading.Event()
@@ -262,11 +262,11 @@ class Stack:
             self.home.data_of(shard).mkdir(parents=True, exist_ok=True)
 
     def _missing(self) -> str:
+        queries, folders = self._ports.query_addresses, [*map(self.home.data_of, range(self._shards))]
         return missing(
-            query_address=self._ports.query_addresses[0],
-            later_shards=[
-                (one, self.home.data_of(n)) for n, one in enumerate(self._ports.query_addresses) if n
-            ],
+            queries=list(zip(queries, [[one] for one in folders], strict=True))
+            if len(queries) == self._shards
+            else [(queries[0], folders)],
             deep_address=self.deep_address,
             gateway_port=self._ports.gateway,
             nats_url=self.nats_url,

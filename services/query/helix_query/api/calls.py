@@ -12,37 +12,41 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from helix_query.scheduling.deadline import PASSED_IN_QUEUE, left
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_query.scheduling.tenant_limits import TenantLimits
-from helix_shared.errors import PASSED, OverdueError, TemporaryError
+from helix_shared.errors import PASSED, OtherShardError, OverdueError, TemporaryError
 
 if TYPE_CHECKING:
+    from helix_query.generations.shards.source import Hold, ShardSource
     from helix_query.generations.snapshot import Snapshot, SnapshotSource
     from helix_query.scheduling.fair_queue import Work
 
 T = TypeVar("T")
 OnSnapshot = Callable[["Snapshot", Mapping[str, Executor]], T]
 """A work: takes the snapshot and one executor a channel."""
+FIRST_WAIT_SECONDS: Final = 0.02
+LONGEST_WAIT_SECONDS: Final = 0.5
+"""Between two looks for a tenant that moves between two shards of this process; doubled from the first."""
 
 
 class Calls:
-    """Submits works to `executor`, all works of a call on one generation, which it leases from `current`.
+    """Submits works to `executor`, all works of a call on one generation of the shard of its tenant.
 
     A deadline `until` is a moment of the monotonic clock.
     """
 
     def __init__(
         self,
-        current: SnapshotSource,
+        shards: ShardSource,
         executor: FairExecutor,
         limits: TenantLimits,
         *,
         channel_deadline_seconds: float,
     ) -> None:
-        self._current = current
+        self._shards = shards
         self._executor = executor
         self._limits = limits
         self._channel_deadline_seconds = channel_deadline_seconds
@@ -97,13 +101,30 @@ class Calls:
             OtherShardError: the tenant lies in another shard.
         """
         with self._limits.admitted(tenant, count):
-            seconds = max(answering_seconds, self._channel_deadline_seconds * count)
-            return await self._several(
-                rpc, tenant, works, until, count=count, wanted=wanted, answering_seconds=seconds
-            )
+            seconds, wait = max(answering_seconds, self._channel_deadline_seconds * count), FIRST_WAIT_SECONDS
+            while True:
+                try:
+                    with self._shards.hold(tenant) as shard:
+                        return await self._on_shard(
+                            shard,
+                            rpc,
+                            tenant,
+                            works,
+                            until,
+                            count=count,
+                            wanted=wanted,
+                            answering_seconds=seconds,
+                        )
+                except OtherShardError as error:
+                    if not self._shards.serves(error.shard) or left(until) < wait:
+                        raise
+                # one of the two does not serve the generation of after the move yet
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
-    async def _several(
+    async def _on_shard(
         self,
+        shard: Hold,
         rpc: str,
         tenant: str,
         works: Callable[[float], Sequence[OnSnapshot[T]]],
@@ -113,26 +134,27 @@ class Calls:
         wanted: int,
         answering_seconds: float,
     ) -> tuple[int, list[T | BaseException]]:
-        progress = self._current.progress
-        if progress.has_reached(wanted):
-            generation, futures = self._submit(rpc, tenant, works(0.0), until)
+        current = shard.current
+        if shard.is_loaded and current.progress.has_reached(wanted):
+            generation, futures = self._submit(current, rpc, tenant, works(0.0), until)
+            # they lease the generation
+            shard.release()
             return generation, await _outcomes(futures, until)
-        self._require_tenant(tenant)
         with self._executor.reserved(count):
             started = time.monotonic()
-            answering = min(answering_seconds, (until - started) / 2)
-            await progress.reach(wanted, seconds=until - answering - started)
+            answered_by = until - min(answering_seconds, (until - started) / 2)
+            await shard.loaded(answered_by)
+            _require_tenant(current, tenant)
+            if not current.progress.has_reached(wanted):
+                await current.progress.reach(wanted, seconds=left(answered_by))
             waited = works(time.monotonic() - started)
-            generation, futures = self._submit(rpc, tenant, waited, until, reserved=True)
+            generation, futures = self._submit(current, rpc, tenant, waited, until, reserved=True)
+            shard.release()
             return generation, await _outcomes(futures, until)
-
-    def _require_tenant(self, tenant: str) -> None:
-        """Refuse a tenant of another shard before it waits; where there is no generation yet, it waits."""
-        with suppress(TemporaryError), self._current.lease() as snapshot:
-            snapshot.require_tenant(tenant)
 
     def _submit(
         self,
+        current: SnapshotSource,
         rpc: str,
         tenant: str,
         works: Sequence[OnSnapshot[T]],
@@ -142,7 +164,7 @@ class Calls:
     ) -> tuple[int, list[Future[T]]]:
         """Submit works on the current generation, which is leased until their last thread ends."""
         with ExitStack() as lease:
-            snapshot = lease.enter_context(self._current.lease())
+            snapshot = lease.enter_context(current.lease())
             snapshot.require_tenant(tenant)
             bound: list[Work] = [partial(work, snapshot) for work in works]
             release = lease.pop_all().close
@@ -154,6 +176,12 @@ class Calls:
             release()
             raise
         return snapshot.number, futures
+
+
+def _require_tenant(current: SnapshotSource, tenant: str) -> None:
+    """Refuse a tenant of another shard before it waits; where there is no generation yet, it waits."""
+    with suppress(TemporaryError), current.lease() as snapshot:
+        snapshot.require_tenant(tenant)
 
 
 async def _outcomes(futures: Sequence[Future[T]], until: float) -> list[T | BaseException]:

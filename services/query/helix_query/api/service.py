@@ -35,7 +35,7 @@ from helix_query.api.requests import (
     scope_of,
 )
 from helix_query.api.responses.memory import history_reply, ids_reply, memory_reply
-from helix_query.api.responses.recall import batch_response, describe_replica, without_other_tenants
+from helix_query.api.responses.recall import batch_response, without_other_tenants
 from helix_query.api.search_span import in_span
 from helix_query.api.status_call import status_reply
 from helix_query.api.why_not_call import WhyNotSearch
@@ -52,8 +52,7 @@ from helix_shared.rpc.statuses import refused_of
 from helix_shared.rpc.traced import traced
 
 if TYPE_CHECKING:
-    from helix_query.generations.replica_state import ReplicaState
-    from helix_query.generations.snapshot import SnapshotSource
+    from helix_query.generations.shards.source import ShardSource
     from helix_query.profile.profile import RankingProfile
     from helix_query.settings import QuerySettings
 
@@ -65,17 +64,15 @@ class RecallHandlers:
 
     def __init__(
         self,
-        current: SnapshotSource,
+        shards: ShardSource,
         profiles: Mapping[str, RankingProfile],
         settings: QuerySettings,
         accesses: AccessRing | None = None,
         admission: Admission | None = None,
-        replica: Callable[[], ReplicaState] | None = None,
     ) -> None:
         self._admission = Admission(settings) if admission is None else admission
         self._accesses = AccessRing(0) if accesses is None else accesses
-        self._current = current
-        self._replica = replica
+        self._shards = shards
         self._profiles = profiles
         self._profile_tokens = profiles[DEFAULT_PROFILE].pack.profile_tokens
         self._settings = settings
@@ -87,7 +84,7 @@ class RecallHandlers:
             stuck_seconds=settings.stuck_seconds,
         )
         self._calls = Calls(
-            current,
+            shards,
             self._executor,
             TenantLimits(
                 in_flight=settings.tenant_in_flight, rate=settings.tenant_rate, burst=settings.tenant_burst
@@ -251,14 +248,12 @@ class RecallHandlers:
     ) -> recall_pb2.GetStatusResponse:
         """The loaded generation; answers also while there is none."""
         reply = await status_reply(
-            self._current,
+            self._shards,
             tenant_id=request.scope.tenant_id,
             profiles=self._profiles,
             instance=self._settings.instance,
             uptime_seconds=time.monotonic() - self._started,
         )
-        if self._replica is not None:
-            describe_replica(reply, self._replica())
         self._accesses.describe(reply)
         return reply if self._admission.sees_all_tenants() else without_other_tenants(reply)
 

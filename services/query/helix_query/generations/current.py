@@ -12,24 +12,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from helix_query.generations.installed_model import installed_encoder
+from helix_query.generations.installed_model import InstalledEncoders
 from helix_query.generations.learned_adapters import LearnedAdapters
 from helix_query.generations.prober import Prober
 from helix_query.generations.refusals import Refusals
-from helix_query.generations.verified_files import read_verified_files, write_verified_files
+from helix_query.generations.verified_files import VerifiedFiles
 from helix_query.generations.warmup import warm
 from helix_query.metrics import GENERATIONS_REJECTED, PROBE_SECONDS, SERVING_DELAY_SECONDS, SWAP_SECONDS
 from helix_query.recall.routing.centroids import centroids_of
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
-from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
     from helix_query.generations.snapshot import Snapshot
     from helix_query.profile.profile import RankingProfile
-    from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.encoders.cross_encoder import CrossEncoder
     from helix_shared.encoders.encoder import Encoder
 
@@ -64,43 +62,47 @@ class CurrentGeneration:
     def __init__(
         self,
         root: Path,
-        models: Path,
+        models: Path | InstalledEncoders,
         *,
         scratch: Path,
         profile: RankingProfile,
-        encoder_threads: int = 1,
         poll_seconds: float = 0.25,
         verified_files: Path | None = None,
         cache: Path | None = None,
         cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
         prober: Prober | None = None,
+        shard: int | None = None,
     ) -> None:
         """No generation is loaded yet.
 
+        `models` is the folder of installed models, or what several shards load their encoder with.
         `scratch` is a folder for links to held files. Files that `verified_files` lists are not hashed again.
         `cache` keeps what is made once for a model.
         `cross_encoders` are those that ranking profiles name. Without a `prober` nothing is probed.
+        `shard` is the one that generations must be of, in a process that serves several.
         """
         self._prober = prober
-        self._probes = ThreadPoolExecutor(1, thread_name_prefix="probe")
+        self._shard = shard
         self._root = root
-        self._models = models
+        self._encoders = models if isinstance(models, InstalledEncoders) else InstalledEncoders(models)
+        self._encoder: Encoder | None = None
+        self._last = 0, 0
         self._scratch = scratch
         self._profile = profile
-        self._encoder_threads = encoder_threads
         self._poll_seconds = poll_seconds
         self.progress = Progress()
         self.cross_encoders = cross_encoders
         self._learned_adapters = LearnedAdapters(root)
         self._on_first: Callable[[], None] = lambda: None
+        self._on_tried: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._leased: _Leased | None = None
-        self._verified_path = verified_files
-        self._verified = set() if verified_files is None else read_verified_files(verified_files)
+        self._open = 0
+        self._verified_files = VerifiedFiles(verified_files)
         self._cache = cache
         self._refusals = Refusals(root)
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._poll, name="generation-poll", daemon=True)
+        self._thread: threading.Thread | None = None
 
     @property
     def number(self) -> int:
@@ -116,20 +118,28 @@ class CurrentGeneration:
         """Try refused generations again: their files were replaced."""
         self._refusals.clear()
 
-    def start(self, on_first: Callable[[], None]) -> None:
-        """Start the thread; it calls `on_first` when the first generation answers."""
-        self._on_first = on_first
+    @property
+    def is_open(self) -> bool:
+        """Whether a generation is open: the one that answers, or an earlier one that is still leased."""
+        return self._open > 0
+
+    def start(
+        self, on_first: Callable[[], None] = lambda: None, on_tried: Callable[[], None] = lambda: None
+    ) -> None:
+        """Start the thread, also again after `close`.
+
+        It calls `on_first` when the first generation answers, and `on_tried` after each look at CURRENT.
+        """
+        self._on_first, self._on_tried = on_first, on_tried
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._poll, name="generation-poll", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Stop the thread and give the generation up; existing leases stay valid."""
         self._stop.set()
-        if self._prober is not None:
-            self._prober.close()
-        if self._thread.is_alive():
+        if self._thread is not None:
             self._thread.join()
-        # not before: a generation that is being loaded would be refused, and counted as damaged
-        self._probes.shutdown(wait=False)
         self._swap(None)
 
     @contextmanager
@@ -151,7 +161,7 @@ class CurrentGeneration:
                 leased.leases -= 1
                 last = leased.retired and leased.leases == 0
             if last:
-                leased.snapshot.generation.close()
+                self._close(leased)
 
     def refresh(self) -> bool:
         """Read CURRENT once; return whether another generation, the newest sound one, was swapped in.
@@ -174,8 +184,11 @@ class CurrentGeneration:
         return self._adopt_newest(number for number in numbers if number > served)
 
     def _adopt_newest(self, numbers: Iterable[int]) -> bool:
-        """Serve the first of `numbers` that is sound; whether there is one."""
-        return any(self._adopt(number) for number in numbers)
+        """Serve the first of `numbers` that is sound; whether there is one.
+
+        None is older than the one that answered before a shard was given up.
+        """
+        return any(self._adopt(number) for number in numbers if number >= self._last[0])
 
     def _poll(self) -> None:
         failure = ""
@@ -189,6 +202,7 @@ class CurrentGeneration:
                     if isinstance(error, CorruptArtifactError):
                         GENERATIONS_REJECTED.labels("damaged").inc()
                     _log.error("generation_poll_failed", error=type(error).__name__, reason=failure)
+            self._on_tried()
             self._stop.wait(self._poll_seconds)
 
     def _adopt(self, number: int) -> bool:
@@ -214,12 +228,13 @@ class CurrentGeneration:
         """
         previous = None if self._leased is None else self._leased.snapshot
         with self._probed(number):
-            manifest = self._verified_manifest(folder_of(self._root, number))
-            if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
+            folder = folder_of(self._root, number)
+            manifest = self._verified_files.verify(folder, beside=self._leased is not None)
+            if manifest.epoch < self._last[1]:
                 raise CorruptArtifactError(
                     f"generation {number} has epoch {manifest.epoch}, before the current one"
                 )
-            encoder = self._encoder_for(manifest, previous)
+            encoder = self._encoders.of(manifest)
             # about a second for a new model, while the prober imports the engines
             centroids_of(encoder, cache=self._cache)
         # ordinals and rows of stores that were built anew mean something else
@@ -234,6 +249,7 @@ class CurrentGeneration:
             scratch=self._scratch,
         )
         try:
+            self._require_shard(generation)
             return warm(
                 generation,
                 encoder,
@@ -255,10 +271,11 @@ class CurrentGeneration:
 
         Raises: what the block raises, else as `Prober.check`.
         """
-        if self._prober is None:
+        if self._prober is None or number == self._last[0]:
+            # it was served by this process before
             yield
             return
-        probe = self._probes.submit(self._prober.check, self._root, number)
+        probe = self._prober.begin(self._root, number)
         try:
             yield
         except BaseException:
@@ -266,37 +283,32 @@ class CurrentGeneration:
             raise
         PROBE_SECONDS.observe(probe.result())
 
-    def _verified_manifest(self, folder: Path) -> Manifest:
-        before = set(self._verified)
-        manifest = verify(folder, verified=self._verified, beside=self._leased is not None)
-        if (
-            self._verified_path is not None
-            and self._verified != before
-            and not write_verified_files(self._verified_path, self._verified)
-        ):
-            # Logged once: the folder will not become writable.
-            self._verified_path = None
-        return manifest
+    def _require_shard(self, generation: Generation) -> None:
+        found = generation.place.shard
+        if self._shard is not None and found != self._shard:
+            raise CorruptArtifactError(f"{self._root} is of shard {found}, not of shard {self._shard}")
 
-    def _encoder_for(self, manifest: Manifest, previous: Snapshot | None) -> Encoder:
-        """The encoder of the model that made the generation's vectors."""
-        if previous is not None and previous.encoder.card.checksum == manifest.model.checksum:
-            return previous.encoder
-        return installed_encoder(manifest, self._models, threads=self._encoder_threads)
+    def _close(self, leased: _Leased) -> None:
+        leased.snapshot.generation.close()
+        with self._lock:
+            self._open -= 1
 
     def _swap(self, snapshot: Snapshot | None) -> None:
         with self._lock:
             old, self._leased = self._leased, None if snapshot is None else _Leased(snapshot)
+            self._open += snapshot is not None
             idle = old is not None and old.leases == 0
             if old is not None:
                 old.retired = True
         if old is not None and idle:
-            old.snapshot.generation.close()
+            self._close(old)
         if snapshot is not None:
             self._refusals.clear()
             manifest = snapshot.generation.manifest
+            self._last, self._encoder = (manifest.generation, manifest.epoch), snapshot.encoder
             recallable = manifest.counts.recallable
-            report_generation(SERVICE, manifest, memories=recallable)
+            if self._shard is None:
+                report_generation(SERVICE, manifest, memories=recallable)
             if old is not None:
                 SERVING_DELAY_SECONDS.observe((datetime.now(UTC) - manifest.published_at).total_seconds())
             _log.info("generation_served", generation=snapshot.number, memories=recallable)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
@@ -18,8 +20,27 @@ if TYPE_CHECKING:
 _log = logger(__name__)
 
 
+class InstalledEncoders:
+    """The encoders of a process: shards of one model share one, for as long as a shard keeps it."""
+
+    def __init__(self, models: Path, *, threads: int = 1) -> None:
+        self._models = models
+        self._threads = threads
+        self._loaded = WeakValueDictionary[str, Encoder]()
+        self._lock = threading.Lock()
+
+    def of(self, manifest: Manifest) -> Encoder:
+        """The encoder of queries to a generation; raises as `installed_encoder`."""
+        with self._lock:
+            found = self._loaded.get(manifest.model.checksum)
+            if found is None:
+                found = installed_encoder(manifest, self._models, threads=self._threads)
+                self._loaded[manifest.model.checksum] = found
+            return found
+
+
 def installed_encoder(manifest: Manifest, models: Path, *, threads: int = 1) -> Encoder:
-    """Load the encoder of queries; tenants share it, so it remembers no query.
+    """Load the encoder of queries of a generation; tenants share it, so it remembers no query.
 
     Raises:
         NotFoundError: the model is not installed under `models`.

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -45,13 +46,14 @@ class Answer:
 
 
 class Prober:
-    """One standing process, started before it is needed; only one thread may ask it."""
+    """One standing process, started before it is needed; it probes one generation after another."""
 
     def __init__(self, *, seconds: float = PROBE_SECONDS) -> None:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._closed = False
+        self._probes = ThreadPoolExecutor(1, thread_name_prefix="probe")
 
     @property
     def pid(self) -> int:
@@ -68,8 +70,14 @@ class Prober:
                 self._process = self._started()
             return self._process is not None
 
+    def begin(self, root: Path, number: int) -> Future[float]:
+        """`check` on the thread of the probes; any thread may call it."""
+        return self._probes.submit(self.check, root, number)
+
     def check(self, root: Path, number: int) -> float:
         """Probe a generation; returns the seconds it took, 0 where no process can be started.
+
+        Only one thread may call it.
 
         Raises:
             CrashedError: it ends the process by a signal, or is not done in time; twice.

@@ -24,7 +24,6 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from helix_query.settings import QuerySettings
     from helix_shared.artifacts.object_storage.store import ObjectStore
 
 LONGEST_WAIT_SECONDS: Final = 30.0
@@ -53,7 +52,11 @@ class Serving(Protocol):
 class Replica:
     """The thread that pulls."""
 
-    def __init__(self, store: ObjectStore, root: Path, current: Serving, *, poll_seconds: float) -> None:
+    def __init__(
+        self, store: ObjectStore, root: Path, current: Serving, *, poll_seconds: float, shard: str = ""
+    ) -> None:
+        """`shard` is that of a process which serves several."""
+        self._shard = shard
         self._store = store
         self._root = root
         self._current = current
@@ -146,7 +149,8 @@ class Replica:
             current_number(self._root) or 0
         )
         self._behind_since = (self._behind_since or time.monotonic()) if is_behind else None
-        REPLICA_LAG_SECONDS.set(0 if self._behind_since is None else time.monotonic() - self._behind_since)
+        lag = 0.0 if self._behind_since is None else time.monotonic() - self._behind_since
+        REPLICA_LAG_SECONDS.labels(self._shard).set(lag)
 
     def _has_lock(self) -> bool:
         """Whether no other process pulls into this folder; the lock ends with the process."""
@@ -165,16 +169,17 @@ class Replica:
         return True
 
 
-def open_replica(settings: QuerySettings, current: Serving) -> Replica | None:
-    """The replica, not started yet; None without a bucket.
+def open_replica(
+    bucket: str, root: Path, current: Serving, *, poll_seconds: float, shard: str = ""
+) -> Replica | None:
+    """The replica that pulls into the data folder `root`, not started yet; None without a bucket.
 
     Raises:
         InvalidInputError: the data folder belongs to a writer, the address is wrong, or the extra
             `object-storage` is not installed.
     """
-    if not settings.bucket:
+    if not bucket:
         return None
-    root = settings.data_dir
     if any((root / name).exists() for name in _WRITERS):
         raise InvalidInputError(
             "HELIX_QUERY_BUCKET", f"{root} is the data folder of a writer: give the replica one of its own"
@@ -185,6 +190,4 @@ def open_replica(settings: QuerySettings, current: Serving) -> Replica | None:
         raise InvalidInputError(
             "HELIX_QUERY_BUCKET", "needs the extra `object-storage`: it is not installed"
         ) from error
-    return Replica(
-        ObjectStore.open(settings.bucket), root, current, poll_seconds=settings.bucket_poll_seconds
-    )
+    return Replica(ObjectStore.open(bucket), root, current, poll_seconds=poll_seconds, shard=shard)

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
+from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.telemetry.logs import logger
 from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from helix_shared.artifacts.generation.manifest import Manifest
 
 _NAME_DIGITS: Final = 16
 
@@ -32,6 +35,27 @@ class _VerifiedFiles(BaseModel):
 
     format_version: Literal[1]
     verified: dict[str, Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]]
+
+
+class VerifiedFiles:
+    """The list of one data folder; without a path it is kept in memory alone."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._verified = set() if path is None else read_verified_files(path)
+
+    def verify(self, folder: Path, *, beside: bool) -> Manifest:
+        """As `integrity.verify`, which raises."""
+        before = set(self._verified)
+        manifest = verify(folder, verified=self._verified, beside=beside)
+        if (
+            self._path is not None
+            and self._verified != before
+            and not write_verified_files(self._path, self._verified)
+        ):
+            # Logged once: the folder will not become writable.
+            self._path = None
+        return manifest
 
 
 def verified_files_path(cache: Path, data: Path) -> Path:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from helix_lab.bench.generate.base_memories import CHAT, DOCUMENT, FACT, KINDS, Base
-from helix_lab.bench.generate.layout import AUDIENCES, NOBODY, Layout, tenant_name
+from helix_lab.bench.generate.layout import AUDIENCES, NOBODY, Layout
 from helix_lab.bench.generate.variant_vectors import Noise, moved
 from helix_lab.bench.generate.variants import Varied
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
@@ -48,7 +48,8 @@ class EdgeSource:
     def id_of(self, ordinal: int) -> str:
         """Id of the memory at `ordinal`."""
         event = self.event_of(int(self.sequences[ordinal]))
-        return memory_id(tenant_name(int(self.layout.tenant[ordinal])), event, int(self.pieces[ordinal]))
+        tenant = self.layout.tenants[self.layout.tenant[ordinal]]
+        return memory_id(tenant, event, int(self.pieces[ordinal]))
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -116,7 +117,7 @@ def _scopes(source: EdgeSource, part: slice) -> dict[str, Any]:
     """Scope, origin and audience of each memory."""
     layout = source.layout
     sequences, pieces = source.sequences[part].tolist(), source.pieces[part].tolist()
-    tenants = [tenant_name(code) for code in layout.tenant[part].tolist()]
+    tenants = [layout.tenants[code] for code in layout.tenant[part].tolist()]
     events = [source.event_of(sequence) for sequence in sequences]
     sessions = layout.session[part].tolist()
     kinds = [KINDS[kind] for kind in layout.kind[part].tolist()]

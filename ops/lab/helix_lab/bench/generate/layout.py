@@ -1,11 +1,12 @@
 """Tenants, users, sessions and times of n generated memories.
 
-Sizes follow power laws, as in real installations: the largest of `TENANTS` tenants has about half of
+Sizes follow power laws, as in real installations: the largest of the usual tenants has about half of
 everything. All columns are drawn at once from one seed; `load` cuts them into batches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 TENANT: Final = "bench"
 """The largest tenant; all queries are its."""
 
-TENANTS: Final = 40
+TENANTS: Final = (TENANT, *(f"{TENANT}-{rank:02d}" for rank in range(2, 41)))
+"""From the largest to the smallest."""
 TENANT_EXPONENT: Final = 1.7
 """Tenant r has a share that falls with r^-1.7: the first one half, the fortieth a thousandth."""
 
@@ -46,7 +48,10 @@ NOBODY: Final = -1
 class Layout:
     """One value per memory, in the order of time; codes are indices into what `load` names them by."""
 
+    tenants: tuple[str, ...]
+    """Names, from the largest to the smallest."""
     tenant: NDArray[np.int16]
+    """Index into `tenants`."""
     session: NDArray[np.int32]
     position: NDArray[np.int32]
     """Place in the session, 0 and up."""
@@ -65,11 +70,6 @@ class Layout:
         return len(self.tenant)
 
 
-def tenant_name(code: int) -> str:
-    """Name of a tenant; the largest is 0."""
-    return TENANT if code == 0 else f"{TENANT}-{code + 1:02d}"
-
-
 def power_law(count: int, exponent: float) -> NDArray[np.float64]:
     """Shares of ranks 1 to `count` that fall with rank^-exponent; they sum to 1."""
     weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
@@ -77,7 +77,14 @@ def power_law(count: int, exponent: float) -> NDArray[np.float64]:
     return shares
 
 
-def lay_out(n: int, kinds: NDArray[np.int8], *, seed: int) -> Layout:
+def lay_out(
+    n: int,
+    kinds: NDArray[np.int8],
+    *,
+    seed: int,
+    tenants: Sequence[str] = TENANTS,
+    exponent: float = TENANT_EXPONENT,
+) -> Layout:
     """`n` memories over base rows whose kinds are `kinds`, ascending."""
     drawn = np.random.default_rng([seed, 1])
     starts = np.searchsorted(kinds, np.arange(len(KIND_SHARES) + 1))
@@ -93,7 +100,7 @@ def lay_out(n: int, kinds: NDArray[np.int8], *, seed: int) -> Layout:
     begin = np.sort(drawn.random(sessions)) * DAYS * 86_400
     offset = drawn.integers(0, 2**31, sessions) % np.maximum(there[kind], 1)
     per_session: dict[str, NDArray[Any]] = {
-        "tenant": drawn.choice(TENANTS, sessions, p=power_law(TENANTS, TENANT_EXPONENT)).astype(np.int16),
+        "tenant": drawn.choice(len(tenants), sessions, p=power_law(len(tenants), exponent)).astype(np.int16),
         "kind": kind,
         "user": drawn.choice(USERS, sessions, p=power_law(USERS, 1.0)).astype(np.int16),
         "project": drawn.choice(PROJECTS, sessions, p=power_law(PROJECTS, 1.0)).astype(np.int16),
@@ -107,6 +114,7 @@ def lay_out(n: int, kinds: NDArray[np.int8], *, seed: int) -> Layout:
     row = (offset[session] + position) % there[kind[session]] + starts[kind[session]]
     seconds = begin[session] + position * TURN_SECONDS + drawn.random(n) * TURN_SECONDS / 2
     return Layout(
+        tenants=tuple(tenants),
         session=session,
         position=position,
         base=row.astype(np.int32),

@@ -29,7 +29,7 @@ from helix_consolidation.stores.publish import PublicationInfo, publish_generati
 from helix_consolidation.stores.rows import Additions, RecordFields, records_of
 from helix_lab.bench.generate.base_memories import Base
 from helix_lab.bench.generate.edge_rows import EdgeSource, batch_seed, edge_rows, events_of
-from helix_lab.bench.generate.layout import BEGIN, DAYS, NOBODY, Layout, lay_out, tenant_name
+from helix_lab.bench.generate.layout import BEGIN, DAYS, NOBODY, Layout, lay_out
 from helix_lab.bench.generate.lexicon_process import LexiconProcess
 from helix_lab.bench.generate.variant_vectors import noise_of
 from helix_lab.bench.generate.variants import Material, Varied, material_of, vary
@@ -40,6 +40,7 @@ from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, Manifest,
 from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.errors import InvalidInputError
+from helix_shared.shard_map import ONLY_SHARD, ShardPlace
 
 BUILD_INFO_FILE: Final = "bench.json"
 BATCH: Final = 10_000
@@ -82,10 +83,22 @@ class _Loader:
     phrase_queries: list[tuple[str, str]] = field(default_factory=list)
 
 
-def build(base: Base, folder: Path, n: int, *, seed: int, advance: Advance = lambda _: None) -> BuildInfo:
-    """Fill the new folder `folder` with generation 1 of `n` memories; `advance` gets the number written."""
+def build(
+    base: Base,
+    folder: Path,
+    n: int,
+    *,
+    seed: int,
+    advance: Advance = lambda _: None,
+    layout: Layout | None = None,
+    place: ShardPlace = ONLY_SHARD,
+) -> BuildInfo:
+    """Fill the new folder `folder` with generation 1 of `n` memories; `advance` gets the number written.
+
+    `layout` is the usual one unless another is given, `place` the shard that holds its tenants.
+    """
     started = time.monotonic()
-    layout = lay_out(n, base.kinds, seed=seed)
+    layout = layout or lay_out(n, base.kinds, seed=seed)
     sequences, pieces = events_of(layout)
     noise = noise_of(base.vectors)
     live = Live.create(folder / "live", dimensions=base.vectors.shape[1])
@@ -98,14 +111,14 @@ def build(base: Base, folder: Path, n: int, *, seed: int, advance: Advance = lam
         live.vectors.maintain()
         # the writer would have folded long before there were so many links
         live.fold_graph_now()
-        _publish(loader, folder)
+        _publish(loader, folder, place)
     finally:
         live.close()
     model = base.rows["model"][0].as_py()
     info = BuildInfo(
         n=n,
         seed=seed,
-        tenant=tenant_name(0),
+        tenant=layout.tenants[0],
         tenant_memories=int((layout.tenant == 0).sum()),
         events=int(sequences[-1]),
         model=model,
@@ -213,7 +226,7 @@ def _spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
     return [items[int(k * step)] for k in range(min(count, len(items)))]
 
 
-def _publish(loader: _Loader, folder: Path) -> None:
+def _publish(loader: _Loader, folder: Path, place: ShardPlace) -> None:
     """Publish generation 1 with an epoch before any that a new lease bucket gives."""
     state = ConsolidationState()
     info = np.zeros(len(loader.ids), FACTS)
@@ -222,7 +235,7 @@ def _publish(loader: _Loader, folder: Path) -> None:
     info["duplicate_of"], info["expires_at"], info["decayed_at"] = NO_DUPLICATE, NEVER, NEVER
     state.ledger.fill(
         info,
-        [tenant_name(0)],
+        [loader.source.layout.tenants[0]],
         [EVERYBODY],
         corrects={},
         sources=SourceIndex(),
@@ -243,4 +256,5 @@ def _publish(loader: _Loader, folder: Path) -> None:
         None,
         PublicationInfo(0, stream, BEGIN + timedelta(days=DAYS)),
         ensure_lease=lambda: None,
+        place=place,
     )

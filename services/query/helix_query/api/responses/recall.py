@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Route
     from helix_query.recall.query import Query
     from helix_query.recall.result import Packed, RecalledRow, RecallResult
+    from helix_shared.artifacts.generation.manifest import Manifest
     from helix_shared.encoders.cross_encoder import CrossEncoder
     from helix_shared.rpc.statuses import Refused
 
@@ -133,12 +134,11 @@ def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb
 
 
 def status_response(
-    snapshot: Snapshot | None, *, uptime_seconds: float, instance: str
+    manifest: Manifest | None, *, uptime_seconds: float, instance: str
 ) -> recall_pb2.GetStatusResponse:
-    """The reply to GetStatus; generation 0 without a snapshot."""
-    if snapshot is None:
+    """The reply to GetStatus about a generation; generation 0 without one."""
+    if manifest is None:
         return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds, instance=instance)
-    manifest = snapshot.generation.manifest
     return recall_pb2.GetStatusResponse(
         generation=manifest.generation,
         applied_sequence=manifest.applied_sequence,

@@ -1,0 +1,145 @@
+"""One shard of a process that serves several: its folder, its generations, and how many bytes they take.
+
+`shards` guards the fields that change.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Final, Protocol
+
+from helix_query.generations.snapshot import SnapshotSource
+from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.generation.reader import place_of
+from helix_shared.errors import CorruptArtifactError, TemporaryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from helix_query.generations.replica import Replica
+    from helix_shared.shard_map import ShardPlace
+
+BYTES_OF_A_MEMORY: Final = 160
+"""Of what is computed from a generation when it is loaded (orders, facets, rows): measured in 0108."""
+_NOT_READ: Final = "consolidation/"
+"""Files of the writer alone."""
+
+
+class Loadable(SnapshotSource, Protocol):
+    """`generations.current`, which can be started again after it was closed."""
+
+    @property
+    def number(self) -> int:
+        """Number of the generation that answers; 0: none."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a generation is open, one that is still leased included."""
+
+    def is_refused(self, number: int) -> bool:
+        """Whether a generation is not served, although it is here."""
+
+    def retry(self) -> None:
+        """Try refused generations again."""
+
+    def start(self, on_first: Callable[[], None], on_tried: Callable[[], None] = ...) -> None:
+        """Load the newest generation, and then each later one."""
+
+    def close(self) -> None:
+        """Give the generation up; leases stay valid."""
+
+
+class Shard:
+    """A shard, loaded or not."""
+
+    def __init__(self, number: int, root: Path, current: Loadable, replica: Replica | None = None) -> None:
+        """It is not loaded. `replica` pulls its generations; None: a writer puts them into `root`."""
+        self.number = number
+        self.current = current
+        self.replica = replica
+        self.loading: Future[None] | None = None
+        """Done once it was tried; None: it is not loaded and nobody asked for it."""
+        self.holds = 0
+        """Calls for which it must stay."""
+        self.used = 0.0
+        """When a call last asked for it, of the monotonic clock."""
+        self.bytes = 0
+        """Counted against the budget, once there is room for it."""
+        self.leased_bytes = 0
+        """Of what was evicted; counted until its last lease has ended."""
+        self.place: ShardPlace | None = None
+        """What its newest generation says; None: there is none."""
+        self.newest: Manifest | None = None
+        self.is_closing = False
+        self._root = root
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its generation answers, or a reason is known why none does."""
+        return self.loading is not None and self.loading.done()
+
+    @property
+    def wanted(self) -> int:
+        """Bytes that it takes once it is loaded."""
+        return bytes_of(self.newest)
+
+    @property
+    def is_leased(self) -> bool:
+        """Whether it is evicted, and not closed yet."""
+        return self.is_closing or (self.bytes == 0 and self.current.is_open)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it takes now."""
+        return self.bytes + (self.leased_bytes if self.is_leased else 0)
+
+    def look(self) -> bool:
+        """Read which generation is current, or served; return whether the place of its tenants changed."""
+        before = self.place
+        try:
+            with self.current.lease() as snapshot:
+                manifest, place = snapshot.generation.manifest, snapshot.generation.place
+        except TemporaryError:
+            try:
+                number = current_number(self._root)
+                if number is None or (self.newest is not None and self.newest.generation == number):
+                    return False
+                folder = folder_of(self._root, number)
+                manifest = Manifest.read(folder)
+                place = place_of(folder, manifest)
+            except (CorruptArtifactError, OSError):
+                # loading it will tell
+                return False
+        self.newest, self.place = manifest, place
+        return before is None or before != place
+
+
+def bytes_of(manifest: Manifest | None) -> int:
+    """Bytes that a loaded generation takes: its files, which are mapped, and what is computed from them."""
+    if manifest is None:
+        return 0
+    files = sum(entry.size for entry in manifest.files if not entry.path.startswith(_NOT_READ))
+    return files + BYTES_OF_A_MEMORY * manifest.counts.signals
+
+
+class ReplicaView:
+    """What a replica may ask of a shard: of one that is not loaded, the two newest generations stay."""
+
+    def __init__(self, root: Path, current: Loadable) -> None:
+        self._root = root
+        self._current = current
+
+    @property
+    def number(self) -> int:
+        """Generations before this one may be removed."""
+        return self._current.number or (published_numbers(self._root)[:2] or [0])[-1]
+
+    def is_refused(self, number: int) -> bool:
+        """As `current` says."""
+        return self._current.is_refused(number)
+
+    def retry(self) -> None:
+        """As `current` does."""
+        self._current.retry()
