@@ -17,6 +17,7 @@ from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer
+from tests.integration.test_cli.running import until
 
 from .conftest import Workers, collect, memory, publish
 
