@@ -74,7 +74,7 @@ def tenant_names(shard: int, shards: int, number: int) -> list[str]:
     return list(islice((name for name in every if hashed_shard(name, shards) == shard), number))
 
 
-def shared_out(n: int, kinds: np.ndarray, names: Sequence[str], *, seed: int) -> Layout:  # type: ignore[type-arg]
+def shared_out(n: int, kinds: np.ndarray, names: Sequence[str], *, seed: int) -> Layout:
     """`n` memories of the tenants `names`, each with `SESSIONS` sessions or more."""
     layout = lay_out(n, kinds, seed=seed, tenants=names, exponent=EXPONENT)
     _, first = np.unique(layout.session, return_index=True)
