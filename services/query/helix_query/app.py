@@ -12,10 +12,12 @@ from typing import Final
 from helix_query.accesses.ring import AccessRing
 from helix_query.accesses.server import AccessServer
 from helix_query.api.service import SERVICE_NAME, RecallHandlers
-from helix_query.generations.current import SERVICE
+from helix_query.generations.current import SERVICE, CurrentGeneration
+from helix_query.generations.installed_model import InstalledEncoders
 from helix_query.generations.link_folder import link_folder
 from helix_query.generations.prober import Prober
 from helix_query.generations.shards.opening import open_shards
+from helix_query.generations.verified_files import verified_files_path
 from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
@@ -65,13 +67,9 @@ class App:
         if prober is not None:
             # it imports the engines while the service loads its models
             prober.start()
-        shards = open_shards(
-            self.settings,
-            scratch=scratch,
-            profile=self.profiles[DEFAULT_PROFILE],
-            cross_encoders=self.cross_encoders,
-            prober=prober,
-        )
+        encoders = InstalledEncoders(self.settings.models_dir, threads=self.settings.encoder_threads)
+        current_of = partial(self._current, encoders, scratch, prober)
+        shards = open_shards(self.settings, current_of, cross_encoders=self.cross_encoders)
         kept = (
             (self.settings.access_ring, self.settings.audit_ring) if self.settings.access_listen else (0, 0)
         )
@@ -114,6 +112,29 @@ class App:
             await asyncio.to_thread(shards.close)
             beating.cancel()
         return End(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)
+
+    def _current(
+        self,
+        encoders: InstalledEncoders,
+        scratch: Path,
+        prober: Prober | None,
+        root: Path,
+        shard: int | None,
+    ) -> CurrentGeneration:
+        """What holds the generation of a data folder; `shard`: the one that it has to be of."""
+        trusted = self.settings.trust_verified_files
+        return CurrentGeneration(
+            root,
+            encoders,
+            scratch=scratch,
+            profile=self.profiles[DEFAULT_PROFILE],
+            poll_seconds=self.settings.poll_seconds,
+            verified_files=verified_files_path(self.settings.cache_dir, root) if trusted else None,
+            cache=self.settings.cache_dir,
+            cross_encoders=self.cross_encoders,
+            prober=prober,
+            shard=shard,
+        )
 
     def _set_serving(self, server: GrpcServer) -> None:
         server.set_serving()
