@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helix_cli.residue.stored import stored_rows
 from helix_cli.stack.stack import Stack
 from helix_memory.client import Helix
 from helix_memory.errors import InvalidInputError, PermanentError
@@ -153,6 +154,8 @@ def test_the_tenant_of_a_later_shard_is_exported_cloned_and_drawn(sharded: Shard
     code, out, err = run(home, "memory", "ls", "--tenant", SECOND, "--json")
     assert code == 0, err
     barn = next(one["memory_id"] for one in json.loads(out)["memories"] if "barn" in one["text"])
+    # what `helix erase --verify` searches for
+    assert barn in {row["memory_id"] for row in stored_rows(home, SECOND)}
     code, out, err = run(home, "erase", barn, "--tenant", SECOND, "--no-wait")
     assert code == 0, (out, err)
     file = tmp_path / "second.jsonl"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from helix_shared.shard_map import ShardPlace
 
 BYTES_OF_A_MEMORY: Final = 160
-"""Of what is computed from a generation when it is loaded (orders, facets, rows): measured in 0108."""
+"""Of what is computed from a generation when it is loaded (orders, facets, rows): an estimate."""
 _NOT_READ: Final = "consolidation/"
 """Files of the writer alone."""
 
