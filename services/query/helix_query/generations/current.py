@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from helix_query.generations.installed_model import InstalledEncoders
 from helix_query.generations.learned_adapters import LearnedAdapters
+from helix_query.generations.leases import Leases
 from helix_query.generations.prober import Prober
 from helix_query.generations.refusals import Refusals
 from helix_query.generations.verified_files import VerifiedFiles
@@ -30,11 +30,12 @@ from helix_query.recall.routing.centroids import centroids_of
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.errors import CorruptArtifactError, TemporaryError
+from helix_shared.errors import CorruptArtifactError
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import report_generation
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from helix_query.generations.snapshot import Snapshot
@@ -45,15 +46,6 @@ if TYPE_CHECKING:
 SERVICE: Final = "query"
 
 _log = logger(__name__)
-
-
-@dataclass(slots=True)
-class _Leased:
-    """A snapshot and its number of leases; guarded by the lock of `CurrentGeneration`."""
-
-    snapshot: Snapshot
-    leases: int = 0
-    retired: bool = False
 
 
 class CurrentGeneration:
@@ -95,9 +87,7 @@ class CurrentGeneration:
         self._learned_adapters = LearnedAdapters(root)
         self._on_first: Callable[[], None] = lambda: None
         self._on_tried: Callable[[], None] = lambda: None
-        self._lock = threading.Lock()
-        self._leased: _Leased | None = None
-        self._open = 0
+        self._leases = Leases()
         self._verified_files = VerifiedFiles(verified_files)
         self._cache = cache
         self._refusals = Refusals(root)
@@ -107,8 +97,8 @@ class CurrentGeneration:
     @property
     def number(self) -> int:
         """Number of the generation that answers; 0: none."""
-        leased = self._leased
-        return 0 if leased is None else leased.snapshot.number
+        snapshot = self._leases.snapshot
+        return 0 if snapshot is None else snapshot.number
 
     def is_refused(self, number: int) -> bool:
         """Whether a generation is not served, although it is here."""
@@ -121,7 +111,7 @@ class CurrentGeneration:
     @property
     def is_open(self) -> bool:
         """Whether a generation is open: the one that answers, or an earlier one that is still leased."""
-        return self._open > 0
+        return self._leases.is_open
 
     def start(
         self, on_first: Callable[[], None] = lambda: None, on_tried: Callable[[], None] = lambda: None
@@ -142,26 +132,13 @@ class CurrentGeneration:
             self._thread.join()
         self._swap(None)
 
-    @contextmanager
-    def lease(self) -> Iterator[Snapshot]:
+    def lease(self) -> AbstractContextManager[Snapshot]:
         """The current snapshot, for one request.
 
         Raises:
             TemporaryError: there is none yet.
         """
-        with self._lock:
-            leased = self._leased
-            if leased is None:
-                raise TemporaryError(self._refusals.reason())
-            leased.leases += 1
-        try:
-            yield leased.snapshot
-        finally:
-            with self._lock:
-                leased.leases -= 1
-                last = leased.retired and leased.leases == 0
-            if last:
-                self._close(leased)
+        return self._leases.lease(self._refusals.reason)
 
     def refresh(self) -> bool:
         """Read CURRENT once; return whether another generation, the newest sound one, was swapped in.
@@ -226,10 +203,10 @@ class CurrentGeneration:
             CorruptArtifactError: it is damaged, or its epoch is before the current one.
             NotFoundError: its model is not installed.
         """
-        previous = None if self._leased is None else self._leased.snapshot
+        previous = self._leases.snapshot
         with self._probed(number):
             folder = folder_of(self._root, number)
-            manifest = self._verified_files.verify(folder, beside=self._leased is not None)
+            manifest = self._verified_files.verify(folder, beside=previous is not None)
             if manifest.epoch < self._last[1]:
                 raise CorruptArtifactError(
                     f"generation {number} has epoch {manifest.epoch}, before the current one"
@@ -288,20 +265,8 @@ class CurrentGeneration:
         if self._shard is not None and found != self._shard:
             raise CorruptArtifactError(f"{self._root} is of shard {found}, not of shard {self._shard}")
 
-    def _close(self, leased: _Leased) -> None:
-        leased.snapshot.generation.close()
-        with self._lock:
-            self._open -= 1
-
     def _swap(self, snapshot: Snapshot | None) -> None:
-        with self._lock:
-            old, self._leased = self._leased, None if snapshot is None else _Leased(snapshot)
-            self._open += snapshot is not None
-            idle = old is not None and old.leases == 0
-            if old is not None:
-                old.retired = True
-        if old is not None and idle:
-            self._close(old)
+        replaced = self._leases.replace(snapshot)
         if snapshot is not None:
             self._refusals.clear()
             manifest = snapshot.generation.manifest
@@ -309,10 +274,10 @@ class CurrentGeneration:
             recallable = manifest.counts.recallable
             if self._shard is None:
                 report_generation(SERVICE, manifest, memories=recallable)
-            if old is not None:
+            if replaced:
                 SERVING_DELAY_SECONDS.observe((datetime.now(UTC) - manifest.published_at).total_seconds())
             _log.info("generation_served", generation=snapshot.number, memories=recallable)
             # After the swap, so that the woken calls lease the new generation.
             self.progress.advance(manifest.applied_sequence)
-            if old is None:
+            if not replaced:
                 self._on_first()
