@@ -24,8 +24,8 @@ OPTIONS = {
     "sessions": options.PageOptions, "remember": options.RememberOptions, "message": options.EventOptions,
     "document": options.EventOptions, "correct": options.CorrectOptions, "forget": options.SelectOptions,
 }  # fmt: skip
-NOT_REMOTE = {"acting_as", "close", "principals", "session", "tenant", "user", "wait"}
-"""What a client has that is no operation."""
+NOT_REMOTE = {"acting_as", "close", "principals", "session", "state", "tenant", "user", "wait"}
+"""What a client has that is no operation; `why_not` tells the state of a memory, too."""
 
 
 def test_every_method_of_the_client_is_an_operation() -> None:

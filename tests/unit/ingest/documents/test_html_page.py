@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from helix_ingest.extraction.documents import html_page as pages
+from helix_ingest.extraction.documents import limited
 from helix_ingest.extraction.documents.html import read_html
 from helix_ingest.extraction.documents.html_page import MOST_TAGS, html_page
 from helix_memory import limits
@@ -51,20 +52,22 @@ def test_the_worst_pages_of_few_tags_take_little_time(page: str) -> None:
     assert time.process_time() - began < 1.0
 
 
-def test_a_page_that_needs_too_much_memory_is_refused() -> None:
-    """25 KB that would take gigabytes; the reason names field and limit, and the worker goes on."""
+def test_a_page_that_needs_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 KB that would take 700 MiB; the reason names field and limit, and the worker goes on."""
+    monkeypatch.setattr(limited, "MEMORY_BYTES", 512 << 20)
+    monkeypatch.setattr(pages, "READER", replace(pages.READER, cpu_seconds=60))
     with pytest.raises(
-        InvalidInputError, match=r"^parts\.0\.text: needs more than 1024 MiB of memory to read"
+        InvalidInputError, match=r"^parts\.0\.text: needs more than 512 MiB of memory to read"
     ):
-        html_page(formatting(1_200, 4_000), "parts.0.text")
+        html_page(formatting(500, 4_000), "parts.0.text")
     assert html_page("<p>next").text == "next"
 
 
 def test_a_page_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nested elements take quadratic time."""
+    """Formatting elements that are opened again in every paragraph."""
     monkeypatch.setattr(pages, "READER", replace(pages.READER, cpu_seconds=1))
     with pytest.raises(InvalidInputError, match="body: takes more than 1 s of CPU time to read"):
-        html_page("<div>" * 40_000)
+        html_page(formatting(500, 4_000))
 
 
 def test_too_much_text_is_refused_by_the_child() -> None:

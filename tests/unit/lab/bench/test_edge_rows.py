@@ -15,7 +15,7 @@ def test_a_reference_of_the_base_becomes_one_within_the_session() -> None:
     base = np.array([0, 1, 1])
     layout = Layout(
         **{name: np.zeros(3, np.int64) for name in Layout.__slots__}
-        | {"base": base, "session": np.array([0, 0, 1])}
+        | {"base": base, "session": np.array([0, 0, 1]), "tenants": ("bench",)}
     )
     source = EdgeSource(
         base=SimpleNamespace(rows=rows),  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import pytest
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api import service, status_call
+from helix_query.generations.shards.only import OnlyShard
 from helix_query.settings import QuerySettings
 from helix_shared.rpc.access.admission import Admission
 
@@ -27,7 +28,10 @@ class Current:
     def lease(self) -> Iterator[Any]:
         """The snapshot."""
         self.leases += 1
-        yield SimpleNamespace(learned_adapters=self, encoder=None, require_tenant=lambda _: None)
+        generation = SimpleNamespace(manifest=None)
+        yield SimpleNamespace(
+            learned_adapters=self, encoder=None, generation=generation, require_tenant=lambda _: None
+        )
         self.leases -= 1
 
     def counts(self, _: Any) -> tuple[int, int]:
@@ -42,11 +46,10 @@ async def test_the_event_loop_reads_no_folder(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(status_call, "status_response", lambda *_, **__: recall_pb2.GetStatusResponse())
     current = Current()
     handlers: Any = service.RecallHandlers.__new__(service.RecallHandlers)
-    handlers._started, handlers._profiles, handlers._current = 0.0, {}, current
+    handlers._started, handlers._profiles, handlers._shards = 0.0, {}, OnlyShard(current)
     handlers._settings = QuerySettings(instance="")
     handlers._admission = Admission(handlers._settings)
     handlers._accesses = SimpleNamespace(describe=lambda _: None)
-    handlers._replica = None
     reply = await handlers.get_status(recall_pb2.GetStatusRequest(), None)
     assert (reply.learned_adapters.fitting, reply.learned_adapters.refused) == (2, 1)
     assert current.counted_on not in {None, threading.current_thread()}
