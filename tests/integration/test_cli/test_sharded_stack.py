@@ -155,7 +155,7 @@ def test_the_tenant_of_a_later_shard_is_exported_cloned_and_drawn(sharded: Shard
     assert code == 0, err
     barn = next(one["memory_id"] for one in json.loads(out)["memories"] if "barn" in one["text"])
     # what `helix erase --verify` searches for
-    assert barn in {row["memory_id"] for row in stored_rows(home, SECOND)}
+    assert barn in {row["memory_id"] for row in stored_rows(sharded.stack.home.data_of(1), SECOND)}
     code, out, err = run(home, "erase", barn, "--tenant", SECOND, "--no-wait")
     assert code == 0, (out, err)
     file = tmp_path / "second.jsonl"

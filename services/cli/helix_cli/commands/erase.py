@@ -23,6 +23,7 @@ from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.memory.state import other_versions, short
 from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import nats_server, query_server
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note, stdout
 from helix_memory.machine_zone import local_now
@@ -215,10 +216,16 @@ def _receipt(
 
 
 def _stored(home: Path, tenant: str) -> list[dict[str, Any]]:
-    """The rows of a tenant."""
-    from helix_cli.residue.stored import stored_rows  # noqa: PLC0415  see above
+    """The rows of a tenant, in the data folder of its shard.
 
-    return stored_rows(home, tenant)
+    Raises:
+        NotFoundError: as `data_of_tenant` and `stored_rows`.
+        CorruptArtifactError: likewise.
+    """
+    from helix_cli.home.tenants import data_of_tenant  # noqa: PLC0415  see above
+    from helix_cli.residue.stored import stored_rows  # noqa: PLC0415
+
+    return stored_rows(data_of_tenant(HomeFolder.at(home), tenant), tenant)
 
 
 def _verified(before: list[dict[str, Any]], home: Path, tenant: str, broker: Server) -> dict[str, Any]:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from helix_cli.home.folder import HomeFolder
-from helix_cli.home.tenants import data_of_tenant
 from helix_cli.residue.canaries import SEPARATOR
 from helix_cli.residue.patterns import Patterns
 from helix_shared.artifacts.generation.folders import current_number, folder_of
@@ -23,14 +21,13 @@ LEAST_CHARACTERS: Final = 12
 _COLUMNS: Final = ("memory_id", "tenant_id", "text", "vector")
 
 
-def stored_rows(home: Path, tenant_id: str) -> list[dict[str, Any]]:
-    """Id, text and vector of every memory of a tenant in the current generation of its shard below `home`.
+def stored_rows(data: Path, tenant_id: str) -> list[dict[str, Any]]:
+    """Id, text and vector of every memory of a tenant in the current generation of its shard's folder.
 
     Raises:
-        NotFoundError: there is no generation below `home`, or no shard of it has the tenant.
-        CorruptArtifactError: the generation of a shard is damaged.
+        NotFoundError: there is no generation in `data`.
+        CorruptArtifactError: CURRENT is damaged.
     """
-    data = data_of_tenant(HomeFolder.at(home), tenant_id)
     number = current_number(data)
     if number is None:
         raise NotFoundError(f"there is no generation in {data}; run this where Helix runs")
