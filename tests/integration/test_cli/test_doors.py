@@ -278,6 +278,7 @@ def test_a_coding_agent_is_given_what_it_said_in_another_session(
     assert (at_start.count("About the user:"), "fish" in at_start) == (1, True), at_start
     code, out, err = run(home, "agent", "check", "claude-code", "--times", "2")
     assert (code, "the recall alone" in out) == (0, True), out + err
-    assert "4711" not in run(home, "memory", "ls", "--user", "ada", "--json")[1]
+    # an id or a time may have the digits alone
+    assert "The code is" not in run(home, "memory", "ls", "--user", "ada", "--json")[1]
     assert run(home, "agent", "uninstall", "claude-code")[0] == 0
     assert not (tmp_path / ".claude" / "settings.json").exists()
