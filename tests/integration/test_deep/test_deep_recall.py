@@ -244,10 +244,10 @@ def test_an_answer_that_is_no_json_leaves_the_plain_recall(world: World) -> None
 
 def test_a_slow_model_is_given_up_when_the_time_is_over(world: World) -> None:
     """The caller's limit holds, and the result is the plain recall."""
-    world.server.seconds = 8.0
+    world.server.seconds = 5.0
     began = time.monotonic()
     result = world.deep.recall(QUESTION, seconds=1.5)
-    assert time.monotonic() - began < 7.0
+    assert time.monotonic() - began < 4.0
     assert is_plain(result, world.plain())
     assert set(MODEL_STAGES) <= set(result.left_out)
     assert result.total_milliseconds > 1_000

@@ -86,8 +86,8 @@ def test_a_sequence_that_never_comes_is_answered_stale_before_the_deadline(answe
     request = recall_pb2.RecallRequest(
         scope={"tenant_id": "acme"}, query="What did Caroline plant?", min_seq=NEVER
     )
-    reply = service.stub().Recall(request, timeout=3)
-    assert 0.5 < time.monotonic() - began < 3
+    reply = service.stub().Recall(request, timeout=1.5)
+    assert 0.5 < time.monotonic() - began < 1.5
     assert (reply.stale, reply.wanted_sequence, reply.applied_sequence) == (True, NEVER, 10)
     assert ids_of(reply)[0] == ids["Caroline planted tomatoes in the garden."]
 
@@ -121,8 +121,7 @@ def test_waiting_recalls_do_not_delay_others(corpus: Any, start: Any) -> None:
     assert outcomes == ["RESOURCE_EXHAUSTED"]
     began = time.monotonic()
     assert not service.recall("release marker").stale
-    # the waiting ones have more than three seconds left
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 1.0
     for thread in waiting:
         thread.join()
     assert sorted(outcomes) == ["RESOURCE_EXHAUSTED", "stale", "stale"]
