@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_LEAD: Final = (
-    r"^\W*+(?:(?:okay|ok|so|and|but|hey|now|then|also|great|good|cool|thanks|btw|please|pls|plz)\b\W*+)*+"
-)
+OPENERS: Final = "okay|ok|so|and|but|hey|now|then|also|great|good|cool|thanks"
+"""Words in front of what is asked for."""
+_LEAD: Final = rf"^\W*+(?:(?:{OPENERS}|btw|please|pls|plz)\b\W*+)*+"
 _ASKED: Final = re.compile(
     rf"{_LEAD}(?:can|could|would|will) (?:you|u)\b\W*+(?:(?:please|pls|plz)\b\W*+)?+", re.IGNORECASE
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import NUMBER_WORD, is_acknowledgement
 from helix_ingest.extraction.acts.decision import decides
-from helix_ingest.extraction.acts.instructions import is_standing
+from helix_ingest.extraction.acts.instructions import OPENERS, is_standing
 from helix_ingest.extraction.acts.sentences import is_question, sentences, words
 from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent
 from helix_memory.vocabulary.speech_acts import SpeechAct
@@ -75,14 +75,14 @@ _SLIP: Final = re.compile(
 )
 """A correction of what was said just before, by its value: "make that 7:30", "sorry, Tuesday"."""
 _ASKED_TO_ACT: Final = re.compile(
-    r"^\W*+(?:(?:okay|ok|so|and|but|hey|now|then|also|great|good|cool|thanks)\b\W*+)*+"
+    rf"^\W*+(?:(?:{OPENERS})\b\W*+)*+"
     r"(?:(?:please|pls|plz)\b|let me know\b|make sure|help me"
     r"|(?:remind|tell|show|give) (?:me|us)\b(?! (?:what|which|who|whose|when|where|why|how|if|whether)\b)"
     r"|don['\u2019]?t (?:forget|touch|add|use|change|tell|run|delete|do)\b)",
     re.IGNORECASE,
 )
 _COMMAND: Final = re.compile(
-    r"^\W*+(?:(?:okay|ok|so|and|but|hey|now|then|also|great|good|cool|thanks)\b\W*+)*+"
+    rf"^\W*+(?:(?:{OPENERS})\b\W*+)*+"
     r"(?:(?:can|could|would|will) (?:you|u) (?:please |pls )?(?:add|fix|write|show|give|send|make|change"
     r"|set|update"
     r"|run|check|move|create|find|look|book|order|call|remind|tell|explain|help|summari[sz]e|list|remove"
