@@ -118,7 +118,8 @@ def erase_command(
         now=local_now(),
         where="erase",
     )
-    before = _stored(home.expanduser(), tenant) if verify else []
+    data = _data_of(home, tenant) if verify else home
+    before = _stored(data, tenant) if verify else []
     named = list(selected["memory_ids"])
     others = _other_versions(service, scope, named)
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
@@ -135,7 +136,7 @@ def erase_command(
     if others:
         report["other_versions"] = others
     if verify:
-        report |= _verified(before, home.expanduser(), tenant, broker)
+        report |= _verified(before, home.expanduser(), _stored(data, tenant), broker)
     _show(report, as_json=as_json)
     if not receipt.complete or report.get("residue") or report.get("unread"):
         raise typer.Exit(FAILED_EXIT)
@@ -215,27 +216,30 @@ def _receipt(
     return found
 
 
-def _stored(home: Path, tenant: str) -> list[dict[str, Any]]:
-    """The rows of a tenant, in the data folder of its shard.
-
-    Raises:
-        NotFoundError: as `data_of_tenant` and `stored_rows`.
-        CorruptArtifactError: likewise.
-    """
+def _data_of(home: Path, tenant: str) -> Path:
+    """The data folder of the shard of a tenant; raises as `data_of_tenant`."""
     from helix_cli.home.tenants import data_of_tenant  # noqa: PLC0415  see above
-    from helix_cli.residue.stored import stored_rows  # noqa: PLC0415
 
-    return stored_rows(data_of_tenant(HomeFolder.at(home), tenant), tenant)
+    return data_of_tenant(HomeFolder.at(home), tenant)
 
 
-def _verified(before: list[dict[str, Any]], home: Path, tenant: str, broker: Server) -> dict[str, Any]:
+def _stored(data: Path, tenant: str) -> list[dict[str, Any]]:
+    """The rows of a tenant in the data folder of its shard; raises as `stored_rows`."""
+    from helix_cli.residue.stored import stored_rows  # noqa: PLC0415  see above
+
+    return stored_rows(data, tenant)
+
+
+def _verified(
+    before: list[dict[str, Any]], home: Path, after: list[dict[str, Any]], broker: Server
+) -> dict[str, Any]:
     """What was searched for, and how often it was found in which place."""
     from helix_cli.residue.canaries import Canaries  # noqa: PLC0415  see above
     from helix_cli.residue.files import residue_in_files  # noqa: PLC0415
     from helix_cli.residue.stored import rows_left  # noqa: PLC0415
     from helix_cli.residue.streams import residue_in_streams  # noqa: PLC0415
 
-    gone, unique = rows_left(before, _stored(home, tenant))
+    gone, unique = rows_left(before, after)
     if len(gone) > len(unique):
         note(f"{len(gone) - len(unique)} texts are too short or said by others too: not searched for")
     canaries = Canaries.of_rows(unique)
