@@ -77,6 +77,7 @@ class CurrentGeneration:
         self._shard = shard
         self._root = root
         self._encoders = models if isinstance(models, InstalledEncoders) else InstalledEncoders(models)
+        # `encoders` keeps none by itself: that of a shard that was given up stays loaded
         self._encoder: Encoder | None = None
         self._last = 0, 0
         self._scratch = scratch
