@@ -109,6 +109,9 @@ demo: setup
 # processes more than cores, because those tests wait for theirs most of their time. Hundreds of processes
 # start, so modules are compiled once, also where an environment forbids to keep compiled modules.
 test faults: export PYTHONDONTWRITEBYTECODE :=
+# Threads of BLAS that wait for each other spin: with two in each process, tests that build models took 75 s of
+# processor time instead of 26.
+test faults: export OPENBLAS_NUM_THREADS := 1
 test: setup
 	$(BIN)/python -m pytest -n $$(( $$(nproc) + 2 )) --maxprocesses 6 --dist loadfile --no-loadscope-reorder $(ARGS)
 

@@ -10,9 +10,9 @@ import pytest
 from prometheus_client import REGISTRY
 from tokenizers import Tokenizer
 
-from helix_cli.model_build.minilm import build_minilm
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import CARD_FILE, GRAPH_FILE, TOKENIZER_FILE, load_card, write_card
+from helix_shared.encoders.store import default_model
 from helix_shared.encoders.token_codes import Embedding
 from helix_shared.encoders.tokens import TextTokens
 from helix_shared.encoders.vector_cache import ENTRY_BYTES, VectorCache
@@ -33,9 +33,9 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build all-MiniLM-L6-v2 once for this file."""
-    return build_minilm(tmp_path_factory.mktemp("models"))
+def folder(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Path:
+    """A copy of the default model, whose files some tests replace."""
+    return shutil.copytree(default_model(models_dir), tmp_path_factory.mktemp("models") / "copied")
 
 
 @pytest.fixture(scope="module")
