@@ -190,8 +190,8 @@ def estimate(
         of_answer = float(of_each.max(initial=0.0)) if displaced else of_answer
     if of_answer is None or of_answer >= threshold:
         return RelevanceEstimate(found, of_each, of_answer)
-    of_what = " of what was not served already" if displaced else ""
-    below = f"relevance {of_answer:.3f}{of_what} is below the threshold {threshold:.3f} of the ranking profile"
+    what = "relevance of what was not served already," if displaced else "relevance"
+    below = f"{what} {of_answer:.3f} is below the threshold {threshold:.3f} of the ranking profile"
     reason = below if count else NOTHING_FOUND
     return RelevanceEstimate(found, of_each, of_answer, abstained=True, reason=reason)
 
