@@ -220,7 +220,8 @@ TOOLS: Final = (
     Tool(
         "forget",
         "Forget",
-        "Hide memories that should not be recalled any more. Nothing is lost: `restore` shows them again.",
+        "Hide memories that should not be recalled any more, with all their versions. Nothing is lost: "
+        "`restore` shows them again.",
         ForgetArguments,
         Kept,
         WRITE,
