@@ -183,8 +183,7 @@ def _latest_visible(
         counts += np.bincount(judged >> _ORDINAL_BITS, minlength=count)
         missing = np.maximum(MOST_COUNTED - counts, 0)
         wanted = -(-missing * (ends - starts + 1) // (counts + 1))
-    found = np.concatenate(seen)
-    found.sort()
+    found = np.sort(np.concatenate(seen), kind="stable")  # merges the rounds, each of which ascends
     begins, stops = _bounds(found, count)
     over = np.maximum(stops - begins - MOST_COUNTED, 0)
     rest = np.concatenate([keys[flat(firsts, starts - firsts)], found[flat(begins, over)]])
