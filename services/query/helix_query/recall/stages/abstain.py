@@ -93,8 +93,13 @@ def abstain(
     )
     if found is None:
         return None
-    models = {"memory": constants.memory, "answer": constants.answer}
-    return estimate(found, **models, threshold=constants.threshold, displaced=bool(served_before.any()))
+    return estimate(
+        found,
+        memory=constants.memory,
+        answer=constants.answer,
+        threshold=constants.threshold,
+        displaced=bool(served_before.any()),
+    )
 
 
 def answer_features(
