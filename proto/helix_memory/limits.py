@@ -66,6 +66,8 @@ FILTER_VALUES: Final = 64
 PAGE_SIZE: Final = 200
 """Entries of one page of a list."""
 PAGE_TOKEN_CHARACTERS: Final = 128
+GROUP_MEMORIES: Final = 16_384
+"""Memories of a session or an entity that a list counts: a count of so many means so many or more."""
 GRAPH_NODES: Final = 150
 """Nodes of a part of the graph."""
 GRAPH_HOPS: Final = 2

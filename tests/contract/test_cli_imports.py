@@ -45,6 +45,13 @@ def test_recall_imports_no_nats_client() -> None:
     assert imported(f"import helix_cli.__main__, {', '.join(RECALL)}") & {"nats", "structlog"} == set()
 
 
+def test_commands_that_list_import_neither_nats_nor_events() -> None:
+    """Those of `helix memory` that change memories are imported when one of them runs."""
+    code = "import sys, helix_cli.__main__, helix_cli.commands.memory.app, helix_cli.commands.session"
+    loaded = "assert not [m for m in sys.modules if m.startswith('helix_memory.events')]"
+    assert "nats" not in imported(f"{code}\n{loaded}")
+
+
 @pytest.mark.parametrize("command", ["publish", "operating.status"])
 def test_commands_that_talk_to_nats_import_no_metrics(command: str) -> None:
     """The Prometheus client and structlog take a tenth of a second to import."""

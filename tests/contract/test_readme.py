@@ -44,8 +44,9 @@ def _helix_options(words: list[str]) -> dict[str, set[str]]:
     for word in words[1:]:
         if not hasattr(command, "commands"):
             break
-        assert word in command.commands, f"helix has no command {word!r}"
-        command = command.commands[word]
+        inside = command.get_command(None, word)
+        assert inside is not None, f"helix has no command {word!r}"
+        command = inside
     return {command.name: {option for parameter in command.params for option in parameter.opts}}
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 import urllib.request
 
-from helix_memory.client import Helix, TemporaryError, Written
+from helix_memory.client import Helix, HelixError, TemporaryError, Written
 
 DEADLINE = float(os.environ.get("CHAT_DEADLINE_SECONDS", "10"))  # of a call to Helix
 MODEL_URL = os.environ.get(
@@ -58,9 +58,12 @@ def main() -> None:
                 continue
             reply = reply_of_model(prompt, remembered(helix, prompt, said))
             print(reply)
-            said = session.message(prompt, role="user", speaker=user)
-            if MODEL_URL:
-                session.message(reply, role="assistant")
+            try:
+                said = session.message(prompt, role="user", speaker=user)
+                if MODEL_URL:
+                    session.message(reply, role="assistant")
+            except HelixError as error:  # such as a prompt that is all <private>
+                print(f"(not remembered: {error})", file=sys.stderr)
 
 
 main()

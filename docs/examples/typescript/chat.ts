@@ -56,7 +56,11 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (!prompt) continue;
   const reply = await replyOfModel(prompt, await remembered(prompt, after));
   console.log(reply);
-  const said = await helix<Written>("/message", { text: prompt, role: "user", speaker: user, session });
-  after = said.sequence;
-  if (MODEL_URL) await helix<Written>("/message", { text: reply, role: "assistant", session });
+  try {
+    const said = await helix<Written>("/message", { text: prompt, role: "user", speaker: user, session });
+    after = said.sequence;
+    if (MODEL_URL) await helix<Written>("/message", { text: reply, role: "assistant", session });
+  } catch (error) { // such as a prompt that is all <private>
+    console.error(`(not remembered: ${error})`);
+  }
 }

@@ -147,7 +147,10 @@ class Helix(Caller, Remembering, Listing, Explaining):
         return self._act("correct", {"memory_id": messages.id_of(memory), "text": text, **options})
 
     def forget(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
-        """Hide memories from answers: these, or all of a session, document or user. `restore` undoes it."""
+        """Hide memories from answers: these with all their versions, or all of a session, document or user.
+
+        `restore` undoes it.
+        """
         return self._act("forget", self._selected(memories, options))
 
     def restore(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:

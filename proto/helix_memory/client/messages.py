@@ -54,7 +54,8 @@ def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
     except ValidationError as error:
         broken, _, reason = events.explain(error).partition(": ")
         given = {_EVENT_NAMES.get(name, name): name for name in fields}
-        raise InvalidInputError(given.get(broken, broken), reason) from error
+        # pydantic's error quotes the input, which would be in every log of this one
+        raise InvalidInputError(given.get(broken, broken), reason) from None
 
 
 def id_of(memory: MemoryRef) -> str:

@@ -39,6 +39,7 @@ class SessionEntry:
 
     session_id: str
     memories: int
+    """16,384 stands for so many or more."""
     first_at: datetime | None
     last_at: datetime | None
 
@@ -70,7 +71,7 @@ class EntityEntry:
 
     name: str
     memories: int
-    """That mention it, at most 16,384."""
+    """That mention it; 16,384 stands for so many or more."""
     first_at: datetime | None
     last_at: datetime | None
 

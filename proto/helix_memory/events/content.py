@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from helix_memory import limits
 from helix_memory.events.base import EventBase, MemoryFields
-from helix_memory.events.field_types import MemoryId, Name, OptionalText, Text, Title
+from helix_memory.events.field_types import MemoryId, Name, OptionalText, Said, Text, Title
 from helix_memory.vocabulary.memory_types import MemoryType
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -26,7 +26,7 @@ class MessageEvent(EventBase):
     kind: Literal["message"] = "message"
     role: Role = Field(description="Who speaks.")
     speaker: Name | Literal[""] = Field(default="", description="Name of the speaker.")
-    text: Text = Field(description="What was said.")
+    text: Said = Field(description="What was said; passages in <private>...</private> are left out.")
 
 
 class ToolEvent(EventBase):
@@ -56,7 +56,7 @@ class MemoryEvent(EventBase, MemoryFields):
     """An explicit memory."""
 
     kind: Literal["memory"] = "memory"
-    text: Text = Field(description="Self-contained text of the memory.")
+    text: Said = Field(description="Self-contained text of the memory; without <private>...</private>.")
 
 
 class DocumentPart(BaseModel):
@@ -135,7 +135,7 @@ class CorrectEvent(EventBase, MemoryFields):
 
     kind: Literal["correct"] = "correct"
     memory_id: MemoryId = Field(description="The memory that is corrected.")
-    text: Text = Field(description="The corrected text.")
+    text: Said = Field(description="The corrected text; without <private>...</private>.")
 
 
 class SessionEvent(EventBase):

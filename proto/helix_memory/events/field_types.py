@@ -6,9 +6,10 @@ import re
 from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
 
 from helix_memory import limits
+from helix_memory.events.private_passages import what_may_be_kept
 
 _NAME: Final = re.compile(limits.NAME_PATTERN)
 _MEMORY_ID: Final = re.compile(limits.MEMORY_ID_PATTERN)
@@ -48,6 +49,8 @@ MemoryId = Annotated[
     str, AfterValidator(_is_memory_id), Field(json_schema_extra={"pattern": limits.MEMORY_ID_PATTERN})
 ]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=limits.TEXT_CHARACTERS, pattern=r"\S")]
+Said = Annotated[Text, BeforeValidator(what_may_be_kept)]
+"""What a person or an agent says; private passages are left out."""
 OptionalText = Annotated[str, StringConstraints(max_length=limits.TEXT_CHARACTERS)]
 Title = Annotated[str, StringConstraints(max_length=limits.TITLE_CHARACTERS)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]

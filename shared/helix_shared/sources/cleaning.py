@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_memory.events.private_passages import without_private
+
 INJECTED: Final = frozenset({
     "system-reminder", "system_reminder",
     "memory-context", "memory_context", "memory-recall", "memory_recall", "memory_blocks", "memories",
@@ -34,27 +36,12 @@ MEMORY_SERVERS: Final = frozenset({
 """Words in the names of MCP servers that remember."""
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[a-z0-9][\w-]{0,60})(?:\s[^<>]*)?>", re.IGNORECASE)
-_PRIVATE: Final = re.compile(r"<(?P<slash>/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 _SERVER: Final = re.compile(r"\Amcp__(?P<server>.+?)__")
 
 
 def cleaned(text: str) -> str:
     """The text without injected blocks and private passages."""
     return without_private(without_injected(text)) if "<" in text else text
-
-
-def without_private(text: str) -> str:
-    """The text without `<private>...</private>`, which lacks a tag where it was cut: then up to that end."""
-    kept, at, depth = [], 0, 0
-    for tag in _PRIVATE.finditer(text):
-        if tag["slash"]:
-            depth = max(0, depth - 1)
-            at = tag.end() if depth == 0 else at
-        else:
-            if depth == 0:
-                kept.append(text[at : tag.start()])
-            depth += 1
-    return "".join(kept) if depth else "".join([*kept, text[at:]])
 
 
 def without_injected(text: str) -> str:

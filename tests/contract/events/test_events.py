@@ -21,6 +21,41 @@ def test_a_time_around_which_arithmetic_overflows_is_refused(moment: str) -> Non
         events.parse_event(json.dumps(body | {"occurred_at": moment}).encode())
 
 
+SAID = {"message": {"role": "user"}, "memory": {}, "correct": {"memory_id": "0" * 32}}
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_what_is_marked_as_private_is_in_no_event(kind: str) -> None:
+    """Neither in what is published nor in what ingest reads, whoever published it."""
+    given = {"event_id": "e", "tenant_id": "t", "kind": kind, **SAID[kind]}
+    text = "<private>My therapist is Dr. Hall.</private> I am away on Fridays <PRIVATE>at six</PRIVATE>."
+    event = events.parse_event(json.dumps(given | {"text": text}).encode())
+    assert json.loads(events.encode_event(event))["text"] == "I am away on Fridays ."
+    for same in ("List<private_t> is a type", " two  spaces "):
+        assert events.EVENT_ADAPTER.validate_python(given | {"text": same}).text == same  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_an_event_that_is_all_private_is_refused_with_the_reason(kind: str) -> None:
+    """There is nothing to remember, and who wrote it is told."""
+    given = {"event_id": "e", "tenant_id": "t", "kind": kind, **SAID[kind]}
+    with pytest.raises(ValidationError) as refused:
+        events.EVENT_ADAPTER.validate_python(given | {"text": " <private>4711</private> "})
+    assert (
+        events.explain(refused.value) == "text: is all private (<private>), so there is nothing to remember"
+    )
+    assert "4711" not in events.explain(refused.value)
+
+
+def test_documents_and_tool_results_keep_what_looks_private() -> None:
+    """They quote files, and come back as they were given."""
+    given = {"event_id": "e", "tenant_id": "t"}
+    body = "<private>a tag of a file</private>"
+    document = events.DocumentEvent.model_validate(given | {"document_id": "d", "body": body})
+    assert document.body == body
+    assert events.ToolEvent.model_validate(given | {"tool": "cat", "output": body}).output == body
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_golden_event_survives_parse_and_encode_unchanged(kind: str) -> None:
     """Every later version reads and writes these bodies unchanged."""

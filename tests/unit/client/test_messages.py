@@ -1,5 +1,6 @@
 """What the client refuses before it sends anything, with the limits and messages of the services."""
 
+import traceback
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,13 @@ def test_a_host_is_a_name_or_an_address_alone(host: str) -> None:
         Helix(host)
     for good in ("127.0.0.1", "db-1.example", "[::1]"):
         Helix(good).close()
+
+
+def test_a_refused_text_is_in_no_traceback() -> None:
+    """Logs have tracebacks, and a text that is refused because it is private must not be there."""
+    fields = {"tenant_id": "t", "role": "user", "text": "<private>4711</private>"}
+    with pytest.raises(InvalidInputError) as refused:
+        messages.event_of("message", fields)
+    shown = "".join(traceback.format_exception(refused.value))
+    assert "is all private" in shown
+    assert "4711" not in shown

@@ -20,6 +20,8 @@ from helix_gateway.explorer.pages.layout import rings
 from helix_gateway.explorer.pages.letters import SHOWN_CHARACTERS
 from helix_gateway.explorer.rendering import HEADERS
 from helix_gateway.explorer.shown import shown
+from helix_memory.client.pages import EntityPage, SessionPage
+from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, TemporaryError
 from tests.unit.gateway.explorers import HIDDEN, HOSTILE, ID, LETTER, OTHER, OWN, Letters, Memories
 from tests.unit.gateway.gateways import StubHelix, client_of
@@ -250,6 +252,68 @@ def test_vendored_files_are_those_that_were_published() -> None:
             assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
             listed.add(name)
     assert {one.name for one in folder.iterdir()} == listed
+
+
+async def test_the_address_of_a_file_changes_with_the_file() -> None:
+    """So a browser may keep it and shows no old script after an upgrade; others it asks for again."""
+    async with client_of(Memories("tea")) as client:
+        found = re.findall(r'(?:href|src)="(/explorer/static/[^"]+)"', (await client.get("/explorer")).text)
+        for address in found:
+            answer = await client.get(html.unescape(address))
+            digest = hashlib.sha256(answer.content).hexdigest()[:16]
+            assert address.endswith(f"?v={digest}"), address
+            assert "immutable" in answer.headers["cache-control"]
+            for old in (address.partition("?")[0], address[:-4] + "0000"):
+                assert (await client.get(old)).headers["cache-control"] == "no-cache"
+    assert len(found) == 6
+
+
+async def test_improbable_relations_are_drawn_as_such() -> None:
+    """A relation that is more likely not so is dashed and counted."""
+    pairs = (("UPDATES", 0.12), ("UPDATES", 0.9), ("MENTIONS", 0.3), ("EXTENDS", 0.49))
+
+    class Related(Memories):
+        async def neighbours(self, **_: Any) -> recall_pb2.NeighboursResponse:
+            reply = await super().neighbours()
+            edges = [
+                recall_pb2.GraphEdge(source=0, target=1, kind=kind, weight=weight) for kind, weight in pairs
+            ]
+            return recall_pb2.NeighboursResponse(nodes=reply.nodes, edges=edges)
+
+    async with client_of(Related("tea")) as client:
+        page = (await client.get(f"/explorer/graph?around={ID}")).text
+    drawn = re.findall(r'class="edge k-(\w+)( unlikely)?".*?<title>(.*?)</title>', page)
+    assert drawn == [
+        ("updates", " unlikely", "updates 0.12, unlikely"),
+        ("updates", "", "updates 0.90"),
+        ("mentions", "", "mentions 0.30"),
+        ("extends", " unlikely", "extends 0.49, unlikely"),
+    ]
+    assert "2 unlikely (dashed)" in page
+
+
+@pytest.mark.parametrize(("count", "shown_as"), [(2, "2"), (16_383, "16,383"), (16_384, "16,384 or more")])
+async def test_a_count_at_its_limit_says_or_more(count: int, shown_as: str) -> None:
+    """A list counts so many memories of a session or an entity at most."""
+
+    class Counted(Memories):
+        async def sessions(self, **_: Any) -> SessionPage:
+            return SessionPage.of(
+                recall_pb2.ListSessionsResponse(
+                    sessions=[recall_pb2.SessionSummary(session_id="s1", memories=count)]
+                )
+            )
+
+        async def entities(self, **_: Any) -> EntityPage:
+            return EntityPage.of(
+                recall_pb2.ListEntitiesResponse(
+                    entities=[recall_pb2.EntitySummary(name="tea", memories=count)]
+                )
+            )
+
+    async with client_of(Counted("tea")) as client:
+        for path in ("/explorer/sessions", "/explorer/graph"):
+            assert f'<td class="n">{shown_as}</td>' in (await client.get(path)).text
 
 
 def test_a_graph_has_one_picture_without_two_nodes_in_one_place() -> None:

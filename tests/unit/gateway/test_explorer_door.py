@@ -55,9 +55,9 @@ async def test_the_page_after_a_form_is_one_that_is_there() -> None:
     assert answer.headers["location"] == f"/explorer/memories/{ID}?done=undone"
 
 
-@pytest.mark.parametrize(("relation", "stays"), [("CORRECTS", True), ("UPDATES", False)])
-async def test_who_forgets_one_version_is_told_that_another_stays(relation: str, stays: bool) -> None:
-    """Forgetting a correction brings the version before back into answers."""
+@pytest.mark.parametrize(("relation", "has_versions"), [("CORRECTS", True), ("UPDATES", False)])
+async def test_who_forgets_one_version_is_told_that_all_are_hidden(relation: str, has_versions: bool) -> None:
+    """An id names a memory with its versions."""
 
     class Versions(Memories):
         async def history(self, _: str) -> recall_pb2.GetHistoryResponse:
@@ -69,8 +69,8 @@ async def test_who_forgets_one_version_is_told_that_another_stays(relation: str,
         answer = await client.post(
             f"/explorer/memories/{ID}/forget", data={"form_key": key}, headers=OWN, follow_redirects=True
         )
-    assert ("Another version of it stays" in answer.text) == stays
-    assert "Hidden from answers." in answer.text
+    assert ("with its other versions" in answer.text) == has_versions
+    assert "Hidden from answers" in answer.text
 
 
 FOREIGN = (

@@ -2492,7 +2492,7 @@ class SessionSummary(_message.Message):
     session_id: _builtins.str
     """Its name."""
     memories: _builtins.int
-    """Memories of it, 1 to 16,384; of more the latest count."""
+    """Memories of it, 1 to 16,384, which stands for so many or more; the latest count."""
     @_builtins.property
     def first_at(self) -> _timestamp_pb2.Timestamp:
         """When the first of them happened."""
@@ -2602,7 +2602,7 @@ class EntitySummary(_message.Message):
     name: _builtins.str
     """Its canonical name."""
     memories: _builtins.int
-    """Memories that mention it, 1 to 16,384; of more the latest count."""
+    """Memories that mention it, 1 to 16,384, which stands for so many or more; the latest count."""
     @_builtins.property
     def first_at(self) -> _timestamp_pb2.Timestamp:
         """When the first of them happened."""

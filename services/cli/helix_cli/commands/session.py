@@ -18,6 +18,7 @@ from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
+from helix_shared.text.counted import counted
 
 app = typer.Typer(help=COMMANDS["session"].summary, no_args_is_help=True, add_completion=False)
 
@@ -51,7 +52,7 @@ def ls_command(
         first, last = (
             f"{stamp.ToDatetime(tzinfo=zone):%Y-%m-%d %H:%M}" for stamp in (one.first_at, one.last_at)
         )
-        table.add_row(plain(one.session_id), str(one.memories), first, last)
+        table.add_row(plain(one.session_id), counted(one.memories), first, last)
     if reply.sessions:
         stdout().print(table)
     elif not reply.next_page_token:

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Final
 import pydantic_core
 
 from helix_cli.output.time_zone import iso_text
+from helix_memory.events.private_passages import without_private
 from helix_memory.machine_zone import local_now
 from helix_shared.sources.lines import numbered_lines
 from helix_shared.sources.source_event import Refusal, SourceEvent, from_json
@@ -40,7 +41,12 @@ def read_events(
 
 
 def derived_event_id(fields: dict[str, Any]) -> str:
-    """Id from the content: sha256 of the canonical JSON (keys sorted, ASCII, no spaces)."""
+    """Id from the content: sha256 of the canonical JSON (keys sorted, ASCII, no spaces).
+
+    Private passages are no part of it: a short one could be found by trying ids.
+    """
+    if isinstance(text := fields.get("text"), str):
+        fields = {**fields, "text": without_private(text)}
     canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 

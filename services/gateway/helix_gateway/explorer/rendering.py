@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
@@ -13,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from helix_gateway.explorer import shown, signing_in
 from helix_gateway.explorer.signing_in import FORM_COOKIE, ROOT, Cookies
 from helix_gateway.failures import failure_of, headers_of_failure
+from helix_shared.text.counted import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +36,7 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+STATIC_FILES: Final = Path(__file__).parent / "static"
 PAGES: Final = (
     ("overview", "", "Overview", "o"),
     ("memories", "/memories", "Memories", "m"),
@@ -55,8 +59,19 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"shown": shown.shown, "line": shown.one_line, "percent": _percent}
-    environment.globals |= {"url": url, "ROW": shown.ROW, "WHOLE": shown.WHOLE, "pages": PAGES}
+    environment.filters |= {
+        "shown": shown.shown,
+        "line": shown.one_line,
+        "percent": _percent,
+        "counted": counted,
+    }
+    environment.globals |= {
+        "url": url,
+        "static": static_url,
+        "ROW": shown.ROW,
+        "WHOLE": shown.WHOLE,
+        "pages": PAGES,
+    }
     return environment
 
 
@@ -64,6 +79,18 @@ def url(path: str, **query: Any) -> str:
     """An address below the root; parameters that are empty are left out."""
     given = {name: value for name, value in query.items() if value not in (None, "", ())}
     return ROOT + quote(path) + (f"?{urlencode(given, doseq=True)}" if given else "")
+
+
+def static_url(name: str) -> str:
+    """The address of an own or vendored file, with its digest, so that a browser may keep it."""
+    return url(f"/static/{name}", v=static_digest(name))
+
+
+@functools.cache
+def static_digest(name: str) -> str:
+    """The beginning of the SHA-256 of a file of `STATIC_FILES`; empty where there is none."""
+    path = STATIC_FILES / name
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def page(

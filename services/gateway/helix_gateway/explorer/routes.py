@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.exceptions import HTTPException
@@ -21,7 +20,16 @@ from helix_gateway.explorer.asked import Asked
 from helix_gateway.explorer.broker import Broker
 from helix_gateway.explorer.door_page import OPEN, DoorPages, TypedText
 from helix_gateway.explorer.pages import graph, lab, letters, memories, memory, overview, timeline
-from helix_gateway.explorer.rendering import HEADERS, go_to, here, page, url, zone_named
+from helix_gateway.explorer.rendering import (
+    HEADERS,
+    STATIC_FILES,
+    go_to,
+    here,
+    page,
+    static_digest,
+    url,
+    zone_named,
+)
 from helix_gateway.explorer.signing_in import ROOT, Cookies
 from helix_gateway.failures import as_told
 from helix_shared.errors import NotFoundError, UnauthenticatedError
@@ -40,7 +48,8 @@ FORM: Final = "application/x-www-form-urlencoded"
 STATIC: Final = f"{ROOT}/static"
 FIRST: Final = ("/", f"{ROOT}/")
 """They lead to the first page: people type the address of the gateway alone."""
-STATIC_SECONDS: Final = 3_600
+KEPT: Final = "max-age=31536000, immutable"
+"""A file under the address with its digest, which never changes; under any other a browser asks again."""
 READ_AT_ONCE: Final = 8
 """Forms of requests that were refused, perhaps for want of a place, which are read for what was typed."""
 
@@ -139,7 +148,7 @@ class Explorer:
             *(Route(ROOT + one.path, _acts(one), methods=["POST"]) for one in actions),
             Route(f"{ROOT}/pulse", _pulse(watched), methods=["GET"]),
             *self._door.routes(),
-            Mount(STATIC, _Static(directory=Path(__file__).parent / "static")),
+            Mount(STATIC, _Static(directory=STATIC_FILES)),
             *(Route(path, _first, methods=["GET"]) for path in FIRST),
             Route(f"{ROOT}/{{rest:path}}", _missing, methods=["GET", "POST"]),
         ]
@@ -155,14 +164,12 @@ class _Static(StaticFiles):
             NotFoundError: there is no such file, or the method is none for files.
         """
         try:
-            return await super().get_response(path, scope)
+            response = await super().get_response(path, scope)
         except HTTPException as error:
             raise NotFoundError("the explorer has no such file") from error
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """As in the base class."""
-        response = super().file_response(*args, **kwargs)
-        response.headers.update({**HEADERS, "Cache-Control": f"max-age={STATIC_SECONDS}"})
+        named = Request(scope).query_params.get("v", "")
+        kept = KEPT if named and named == static_digest(path) else "no-cache"
+        response.headers.update({**HEADERS, "Cache-Control": kept})
         return response
 
 

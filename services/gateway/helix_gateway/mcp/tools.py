@@ -13,6 +13,7 @@ from helix_gateway.mcp.results import Kept, Memories, MemoryFound, MemoryList, R
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, Several, given
 from helix_memory import limits
+from helix_memory.events.private_passages import without_private
 from helix_memory.identity import digest
 from helix_memory.vocabulary.memory_types import MemoryType
 from helix_shared.errors import InvalidInputError, NotFoundError
@@ -129,7 +130,7 @@ async def remember(caller: Caller, sent: Any) -> Kept:
         happened.isoformat(),
         sent.type or "",
         sent.title or "",
-        sent.text,
+        without_private(sent.text),
         *([caller.project] if caller.project else ()),
     )
     return await keep(caller, _EVENT, digest(*parts), **given(sent, "replaces"))
@@ -220,7 +221,8 @@ TOOLS: Final = (
     Tool(
         "forget",
         "Forget",
-        "Hide memories that should not be recalled any more. Nothing is lost: `restore` shows them again.",
+        "Hide memories that should not be recalled any more, with all their versions. Nothing is lost: "
+        "`restore` shows them again.",
         ForgetArguments,
         Kept,
         WRITE,

@@ -24,13 +24,12 @@ class ByEntity:
 
     def groups_of(self, ordinals: NDArray[np.int64]) -> Pairs:
         """As `Grouping.groups_of`."""
-        edges = self.visible.snapshot.generation.graph.edges_of(ordinals)
-        places = np.repeat(np.arange(len(ordinals)), edges.counts)
-        linked = edges.targets >= ENTITIES_FROM
-        return places[linked], edges.targets[linked]
+        counts, targets = self.visible.snapshot.generation.graph.targets_of(ordinals)
+        linked = targets >= ENTITIES_FROM
+        return np.repeat(np.arange(len(ordinals)), counts)[linked], targets[linked]
 
     def members(self, groups: NDArray[np.int64]) -> Pairs:
         """As `Grouping.members`."""
-        edges = self.visible.snapshot.generation.graph.edges_of(groups)
-        is_memory = edges.targets < ENTITIES_FROM
-        return np.repeat(np.arange(len(groups)), edges.counts)[is_memory], edges.targets[is_memory]
+        counts, targets = self.visible.snapshot.generation.graph.targets_of(groups)
+        is_memory = targets < ENTITIES_FROM
+        return np.repeat(np.arange(len(groups)), counts)[is_memory], targets[is_memory]

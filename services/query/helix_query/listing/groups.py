@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from helix_memory import limits
 from helix_query.listing.cursor import Cursor
 from helix_query.listing.pages import chunks_of
 from helix_query.scheduling.deadline import check
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from helix_query.listing.pages import Chunk
     from helix_query.listing.visible import Visible
 
-MOST_COUNTED: Final = 16_384
+MOST_COUNTED: Final = limits.GROUP_MEMORIES
 """Memories of one group that count: the latest of the log that the caller sees."""
 AT_ONCE: Final = 32
 """Groups whose memories are read together, between two looks at the deadline."""
@@ -182,8 +183,7 @@ def _latest_visible(
         counts += np.bincount(judged >> _ORDINAL_BITS, minlength=count)
         missing = np.maximum(MOST_COUNTED - counts, 0)
         wanted = -(-missing * (ends - starts + 1) // (counts + 1))
-    found = np.concatenate(seen)
-    found.sort()
+    found = np.sort(np.concatenate(seen), kind="stable")  # merges the rounds, each of which ascends
     begins, stops = _bounds(found, count)
     over = np.maximum(stops - begins - MOST_COUNTED, 0)
     rest = np.concatenate([keys[flat(firsts, starts - firsts)], found[flat(begins, over)]])

@@ -12,16 +12,23 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.scheduling.deadline import check
-from helix_shared.artifacts.graph.base import ENTITIES_FROM
+from helix_shared.artifacts.graph.base import ENTITIES_FROM, flat
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
     from helix_query.listing.visible import Visible
+    from helix_shared.artifacts.graph.snapshot import EdgeRows
 
 OF_A_NODE: Final = 4_096
 """Edges of one node that are followed: the strongest of those that may be shown."""
+READ_FIRST: Final = 2
+"""As many times `OF_A_NODE` strongest edges of a node are judged at first, of a node with more."""
+JUDGED_FIRST: Final = 1_024
+"""So many are judged, then twice as many and so on, where one that may be shown is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +51,8 @@ class Edges:
     kinds: NDArray[np.uint8]
     forward: NDArray[np.bool_]
     """Whether the edge was stated from the node to the other."""
-    left_out: NDArray[np.int64]
-    """Nodes at the other end of weaker edges."""
+    leave_out_others_than: Callable[[NDArray[np.int64]], bool]
+    """Whether weaker edges lead to a node that may be shown and is not one of these."""
 
     def at(self, place: int) -> Edge:
         """One of them, in the direction in which it was stated."""
@@ -72,7 +79,7 @@ class Neighbourhood:
         reached = reached[: most - len(self.hops)]
         self.hops.update(dict.fromkeys(reached.tolist(), hop))
         within = np.fromiter(self.hops, np.int64)
-        self.truncated |= not np.isin(edges.left_out, within).all()
+        self.truncated = self.truncated or edges.leave_out_others_than(within)
         kept = np.isin(edges.others, within)
         for place in np.flatnonzero(kept).tolist():
             edge = edges.at(place)
@@ -99,32 +106,71 @@ def neighbourhood(start: int, visible: Visible, *, hops: int, most: int, until: 
 
 def sees_entity(node: int, visible: Visible) -> bool:
     """Whether a memory that the caller could recall mentions the entity."""
-    targets = visible.snapshot.generation.graph.edges_of(np.array([node])).targets
+    _, targets = visible.snapshot.generation.graph.targets_of(np.array([node]))
     memories = targets[targets < ENTITIES_FROM]
-    return bool(visible.among(memories).any())
+    return any(visible.among(some).any() for some in _blocks(memories))
 
 
 def _edges_of(nodes: NDArray[np.int64], visible: Visible) -> Edges:
     """The strongest edges of each of `nodes` among those to nodes that may be shown."""
     rows = visible.snapshot.generation.graph.edges_of(nodes)
     owners = np.repeat(np.arange(len(nodes)), rows.counts)
-    chosen = np.flatnonzero(_shown(rows.targets, nodes[owners], visible))
+    most = np.full(len(nodes), READ_FIRST * OF_A_NODE)
+    while True:
+        read = _strongest(rows, most)
+        chosen = read[_shown(rows.targets[read], nodes[owners[read]], visible)]
+        found = np.bincount(owners[chosen], minlength=len(nodes))
+        is_short = (rows.counts > most) & (found < OF_A_NODE)
+        if not is_short.any():
+            break
+        most[is_short] *= 4
     chosen = chosen[np.argsort(-rows.weights[chosen], kind="stable")]
-    left_out = chosen[:0]
-    if len(chosen) > OF_A_NODE:
+    is_strong = np.ones(len(chosen), np.bool_)
+    if (found > OF_A_NODE).any():
         by_node = np.argsort(owners[chosen], kind="stable")
         grouped = owners[chosen[by_node]]
-        is_strong = np.empty(len(chosen), np.bool_)
         is_strong[by_node] = np.arange(len(chosen)) - grouped.searchsorted(grouped) < OF_A_NODE
-        chosen, left_out = chosen[is_strong], chosen[~is_strong]
+    weaker, chosen = chosen[~is_strong], chosen[is_strong]
+
+    def leave_out_others_than(within: NDArray[np.int64]) -> bool:
+        if not np.isin(rows.targets[weaker], within).all():
+            return True
+        is_unread = np.ones(len(owners), np.bool_)
+        is_unread[read] = False
+        unread = np.flatnonzero(is_unread)
+        unread = unread[~np.isin(rows.targets[unread], within)]
+        return any(_shown(rows.targets[some], nodes[owners[some]], visible).any() for some in _blocks(unread))
+
     return Edges(
         nodes[owners[chosen]],
         rows.targets[chosen],
         rows.weights[chosen],
         rows.kinds[chosen],
         rows.forward[chosen],
-        rows.targets[left_out],
+        leave_out_others_than,
     )
+
+
+def _strongest(rows: EdgeRows, most: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places, ascending, of the `most` [n] strongest edges of each node; of equals the first."""
+    starts = np.cumsum(rows.counts) - rows.counts
+    is_small = rows.counts <= most
+    parts = [flat(starts[is_small], rows.counts[is_small])]
+    for node in np.flatnonzero(~is_small).tolist():
+        start, count, wanted = int(starts[node]), int(rows.counts[node]), int(most[node])
+        weights = rows.weights[start : start + count]
+        least = np.partition(weights, count - wanted)[count - wanted]
+        stronger = np.flatnonzero(weights > least)
+        equal = np.flatnonzero(weights == least)[: wanted - len(stronger)]
+        parts += [start + stronger, start + equal]
+    return np.sort(np.concatenate(parts), kind="stable")
+
+
+def _blocks(values: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    start, size = 0, JUDGED_FIRST
+    while start < len(values):
+        yield values[start : start + size]
+        start, size = start + size, 2 * size
 
 
 def _shown(targets: NDArray[np.int64], nodes: NDArray[np.int64], visible: Visible) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,8 +24,6 @@ MOST_RECORDS: Final = 2_048
 """The same where the record of each is read, which takes about ten microseconds."""
 FIRST_CHUNK: Final = 256
 LARGEST_CHUNK: Final = 8_192
-LEAST_OF_A_RUN: Final = 128
-"""Rows of each run in a chunk: the newest segment is small and has the newest memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,52 +99,66 @@ def chunks_of(
     scanned, size = 0, max(first, FIRST_CHUNK)
     while scanned < most:
         check(until)
-        parts = _next_parts(spans, min(size, most - scanned), newest_first=newest_first)
+        parts = _next_parts(runs, spans, min(size, most - scanned), newest_first=newest_first)
         if not parts:
             return
         keys = np.concatenate([runs[number].keys[begin:end] for number, begin, end in parts])
         ordinals = np.concatenate([runs[number].ordinals(begin, end) for number, begin, end in parts])
         live = np.concatenate([runs[number].live(begin, end, signals) for number, begin, end in parts])
-        lengths = np.array([end - begin for _, begin, end in parts])
         order = np.lexsort((ordinals, keys))
         order = order[::-1] if newest_first else order
-        # what a run has not given yet comes behind its last row, so nothing behind that is next
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        lasts = np.cumsum(lengths) - (lengths if newest_first else 1)
-        unread = [
-            place[last]
-            for last, (number, begin, end) in zip(lasts.tolist(), parts, strict=True)
-            if (begin > spans[number][0] if newest_first else end < spans[number][1])
-        ]
-        count = int(min(unread)) + 1 if unread else len(order)
-        # a memory that was written again is there twice; a cursor passes both
-        while count < len(order) and ordinals[order[count]] == ordinals[order[count - 1]]:
-            count += 1
-        taken = order[:count]
-        owners = np.repeat([number for number, _, _ in parts], lengths)
-        for number, given in enumerate(np.bincount(owners[taken], minlength=len(spans)).tolist()):
-            begin, end = spans[number]
-            spans[number] = (begin, end - given) if newest_first else (begin + given, end)
-        last = Cursor(int(keys[taken[-1]]), int(ordinals[taken[-1]]))
-        scanned += len(taken)
-        taken = taken[live[taken]]
+        for number, begin, end in parts:
+            spans[number] = (spans[number][0], begin) if newest_first else (end, spans[number][1])
+        last = Cursor(int(keys[order[-1]]), int(ordinals[order[-1]]))
+        scanned += len(order)
+        taken = order[live[order]]
         taken = taken[is_visible(ordinals[taken])] if len(taken) else taken
         yield Chunk(keys[taken], ordinals[taken], last)
         size = min(LARGEST_CHUNK, 2 * size)
 
 
 def _next_parts(
-    spans: Sequence[tuple[int, int]], size: int, *, newest_first: bool
+    runs: Sequence[Run], spans: Sequence[tuple[int, int]], size: int, *, newest_first: bool
 ) -> list[tuple[int, int, int]]:
-    """About `size` next rows of all runs, of each by its share: number of the run, start and end."""
-    total = sum(end - begin for begin, end in spans)
+    """The next `size` rows of all runs, in the order of the list: number of the run, start and end.
+
+    A memory that was written again is there twice; both rows are in one part or the other.
+    """
+    near = {
+        number: (max(begin, end - size), end) if newest_first else (begin, min(end, begin + size))
+        for number, (begin, end) in enumerate(spans)
+        if begin < end
+    }
+    if sum(end - begin for begin, end in spans) <= size:
+        return [(number, begin, end) for number, (begin, end) in near.items()]
+    # the last row of the block by its key, and among rows with this key by its ordinal
+    keys = np.concatenate([runs[number].keys[begin:end] for number, (begin, end) in near.items()])
+    key = _nth(keys, size, greatest=newest_first)
+    missing = size - int(np.count_nonzero(keys > key if newest_first else keys < key))
+    equal = {number: _equal(runs[number], span, key) for number, span in near.items()}
+    ordinals = np.concatenate([runs[number].ordinals(*span) for number, span in equal.items()])
+    ordinal = _nth(ordinals, missing, greatest=newest_first)
     parts = []
-    for number, (begin, end) in enumerate(spans):
-        count = min(end - begin, LEAST_OF_A_RUN + size * (end - begin) // max(total, 1))
-        if count:
-            parts.append((number, end - count, end) if newest_first else (number, begin, begin + count))
+    for number, (begin, end) in near.items():
+        low, high = equal[number]
+        side: Any = "left" if newest_first else "right"
+        place = low + int(np.searchsorted(runs[number].ordinals(low, high), ordinal, side=side))
+        part = (number, place, end) if newest_first else (number, begin, place)
+        parts += [part] if part[1] < part[2] else []
     return parts
+
+
+def _nth(values: NDArray[np.int64], count: int, *, greatest: bool) -> int:
+    """The last of the `count` greatest or least values."""
+    place = len(values) - count if greatest else count - 1
+    return int(np.partition(values, place)[place])
+
+
+def _equal(run: Run, span: tuple[int, int], key: int) -> tuple[int, int]:
+    """The rows of a part of a run that have this key."""
+    begin, end = span
+    low, high = np.searchsorted(run.keys[begin:end], [key, key + 1])
+    return begin + int(low), begin + int(high)
 
 
 def _span(run: Run, after: Cursor | None, *, newest_first: bool) -> tuple[int, int]:

@@ -71,7 +71,7 @@ def recall(
     with stage("fetch"):
         rows = fetch(context, chosen, candidates)
     with stage("abstain"):
-        estimate = abstain(context, rows, candidates, retrieved, route)
+        estimate = abstain(context, rows, candidates, retrieved, route, diverse)
         abstained = estimate is not None and estimate.abstained
     with stage("pack"):
         packed, profile = pack_with_profile(context, () if abstained else rows, route)

@@ -6,7 +6,7 @@ In the lexicon the same rule is a set of scopes (`scopes`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_shared.artifacts.signals.reader import Signals
+
+_NO_LIST: Final = 0
+"""The code of a memory that every user of its tenant may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,18 @@ class Access:
         visible &= signals.tenant_code[ordinals] == code(self.tenant_id)
         visible &= np.isin(signals.owner_code[ordinals], [code(owner) for owner in self.owners])
         codes = signals.audience_code[ordinals]
-        listed = np.flatnonzero(visible & (codes != 0))
-        if not len(listed):
-            return visible
         judged = {} if judged is None else judged
-        distinct, first = np.unique(codes[listed], return_index=True)
-        lists = distinct.tolist()
-        places = zip(ordinals[listed[first]].tolist(), lists, strict=True)
-        unread = {ordinal: one for ordinal, one in places if one not in judged}
-        names = set(self.audiences)
-        for record in signals.records(np.array([*unread], np.int64)) if unread else ():
-            judged[unread[record["ordinal"]]] = not names.isdisjoint(record["audience"])
-        is_open = np.array([judged.get(one, False) for one in lists], np.bool_)
-        visible[listed] = np.isin(codes[listed], distinct[is_open])
+        # of a large page, only the first part has lists that were not judged before
+        unjudged = np.flatnonzero(visible & ~np.isin(codes, [_NO_LIST, *judged]))
+        if len(unjudged):
+            distinct, first = np.unique(codes[unjudged], return_index=True)
+            places = zip(ordinals[unjudged[first]].tolist(), distinct.tolist(), strict=True)
+            unread, names = dict(places), set(self.audiences)
+            for record in signals.records(np.array([*unread], np.int64)):
+                judged[unread.pop(record["ordinal"])] = not names.isdisjoint(record["audience"])
+            # of an erased memory there is no record
+            visible &= ~np.isin(codes, [*unread.values()])
+        closed = [one for one, is_open in judged.items() if not is_open]
+        if closed:
+            visible &= ~np.isin(codes, closed)
         return visible

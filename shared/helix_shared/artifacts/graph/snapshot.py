@@ -147,12 +147,23 @@ class GraphSnapshot:
 
     def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
         """All edges of `nodes`: for each node those of the base, then those of the delta."""
+        counts, columns = self._columns_of(nodes, ("indices", "weights", "edge_kinds", "forward"))
+        return EdgeRows(counts, columns[0].astype(np.int64), *columns[1:])
+
+    def targets_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Number of edges [n] of each of `nodes` [n], and the targets of all, in the order of `edges_of`."""
+        counts, [targets] = self._columns_of(nodes, ("indices",))
+        return counts, targets.astype(np.int64)
+
+    def _columns_of(
+        self, nodes: NDArray[np.int64], names: Sequence[str]
+    ) -> tuple[NDArray[np.int64], list[Any]]:
         slots = _slots(nodes, self.memories)
         starts, counts = self.base.spans(nodes)
         rows = self.places[slots].astype(np.int64) - 1
         changed = rows >= 0
         if not changed.any():
-            return self._rows(counts, flat(starts, counts), None)
+            return counts, self._read(names, flat(starts, counts), None)
         counts = np.where(self.void[slots], 0, counts)
         places = flat(starts, counts)
         if (self.delta.lost[rows[changed]] > 0).any():
@@ -161,25 +172,25 @@ class GraphSnapshot:
             places, counts = places[kept], np.bincount(owners[kept], minlength=len(nodes))
         added = np.where(changed, self.delta.indptr[rows + 1] - self.delta.indptr[rows], 0)
         firsts = np.cumsum(counts + added) - counts - added
-        return self._rows(
-            counts + added,
+        return counts + added, self._read(
+            names,
             places,
             (flat(firsts, counts), flat(firsts + counts, added), flat(self.delta.indptr[rows], added)),
         )
 
-    def _rows(
+    def _read(
         self,
-        counts: NDArray[np.int64],
+        names: Sequence[str],
         places: NDArray[np.int64],
         merged: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None,
-    ) -> EdgeRows:
-        """Read edges of the base at `places`.
+    ) -> list[Any]:
+        """Read columns of the edges of the base at `places`.
 
         `merged` interleaves edges of the delta: targets of the base's edges, targets and sources of the
         others.
         """
         columns: list[Any] = []
-        for name in ("indices", "weights", "edge_kinds", "forward"):
+        for name in names:
             values = getattr(self.base, name)[places]
             if merged is not None:
                 old, new, source = merged
@@ -187,7 +198,7 @@ class GraphSnapshot:
                 both[old], both[new] = values, getattr(self.delta, name)[source]
                 values = both
             columns.append(values)
-        return EdgeRows(counts, columns[0].astype(np.int64), *columns[1:])
+        return columns
 
     def entity_nodes(self, tenant_id: str, names: Sequence[str]) -> NDArray[np.int64]:
         """Distinct nodes of the tenant's entities with these canonical `names`, in their order."""

@@ -141,7 +141,6 @@ def test_a_page_reads_a_bounded_number_of_memories(listed: Any, monkeypatch: pyt
     """A page that stops early names where; the pages together still hold everything."""
     monkeypatch.setattr(pages, "MOST_SCANNED", 10)
     monkeypatch.setattr(pages, "FIRST_CHUNK", 1)
-    monkeypatch.setattr(pages, "LEAST_OF_A_RUN", 1)
     request = recall_pb2.ListMemoriesRequest(
         scope={"tenant_id": "acme", "user_id": "ada"}, filter={"session_ids": ["s2"]}, page_size=5
     )

@@ -7,7 +7,6 @@ import pytest
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api import listing_calls
-from helix_query.listing import pages
 
 from .test_listing import all_pages, expected, listed, texts
 
@@ -61,7 +60,6 @@ def test_a_speaker_belongs_to_the_list_of_a_token(listed: Any) -> None:
 def test_a_rare_speaker_gives_short_pages(listed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page reads a bounded number of records, and all pages together have what that speaker said."""
     monkeypatch.setattr(listing_calls, "MOST_RECORDS", 4)
-    monkeypatch.setattr(pages, "LEAST_OF_A_RUN", 1)
     request = recall_pb2.ListMemoriesRequest(
         scope={"tenant_id": "acme", "user_id": "ada"}, speakers=["ana"], page_size=10
     )

@@ -62,6 +62,21 @@ def test_an_answerable_question_is_packed(strict: Any) -> None:
     assert [stage.stage for stage in reply.stages][-2:] == ["abstain", "pack"]
 
 
+def test_nothing_unrelated_takes_the_place_of_what_was_served(strict: Any) -> None:
+    """The question asked again gets nothing; with the best memory left, that is packed."""
+    first = strict.recall(ANSWERABLE)
+    assert not first.abstained
+    ids = [found.memory.memory_id for found in first.memories]
+    again = strict.recall(ANSWERABLE, already_served=ids)
+    assert (again.abstained, again.context.text) == (True, "")
+    assert again.memories
+    assert again.relevance == max(found.relevance for found in again.memories)
+    assert f"of what was not served already, {again.relevance:.3f} is below" in again.abstained_because
+    rest = strict.recall(ANSWERABLE, already_served=ids[1:])
+    assert not rest.abstained
+    assert ids[0] in rest.context.memory_ids
+
+
 def test_an_empty_memory_abstains(strict: Any) -> None:
     """A caller without memories is told so, whatever the profile; one who finds nothing is told that."""
     for profile in ("strict", "helix-reference"):

@@ -54,7 +54,7 @@ def test_versions_that_stay_are_named(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_memory_erase_is_the_same_command() -> None:
     """One function under two names, so both take the same options."""
-    inside, alone = load_command("memory").commands["erase"], load_command("erase")
+    inside, alone = load_command("memory").get_command(None, "erase"), load_command("erase")
     assert inspect.unwrap(inside.callback) is inspect.unwrap(alone.callback)
 
 

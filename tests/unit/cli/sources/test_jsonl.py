@@ -35,6 +35,16 @@ def test_a_line_without_id_gets_one_that_follows_from_its_content() -> None:
     assert first != only(read(MESSAGE | {"text": "bye"})).event.event_id
 
 
+def test_an_id_tells_nothing_of_a_private_passage() -> None:
+    """A short one could be found by trying ids."""
+    first, second = (
+        only(read(MESSAGE | {"text": f"My code is <private>{code}</private>, change it."})).event
+        for code in (4711, 4712)
+    )
+    assert first == second.model_copy(update={"occurred_at": first.occurred_at})  # type: ignore[attr-defined]
+    assert "4711" not in first.text  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("line", "acts_again"),
     [

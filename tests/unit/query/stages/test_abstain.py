@@ -37,7 +37,9 @@ RETRIEVED = Retrieved(
 )
 
 
-def found(retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0, 1.0)) -> Features | None:
+def found(
+    retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0, 1.0), served_before: int = 0
+) -> Features | None:
     """Features of an answer of ordinals 30 and 20 with final scores 2 and .5."""
     positions, scores = np.array([0, 2], np.int64), np.array([2.0, 0.5])
     return answer_features(
@@ -50,6 +52,7 @@ def found(retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0,
         value_missing=1.0,
         intents=(Intent.WHAT, Intent.MULTI_HOP),
         visible=999,
+        served_before=served_before,
     )
 
 
@@ -79,6 +82,24 @@ def test_features_of_an_answer_by_hand() -> None:
             "multi_hop": 1.0, "current_value": 0.0, "exact_lookup": 0.0,
         }
     )  # fmt: skip
+
+
+def test_what_the_caller_has_counts_in_the_ranks() -> None:
+    """Behind nine memories served already the two are tenth and eleventh."""
+    features = found(served_before=9)
+    assert features is not None
+    assert features.memories["reciprocal_rank"].tolist() == [1 / 10, 1 / 11]
+
+
+def test_the_rest_of_an_answer_is_no_likelier_than_its_likeliest_memory() -> None:
+    """Without what was served the answer is judged by the best memory that is left."""
+    features = found()
+    assert features is not None
+    whole = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.0)
+    rest = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.0, displaced=True)
+    assert whole.memories is not None
+    assert whole.answer is not None
+    assert rest.answer == whole.memories.max() <= whole.answer
 
 
 def test_eight_words_are_enough_for_a_full_match() -> None:

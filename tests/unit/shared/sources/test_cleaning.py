@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.sources.cleaning import cleaned, is_memory_tool, without_private
+from helix_memory.events.private_passages import without_private
+from helix_shared.sources.cleaning import cleaned, is_memory_tool
 
 
 @pytest.mark.parametrize(

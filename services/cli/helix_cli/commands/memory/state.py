@@ -109,14 +109,16 @@ def other_versions(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Se
 
 
 def forgotten(before: Seen, after: Seen, *, named: Collection[str] = ()) -> Change:
-    """What a forget changed; `named` are all memories that it was told to hide."""
+    """What a forget changed, which hides all versions; `named` are all memories that it was told to hide."""
     if before.loss in _FORGOTTEN:
         return Change(before.hidden_because(already=True), is_change=False)
     if after.loss not in _FORGOTTEN:
         return Change("a later event restored it", is_change=False)
     others = [one for one in before.other_versions if one not in named]
-    stays = f"; other versions of it stay: {', '.join(map(short, others))}" if others else ""
-    return Change(f"forgotten; `helix memory restore` shows it again{stays}")
+    if not others:
+        return Change("forgotten; `helix memory restore` shows it again")
+    versions = f"its other version{'s' if len(others) > 1 else ''} {', '.join(map(short, others))}"
+    return Change(f"forgotten with {versions}; `helix memory restore` shows them again")
 
 
 def restored(before: Seen, after: Seen) -> Change:

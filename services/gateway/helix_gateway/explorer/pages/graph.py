@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 LABEL: Final = 24
 TITLE: Final = 200
+DECIDED: Final = ("UPDATES", "EXTENDS", "CONTRADICTS", "RELATES")
+"""Kinds of edges between memories whose weight is how probable they are."""
+LIKELY: Final = 0.5
 FEW: Final = 60
 """Nodes of a graph that is easy to read; more on request."""
 
@@ -44,6 +47,11 @@ class Edge:
     kind: str
     weight: float
 
+    @property
+    def unlikely(self) -> bool:
+        """It is more likely not so: the weight of a decided relation is its probability."""
+        return self.kind in DECIDED and self.weight < LIKELY
+
 
 async def build(asked: Asked) -> dict[str, Any]:
     """The picture and the same as a list, or a page of entities to begin with."""
@@ -55,6 +63,10 @@ async def build(asked: Asked) -> dict[str, Any]:
     middle: dict[str, Any] = {"entity": entity} if entity else {"around": memory_id("around", around)}
     found = await asked.helix.neighbours(hops=hops, nodes=nodes, **middle)
     layout = rings([one.hops for one in found.nodes], [(one.source, one.target) for one in found.edges])
+    edges = [
+        Edge(layout.places[one.source], layout.places[one.target], one.kind, one.weight)
+        for one in found.edges
+    ]
     return {
         "title": "Graph",
         "entities": None,
@@ -65,10 +77,8 @@ async def build(asked: Asked) -> dict[str, Any]:
         "count": nodes,
         "most": limits.GRAPH_NODES,
         "nodes": [_node(one, place) for one, place in zip(found.nodes, layout.places, strict=True)],
-        "edges": [
-            Edge(layout.places[one.source], layout.places[one.target], one.kind, one.weight)
-            for one in found.edges
-        ],
+        "edges": edges,
+        "unlikely": sum(one.unlikely for one in edges),
         "radius": layout.radius,
         "kinds": kinds(found.edges),
         "truncated": found.truncated,

@@ -32,7 +32,7 @@ SAID: Final = {
     "restored": "Shown in answers again.",
     "undone": "The relation was taken back. Nothing decides it again.",
     "forgotten": "Hidden from answers.",
-    "version-forgotten": "Hidden from answers. Another version of it stays, and answers have that one.",
+    "versions-forgotten": "Hidden from answers, with its other versions.",
     "stored": "The change is stored, and not yet in the served generation. Load the page again in a while.",
 }
 """What was done, by the word in the address."""
@@ -91,7 +91,7 @@ async def correct(asked: Asked, fields: dict[str, str]) -> str:
 async def forget(asked: Asked, _: dict[str, str]) -> str:
     """Hide the memory; the list offers to show it again."""
     history = await _or_none(asked.helix.history(asked.memory_id))
-    word = "version-forgotten" if _has_versions(asked.memory_id, history) else "forgotten"
+    word = "versions-forgotten" if _has_versions(asked.memory_id, history) else "forgotten"
     done = await _processed(asked, await asked.helix.forget(asked.memory_id))
     return url("/memories", done=word if done else "stored", changed=asked.memory_id)
 

@@ -18,12 +18,13 @@ from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Retrieved, bit_of
 from helix_query.recall.evidence.asked_value import asked_value, states
 from helix_query.recall.result import Features, RelevanceEstimate
+from helix_query.recall.stages.diversify import behind_served
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.abstention import AnswerModel, MemoryModel
-    from helix_query.recall.candidates import Route
+    from helix_query.recall.candidates import Ranked, Route
     from helix_query.recall.context import RecallContext
     from helix_query.recall.result import RecalledRow
     from helix_shared.artifacts.hits import Hits
@@ -56,10 +57,13 @@ def abstain(
     candidates: Candidates,
     retrieved: Retrieved,
     route: Route,
+    diverse: Ranked,
 ) -> RelevanceEstimate | None:
     """How likely the rows answer; None without a model for the encoder, or where a channel is missing.
 
-    It abstains in any case where nothing is stored that the caller may see.
+    It abstains in any case where nothing is stored that the caller may see. `diverse` has what the caller has
+    already: the rows are judged at their places behind those memories, and the answer is no likelier than the
+    likeliest row, so that nothing unrelated is packed in their place (ops/decisions/0115).
     """
     visible = context.generation.lexicon.scopes(context.query.selection).memories
     if not (visible or rows):
@@ -73,9 +77,11 @@ def abstain(
     ordinals = np.array([found.row["ordinal"] for found in rows], np.int64)
     covered = asked.coverage(asked.held_by([found.row for found in rows[:LEADING]]))
     coverage = float(covered.max(initial=0.0))
+    positions = order[np.searchsorted(candidates.ordinals[order], ordinals)]
+    served_before = behind_served(context, positions, diverse, candidates)
     found = answer_features(
         candidates,
-        order[np.searchsorted(candidates.ordinals[order], ordinals)],
+        positions,
         np.array([found.score for found in rows]),
         retrieved,
         rarities=asked.rarities.tolist(),
@@ -83,11 +89,16 @@ def abstain(
         value_missing=missing_value(context.query.text, rows[:LEADING], coverage),
         intents=route.intents,
         visible=visible,
+        served_before=served_before,
     )
-    return (
-        None
-        if found is None
-        else estimate(found, memory=constants.memory, answer=constants.answer, threshold=constants.threshold)
+    if found is None:
+        return None
+    return estimate(
+        found,
+        memory=constants.memory,
+        answer=constants.answer,
+        threshold=constants.threshold,
+        displaced=bool(served_before.any()),
     )
 
 
@@ -102,6 +113,7 @@ def answer_features(
     value_missing: float,
     intents: Sequence[Intent],
     visible: int,
+    served_before: NDArray[np.int64] | int = 0,
 ) -> Features | None:
     """Features of the memories at `positions` (best first) with their final `scores`.
 
@@ -111,7 +123,7 @@ def answer_features(
     cosine           exact cosine to the query
     lexical          s / (s + r): BM25 s, r the summed rarity of the `RAREST` words; 0: not found by its words
     relative_score   final score over that of the first
-    reciprocal_rank  1 / rank
+    reciprocal_rank  1 / rank, `served_before` [n] memories that the caller has counted
     mass             share of the graph's mass
     size             ln(1 + n) / ln(1 + `LARGEST`), n the memories open to the caller, at most `LARGEST`
     in_both_channels 1 if dense and lexical both found it, else 0
@@ -133,7 +145,7 @@ def answer_features(
         "cosine": candidates.cosine[positions].astype(np.float64),
         "lexical": _share(bm25, sum(sorted(rarities, reverse=True)[:RAREST])),
         "relative_score": scores / best if best > 0 else np.zeros(len(scores)),
-        "reciprocal_rank": 1.0 / np.arange(1, len(positions) + 1),
+        "reciprocal_rank": 1.0 / (np.arange(1, len(positions) + 1) + served_before),
         "mass": candidates.mass[positions].astype(np.float64),
         "size": np.full(len(positions), size),
         "in_both_channels": ((candidates.found_by[positions] & both) == both).astype(np.float64),
@@ -163,20 +175,28 @@ def missing_value(question: str, rows: Sequence[RecalledRow], coverage: float) -
 
 
 def estimate(
-    found: Features, *, memory: MemoryModel | None, answer: AnswerModel | None, threshold: float
+    found: Features,
+    *,
+    memory: MemoryModel | None,
+    answer: AnswerModel | None,
+    threshold: float,
+    displaced: bool = False,
 ) -> RelevanceEstimate:
     """The probabilities by the models; the answer is held back if its probability is below `threshold`.
 
-    A memory's probability is capped at the answer's.
+    A memory's probability is capped at the answer's. `displaced`: better memories are left out, so that of
+    the answer is capped at the greatest of its memories.
     """
     count = len(found.memories["reciprocal_rank"])
     of_answer = None if answer is None else float(logistic(found.answer, answer)) if count else 0.0
     of_each = None if memory is None else np.broadcast_to(logistic(found.memories, memory), (count,))
     if of_each is not None and of_answer is not None:
         of_each = np.minimum(of_each, of_answer)
+        of_answer = float(of_each.max(initial=0.0)) if displaced else of_answer
     if of_answer is None or of_answer >= threshold:
         return RelevanceEstimate(found, of_each, of_answer)
-    below = f"relevance {of_answer:.3f} is below the threshold {threshold:.3f} of the ranking profile"
+    what = "relevance of what was not served already," if displaced else "relevance"
+    below = f"{what} {of_answer:.3f} is below the threshold {threshold:.3f} of the ranking profile"
     reason = below if count else NOTHING_FOUND
     return RelevanceEstimate(found, of_each, of_answer, abstained=True, reason=reason)
 

@@ -99,6 +99,16 @@ def without_already_served(
     return first_new(ranked, served, count=context.top_k)
 
 
+def behind_served(
+    context: RecallContext, positions: NDArray[np.int64], ranked: Ranked, candidates: Candidates
+) -> NDArray[np.int64]:
+    """How many memories that the caller has come before each of `positions` [n] of `ranked`, in its order."""
+    served = np.isin(candidates.ordinals[ranked.positions], context.already_served.value)
+    before = np.zeros(len(candidates), np.int64)
+    before[ranked.positions] = np.cumsum(served)
+    return before[positions]
+
+
 def first_new(ranked: Ranked, served: NDArray[np.bool_], *, count: int) -> tuple[Ranked, int]:
     """The first `count` that are not `served`, and how many served ones are before the last of them.
 
