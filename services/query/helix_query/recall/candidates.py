@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
-    from helix_query.recall.relevance import Weighed
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.relevance import BaseScore
     from helix_shared.artifacts.hits import Hits
 
 GRAPH: Final = "graph"
@@ -237,7 +238,7 @@ class Candidates:
     """Which candidates answer or replace which; None: none."""
     signals: CandidateSignals | None = None
     """Raw signals; None before stage 6, which reads them once."""
-    weighed: Weighed | None = None
+    base_score: BaseScore | None = None
     """The scores before all steps; None before stage 6, which computes them once."""
     late: LateInteraction | None = None
     """None: stage 6 has not compared words yet, or does not."""
@@ -251,39 +252,6 @@ class Candidates:
         """Names of the channels that found the candidate at `position`."""
         bits = int(self.found_by[position])
         return tuple(name for bit, name in enumerate(FOUND_BY) if bits >> bit & 1)
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateSignals:
-    """Raw signals of the candidates, one entry a candidate; stage 6 normalises them.
-
-    Times are microseconds since 1970 UTC; `NO_TIME` where there is none.
-    """
-
-    type_code: NDArray[np.uint8]
-    touched_at: NDArray[np.int64]
-    """Last access, or creation where there was none."""
-    occurred_at: NDArray[np.int64]
-    event_start: NDArray[np.int64]
-    event_end: NDArray[np.int64]
-    salience: NDArray[np.float64]
-    """Of ingest, moved by use, 0 to 1."""
-    confidence: NDArray[np.float64]
-    priority: NDArray[np.float64]
-    pinned: NDArray[np.bool_]
-    project_code: NDArray[np.int64]
-    session_code: NDArray[np.int64]
-    access_count: NDArray[np.int64]
-    token_count: NDArray[np.int64]
-    about_code: NDArray[np.int64]
-    """Whom it is about, `helix_shared.about`."""
-    speech_act: NDArray[np.uint8]
-    """Index in `helix_memory.vocabulary.speech_acts.SPEECH_ACTS`."""
-    source_code: NDArray[np.int64]
-    """The same for a turn and the statements that were derived from it."""
-    is_derived: NDArray[np.bool_]
-    replaced_at: NDArray[np.int64]
-    """From when a later memory replaces it."""
 
 
 @dataclass(frozen=True, slots=True)

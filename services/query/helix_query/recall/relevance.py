@@ -1,4 +1,4 @@
-"""What stage 6 knows of the candidates before the steps of their scores: signals, relevance, boosts."""
+"""The values of stage 6 before the steps of the scores: signals, relevance, boosts."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Relevance:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """What the scores are before all steps; late interaction, which adds a step, leaves it as it is."""
+class BaseScore:
+    """What the scores are made of before all steps, none of which changes it."""
 
     signals: Mapping[str, Signal]
     relevance: Relevance

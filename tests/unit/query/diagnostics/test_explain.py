@@ -18,10 +18,10 @@ from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import constant
 from helix_query.profile.profile import RankingProfile
+from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import (
     GRAPH,
     Candidates,
-    CandidateSignals,
     CrossEncoding,
     LateInteraction,
     Ranking,

@@ -10,7 +10,8 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
-from helix_query.recall.candidates import Candidates, CandidateSignals, LateInteraction, Route
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Candidates, LateInteraction, Route
 from helix_query.recall.evidence.comparisons import late_gains, meets_question
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 

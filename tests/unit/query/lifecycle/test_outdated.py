@@ -11,7 +11,8 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Outdated
-from helix_query.recall.candidates import CandidateSignals, Related, Route, Window
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Related, Route, Window
 from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
 from helix_shared.artifacts.signals.columns import NO_TIME
 

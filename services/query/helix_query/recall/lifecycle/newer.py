@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Newer
-    from helix_query.recall.candidates import CandidateSignals, Route
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Route
 
 FEWEST: Final = 2
 """Statements whose order in time says something."""

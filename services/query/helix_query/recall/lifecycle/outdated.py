@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated
-    from helix_query.recall.candidates import CandidateSignals, Related, Route
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Related, Route
 
 OF_CHANGED: Final = frozenset([Past.FORMER, Past.FIRST, Past.CHANGES])
 """Questions that ask for what was replaced, or for the replacement."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import SpeechActs
-    from helix_query.recall.candidates import CandidateSignals, Related, Route
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Related, Route
 
 ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.candidates import CandidateSignals
+    from helix_query.recall.candidate_signals import CandidateSignals
 
 
 def replaced_turns(

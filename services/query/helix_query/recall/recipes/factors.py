@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.recipes.scoring import Recipe
-    from helix_query.recall.candidates import Candidates, CandidateSignals
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Candidates
 
 Factors = dict[str, "NDArray[np.float64]"]
 

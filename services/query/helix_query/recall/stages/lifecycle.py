@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated, Rank
-    from helix_query.recall.candidates import Candidates, CandidateSignals, Related, Route, StandardGains
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Candidates, Related, Route, StandardGains
     from helix_query.recall.stages.scoring import ScoreBuilder
 
 REPLACED: Final = 0.3
