@@ -160,12 +160,12 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class LateInteraction:
-    """How near each word of the query is to the nearest word of the first candidates."""
+    """Similarity of each word of the query with the nearest word of each compared candidate."""
 
     positions: NDArray[np.int64]
-    """Of the candidates that were compared, ascending."""
+    """Positions of the compared candidates, ascending."""
     words: tuple[str, ...]
-    """Of the query, without those that do not count."""
+    """Words of the query that count."""
     rarities: NDArray[np.float64]
     """Inverse document frequencies of the words, above 0."""
     similarities: NDArray[np.float64]
@@ -179,12 +179,12 @@ class LateInteraction:
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoding:
-    """What a cross-encoder says of the first candidates."""
+    """The logits of a cross-encoder for the first candidates."""
 
     model: str
-    """Its name."""
+    """Name of the cross-encoder."""
     positions: NDArray[np.int64]
-    """Of the candidates that were compared, ascending."""
+    """Positions of the compared candidates, ascending."""
     logits: NDArray[np.float64]
     """Parallel to `positions`."""
     weight: float
@@ -196,7 +196,7 @@ class StandardGains:
     """What a comparison adds: (found - mean) / deviation x scale, so that no score falls below 0."""
 
     found: NDArray[np.float64]
-    """Of the candidates that were compared, in the order of their positions."""
+    """Results of the comparison, in the order of the compared positions."""
     mean: float
     deviation: float
     """Standard deviation of `found`; 1 where all are equal, then `scale` is 0."""
@@ -232,18 +232,18 @@ class Candidates:
     walked: GraphMethod | None = None
     """How stage 5 walked the graph; None: it did not."""
     degraded: tuple[str, ...] = ()
-    """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead; `CROSS_ENCODER` if
-    it could not compare in time."""
+    """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead;
+    `DEGRADED_CROSS_ENCODER` if the cross-encoder could not compare in time."""
     related: Related | None = None
     """Which candidates answer or replace which; None: none."""
     signals: CandidateSignals | None = None
     """Raw signals; None before stage 6, which reads them once."""
     base_score: BaseScore | None = None
     """The scores before all steps; None before stage 6, which computes them once."""
-    late: LateInteraction | None = None
-    """None: stage 6 has not compared words yet, or does not."""
-    cross: CrossEncoding | None = None
-    """None: no cross-encoder has compared them."""
+    late_interaction: LateInteraction | None = None
+    """Similarities of the words; None before `rerank`, or where it compares none."""
+    cross_encoding: CrossEncoding | None = None
+    """Logits of the cross-encoder; None before `rerank`, or where it runs none."""
 
     def __len__(self) -> int:
         return len(self.ordinals)

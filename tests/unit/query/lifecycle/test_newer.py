@@ -38,9 +38,9 @@ class Compared:
 
     def __init__(self, similarities: list[float] | None, positions: list[int], count: int) -> None:
         self.count = count
-        self.late = None
+        self.late_interaction = None
         if similarities is not None:
-            self.late = LateInteraction(
+            self.late_interaction = LateInteraction(
                 np.array(positions, np.int64),
                 words=("husband",),
                 rarities=np.array([2.0]),
@@ -59,7 +59,11 @@ def met_by(
 ) -> list[float]:
     """As `meets_question`, of one word of the query against the candidates at these positions."""
     candidates = cast("Candidates", Compared(similarities, positions, count))
-    late = late_gains(np.ones(count), candidates.late) if candidates.late is not None and positions else None
+    late = (
+        late_gains(np.ones(count), candidates.late_interaction)
+        if candidates.late_interaction is not None and positions
+        else None
+    )
     found: list[float] = meets_question(candidates, late, share).tolist()
     return found
 

@@ -22,10 +22,10 @@ LEAST_DEVIATION: Final = 1e-9
 def comparisons(before: NDArray[np.float64], candidates: Candidates) -> dict[str, StandardGains]:
     """What each comparison adds, by the name of its step, in their order; `before` are the scores of all."""
     found: dict[str, StandardGains] = {}
-    if candidates.late is not None:
-        found[LATE_INTERACTION] = late_gains(before, candidates.late)
+    if candidates.late_interaction is not None:
+        found[LATE_INTERACTION] = late_gains(before, candidates.late_interaction)
         before = stepped(before, ADD, found[LATE_INTERACTION].gains)
-    if (cross := candidates.cross) is not None:
+    if (cross := candidates.cross_encoding) is not None:
         found[CROSS_ENCODER] = standard_gains(before, cross.positions, cross.logits, cross.weight)
     return found
 
@@ -47,10 +47,10 @@ def meets_question(candidates: Candidates, late: StandardGains | None, share: fl
     1 for all where nothing was compared or nothing is similar, and 0 for those that were not compared.
     """
     enough = 0.0 if late is None else share * late.found.max(initial=0.0)
-    if candidates.late is None or late is None or enough <= 0.0:
+    if candidates.late_interaction is None or late is None or enough <= 0.0:
         return np.ones(len(candidates))
     met = np.zeros(len(candidates))
-    met[candidates.late.positions] = np.clip(late.found / enough, 0.0, 1.0)
+    met[candidates.late_interaction.positions] = np.clip(late.found / enough, 0.0, 1.0)
     return met
 
 

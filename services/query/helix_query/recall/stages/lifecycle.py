@@ -53,11 +53,11 @@ def lifecycle_steps(
     now: datetime,
     constants: Rank,
     wants_questions: bool,
-    late: StandardGains | None,
+    late_gains: StandardGains | None,
 ) -> None:
     """Later memories, answers, replacements, newer first, latest statement, statements before questions.
 
-    `late` is what late interaction found.
+    `late_gains` is what late interaction found.
     """
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
@@ -76,7 +76,7 @@ def lifecycle_steps(
     if related is not None and len(related.newer):
         holding = replacing(related, raw, route, constants.outdated)
     if route.past not in OF_CHANGED:
-        met = partial(meets_question, candidates, late, constants.newer.met)
+        met = partial(meets_question, candidates, late_gains, constants.newer.met)
         _current_steps(builder, candidates, raw, route, constants, holding, others, met)
     elif holding is not None:
         _changed_steps(builder, likely(holding), route, constants.outdated)

@@ -100,7 +100,7 @@ def scoring(
         now=now,
         constants=constants,
         wants_questions=wants_questions,
-        late=compared.get(LATE_INTERACTION),
+        late_gains=compared.get(LATE_INTERACTION),
     )
     for name, hits, gain in (
         ("preference", candidates.preferences, constants.preference_gain),
@@ -123,5 +123,12 @@ def scoring(
         reached = reached | candidates.phrase_match
     if raw.is_derived.any():
         builder.plus("derived", derived_gains(builder.scores, raw))
-    both = compared.get(LATE_INTERACTION), compared.get(CROSS_ENCODER)
-    return Scoring(base, constants.fused_share, tuple(builder.steps), builder.scores, reached, *both)
+    return Scoring(
+        base,
+        constants.fused_share,
+        tuple(builder.steps),
+        builder.scores,
+        reached,
+        late_gains=compared.get(LATE_INTERACTION),
+        cross_gains=compared.get(CROSS_ENCODER),
+    )

@@ -59,15 +59,15 @@ class Scoring:
 
     base_score: BaseScore
     fused_share: float
-    """Of sim: share of the normalised fused score, the rest is the normalised cosine."""
+    """Share of the normalised fused score in `sim`; the rest is the normalised cosine."""
     steps: tuple[Step, ...]
     scores: NDArray[np.float64]
     reached: NDArray[np.bool_]
     """Whether a candidate reaches the threshold of the ranking profile."""
-    late: StandardGains | None = None
-    """None: no candidate was compared."""
-    cross: StandardGains | None = None
-    """Of the cross-encoder; None: no candidate was compared."""
+    late_gains: StandardGains | None = None
+    """What late interaction added; None: it compared no candidate."""
+    cross_gains: StandardGains | None = None
+    """What the cross-encoder added; None: it compared no candidate."""
 
     @property
     def signals(self) -> Mapping[str, Signal]:
