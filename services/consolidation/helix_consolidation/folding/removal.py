@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
     """Remove memories; with `erased_at`, the sequence of an erasure, they never come back.
 
-    What a language model drew from them goes with them; it leaves no tombstone, since a repeat of its message
-    finds no memory that it could come from.
+    Statements extracted from them are removed too, without a tombstone: a repeat of the message of a
+    statement finds no memory that the statement could belong to.
     """
     state, named = context.state, set(ordinals)
     ledger, removed = state.ledger, sorted(named | state.extracted.of_sources(named))

@@ -182,10 +182,10 @@ def test_a_derived_statement_that_quotes_an_erased_event_leaves_the_stream_and_i
     bench.apply(erase(4, said["memory_id"]))
     bench.shard.state.erasures.has_copies = False
     turn = row("acme", "e5", 5, "Yes, there", session_id="s")
-    drawn = row("acme", "e5", 5, f"The {WORD} is there", piece=FIRST_STATEMENT_PIECE, quotes=["e1"])
-    drawn |= {"derived_from": turn["memory_id"], "session_id": "s"}
-    bench.apply(stream.memories("acme", "e5", 5, [turn, drawn]))
-    assert drawn["memory_id"] not in bench.rows()
+    extracted = row("acme", "e5", 5, f"The {WORD} is there", piece=FIRST_STATEMENT_PIECE, quotes=["e1"])
+    extracted |= {"derived_from": turn["memory_id"], "session_id": "s"}
+    bench.apply(stream.memories("acme", "e5", 5, [turn, extracted]))
+    assert extracted["memory_id"] not in bench.rows()
     assert bench.shard.state.erasures.has_copies
     assert 5 in bench.shard.state.erasures.all_asks
 

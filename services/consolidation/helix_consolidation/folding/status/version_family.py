@@ -90,15 +90,15 @@ def _statuses(
                 decided=_decided_of_turn(state, member.ordinal),
                 decayed_at=decayed_at(state.ledger, member.ordinal),
             )
-            found[member.ordinal] = _as_drawn(state, member.ordinal, own)
+            found[member.ordinal] = _status_of_extracted(state, member.ordinal, own)
     return found
 
 
-def _as_drawn(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> MemoryStatus:
-    """The status of a statement that a language model drew: hidden for as long as its turn is hidden.
+def _status_of_extracted(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> MemoryStatus:
+    """The status of an extracted statement, which is hidden as long as its turn is; of others `own`.
 
-    Of a turn that was corrected or withdrawn the statement has the successor: what a later memory closed is
-    shown for earlier times, and this turn was never right.
+    If its turn was corrected or withdrawn, the statement gets the turn's successor: what a later memory
+    closed is shown for earlier times, but this turn was never right.
     """
     source = state.extracted.source_of(ordinal)
     if source is None or not state.ledger.is_there(source):

@@ -1,12 +1,13 @@
-"""Folding statements that a language model drew from turns: rows beside the verbatim memories.
+"""Folding extracted statements, which a language model made of turns: rows beside the verbatim memories.
 
-A statements message is the complete result for one window of turns; of several messages for a window the
-latest of HELIX_DERIVED counts. It waits until every event up to the end of its window is processed: then it
-is known which publication of an event counts. A statement takes scope, audience, speaker, times and flags
-from the stored verbatim memory, and its source class and confidence are never above that memory's. It is
-hidden and superseded with it (`status.version_family`), and erased with it (`removal`). An event that names a
-statement reaches its turn, because a recall shows the statement in place of the turn; which turn that is
-follows from the id (`event_memories.turn_of`). So nothing depends on the order of arrival.
+A derived statement is made by the rules of ingest instead. A statements message is the complete result for
+one window of turns; of several messages for a window the latest of HELIX_DERIVED counts. It waits until every
+event up to the end of its window is processed: then it is known which publication of an event counts. A
+statement takes scope, audience, speaker, times and flags from the stored verbatim memory, and its source
+class and confidence are never above that memory's. It is hidden and superseded with it
+(`status.version_family`), and erased with it (`removal`). An event that names a statement reaches its turn,
+because a recall shows the statement in place of the turn; which turn that is follows from the id
+(`event_memories.turn_of`). So nothing depends on the order of arrival.
 """
 
 from __future__ import annotations
