@@ -18,9 +18,9 @@ from typing import Final
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, NEAR_TURNS
 from helix_ingest.extraction.persons.pronouns import has_pronoun
+from helix_ingest.extraction.values import LoggedEvent
 from helix_memory import subjects
 from helix_memory.events import Event, MessageEvent, SessionEvent, ToolEvent
 from helix_shared.broker import log

@@ -61,7 +61,7 @@ def has_pronoun(text: str) -> bool:
     return _PRONOUN.search(text[:MOST_CHARACTERS]) is not None
 
 
-def resolved(turn: Turn, before: Sequence[Turn]) -> str:
+def with_person(turn: Turn, before: Sequence[Turn]) -> str:
     """The text of `turn` with the name in place of its first "he" or "she"; empty where nothing is sure.
 
     `before` are the turns before it in its session, oldest first, that its memory may quote.

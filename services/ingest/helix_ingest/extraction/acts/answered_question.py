@@ -28,7 +28,7 @@ from helix_shared.audience import may_quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from helix_ingest.extraction.draft import LoggedEvent
+    from helix_ingest.extraction.values import LoggedEvent
 
 TOPIC_CHARACTERS: Final = 200
 _ELLIPTIC_WORDS: Final = 3
