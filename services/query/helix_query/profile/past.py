@@ -1,4 +1,4 @@
-"""How a question speaks of what was; `routing.past.history` tells it, stages 3 to 8 use it."""
+"""How a question speaks of what was; `routing.past.past_question` tells it, stages 3 to 8 use it."""
 
 from __future__ import annotations
 

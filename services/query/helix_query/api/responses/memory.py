@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.recall import memory_message, memory_response
 from helix_query.diagnostics.explanation import Loss
-from helix_query.diagnostics.hidden import hidden_memory
-from helix_query.diagnostics.history import history_of
+from helix_query.diagnostics.hidden_memory import hidden_memory
+from helix_query.diagnostics.memory_history import history_of
 from helix_query.recall.packing.memory import get_memory
 from helix_query.scheduling.deadline import check
 from helix_shared.artifacts.signals.columns import NO_TIME
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Executor
 
-    from helix_query.diagnostics.history import History, Step
+    from helix_query.diagnostics.memory_history import History, Step
     from helix_query.generations.snapshot import Snapshot
     from helix_shared.artifacts.filter.selection import Selection
 

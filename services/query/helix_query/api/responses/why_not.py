@@ -20,7 +20,7 @@ from helix_query.recall.packing.entries import quoted
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from helix_query.diagnostics.hidden import Hidden
+    from helix_query.diagnostics.hidden_memory import Hidden
     from helix_query.diagnostics.replay import Replay, WhyNot
     from helix_query.generations.snapshot import Snapshot
 

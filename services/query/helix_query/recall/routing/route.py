@@ -13,7 +13,7 @@ from helix_query.recall.candidates import Route, Window
 from helix_query.recall.query_text import read_query
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
 from helix_query.recall.routing.asked_person import asked_person
-from helix_query.recall.routing.past.history import asks_for_former, past_of
+from helix_query.recall.routing.past.past_question import asks_for_former, past_of
 from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
 from helix_query.recall.routing.strip_times import asks_for_time_alone

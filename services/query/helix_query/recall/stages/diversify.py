@@ -16,8 +16,8 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.recall.candidates import Ranked
+from helix_query.recall.lifecycle.derived_statements import replaced_turns
 from helix_query.recall.lifecycle.restatements import NO_RESTATEMENTS, restatements_among
-from helix_query.recall.lifecycle.turns import replaced_turns
 from helix_query.recall.stages.normalise import normalise
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION
 from helix_query.recall.candidate_signals import CandidateSignals, candidate_signals
 from helix_query.recall.candidates import Candidates, Ranked, Route
 from helix_query.recall.evidence.comparisons import comparisons
+from helix_query.recall.lifecycle.derived_statements import derived_gains
 from helix_query.recall.lifecycle.speech_acts import asks_about_questions
-from helix_query.recall.lifecycle.turns import derived_gains
 from helix_query.recall.recipes.factors import passing, recipe_factors, scale
 from helix_query.recall.recipes.noise import noise
 from helix_query.recall.stages.base_score import base_score

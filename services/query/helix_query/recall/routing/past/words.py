@@ -1,4 +1,4 @@
-"""Words and phrases by which a question is about earlier times, for `history`, which reads them."""
+"""Words and phrases by which a question is about earlier times, for `past_question`, which reads them."""
 
 from __future__ import annotations
 
