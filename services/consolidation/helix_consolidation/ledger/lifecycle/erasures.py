@@ -143,11 +143,6 @@ class Erasures:
         return not (self.open or self.late or self.asks or self.has_copies)
 
     @property
-    def all_asks(self) -> set[int]:
-        """Events to be derived again."""
-        return self.asks.union(*(erasure.asks for erasure in self.open.values()))
-
-    @property
     def has_unpurged(self) -> bool:
         """Whether the stores may still hold bytes of what was erased."""
         return self.is_unpurged or any("memories" not in erasure.held for erasure in self.open.values())
