@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
@@ -252,6 +252,23 @@ class Candidates:
         """Names of the channels that found the candidate at `position`."""
         bits = int(self.found_by[position])
         return tuple(name for bit, name in enumerate(FOUND_BY) if bits >> bit & 1)
+
+    def with_found_by_graph(self, ordinals: NDArray[np.int64], cosines: Cosines) -> Candidates:
+        """These, then memories that only the graph or a relation found, with the least fused score."""
+        if not len(ordinals):
+            return self
+        count, least = len(ordinals), float(self.fused.min()) if len(self) else 0.0
+        coverage, phrase_match = self.coverage, self.phrase_match
+        return replace(
+            self,
+            ordinals=np.concatenate([self.ordinals, ordinals]),
+            fused=np.concatenate([self.fused, np.full(count, least)]),
+            cosine=np.concatenate([self.cosine, cosines(ordinals).astype(np.float64)]),
+            mass=np.concatenate([self.mass, np.zeros(count)]),
+            found_by=np.concatenate([self.found_by, np.full(count, bit_of(GRAPH))]),
+            coverage=None if coverage is None else np.append(coverage, np.zeros(count)),
+            phrase_match=None if phrase_match is None else np.append(phrase_match, np.zeros(count, bool)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

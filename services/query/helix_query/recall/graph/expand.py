@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.sections.section import PAGERANK, WALK, GraphMethod
-from helix_query.recall.candidates import GRAPH, Candidates, Cosines, bit_of
+from helix_query.recall.candidates import Candidates, Cosines
 from helix_query.recall.graph.bounded_walk import bounded_walk
 from helix_query.recall.graph.local_subgraph import Mass
 from helix_query.recall.graph.pagerank import personalized_pagerank
@@ -97,7 +97,7 @@ def expand(
         used: GraphMethod = WALK if mass is None else PAGERANK
         mass = _of_memories(walk(seeds, shares) if mass is None else mass, memories=memories)
         added = _graph_candidates(candidates, mass, visible=visible, count=graph_candidates)
-        return replace(_with_added(candidates, added, mass, cosines=cosines, cap=mass_cap), walked=used)
+        return replace(_with_mass(candidates, added, mass, cosines=cosines, cap=mass_cap), walked=used)
 
     first = walked(seeds, shares, method)
     last = first
@@ -159,24 +159,16 @@ def _graph_candidates(
     return found[:count]
 
 
-def _with_added(
+def _with_mass(
     candidates: Candidates, added: NDArray[np.int64], mass: Mass, *, cosines: Cosines, cap: float
 ) -> Candidates:
-    ordinals = np.concatenate([candidates.ordinals, added])
+    """The candidates and the `added` memories, with their shares of the mass.
+
+    Preferences and facts of the caller are left out: a question that walks the graph is ranked without them.
+    """
+    together = candidates.with_found_by_graph(added, cosines)
     # Shares among the candidates only: the mass of hidden memories must not affect them.
-    shares = mass.of(ordinals)
+    shares = mass.of(together.ordinals)
     total = float(shares.sum())
     shares = np.minimum(shares / total, cap) if total > 0 else shares
-    bit = bit_of(GRAPH)
-    least = float(candidates.fused.min()) if len(candidates) else 0.0
-    true_cosines = cosines(added).astype(np.float64)
-    coverage, phrase_match = candidates.coverage, candidates.phrase_match
-    return Candidates(
-        ordinals=ordinals,
-        fused=np.concatenate([candidates.fused, np.full(len(added), least)]),
-        cosine=np.concatenate([candidates.cosine, true_cosines]),
-        mass=shares,
-        found_by=np.concatenate([candidates.found_by, np.full(len(added), bit)]),
-        coverage=None if coverage is None else np.append(coverage, np.zeros(len(added))),
-        phrase_match=None if phrase_match is None else np.append(phrase_match, np.zeros(len(added), bool)),
-    )
+    return replace(together, mass=shares, preferences=None, profile_facts=None, fusion_inputs=())
