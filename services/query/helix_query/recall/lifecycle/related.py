@@ -32,7 +32,7 @@ def with_related(
 ) -> Candidates:
     """The candidates with answers to the best of their questions, with replacements, and with the pairs.
 
-    Where the question is said to be about earlier times, also with what the best of them replace.
+    If the words of the question are about earlier times, also with what the best candidates replaced.
     """
     if not len(candidates):
         return candidates
@@ -92,7 +92,7 @@ def _with_replacements(
 
 
 def _of_one_person(context: RecallContext, pairs: Replacements) -> Replacements:
-    """The pairs without those about two people: what a sister moved to replaces no home of the asker."""
+    """The pairs without those about two people: the new home of a sister replaces no home of the asker."""
     if not context.profile.rank.persons.compared:
         return pairs
     codes = context.generation.signals.about_code
@@ -112,7 +112,7 @@ def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosi
 
 
 def _best_missing(candidates: Candidates, pairs: Replacements, *, most: int) -> NDArray[np.int64]:
-    """At most `most` replacements that are no candidates: those of the best, the likeliest first."""
+    """At most `most` replacements that are not candidates yet, by probability times score of the replaced."""
     missing = pairs.to(~_is_in(pairs.newer, candidates.ordinals))
     order = np.argsort(candidates.ordinals)
     places = order[np.searchsorted(candidates.ordinals[order], missing.older)]
