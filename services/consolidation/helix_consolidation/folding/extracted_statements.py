@@ -1,8 +1,8 @@
 """Folding extracted statements, which a language model made of turns: rows beside the verbatim memories.
 
 A derived statement is made by the rules of ingest instead. A statements message is the complete result for
-one window of turns; of several messages for a window the latest of HELIX_DERIVED counts. It waits until every
-event up to the end of its window is processed: then it is known which publication of an event counts. A
+one window of turns; if a window has several messages, the latest of HELIX_DERIVED counts. It waits until
+every event up to the end of its window is processed: then it is known which publication of an event counts. A
 statement takes scope, audience, speaker, times and flags from the stored verbatim memory, and its source
 class and confidence are never above that memory's. It is hidden and superseded with it
 (`status.version_family`), and erased with it (`removal`). An event that names a statement reaches its turn,

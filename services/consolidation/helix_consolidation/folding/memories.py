@@ -1,9 +1,10 @@
 """Folding a memories message: which of its rows are stored, what they replace, correct and duplicate.
 
-Of an event published several times the lowest sequence with memories counts; the others are dropped whole. Of
-several memories messages for that publication the latest of HELIX_DERIVED says which memories there are; one
-that it lacks is withdrawn, not removed. Of one memory the highest revision counts (its context was completed
-later), then the latest message. So the result depends on the set of messages, not on their order.
+If an event was published several times, the lowest sequence with memories counts; the others are dropped
+whole. If that publication has several memories messages, the latest of HELIX_DERIVED says which memories
+there are; a memory that it lacks is withdrawn, not removed. If a memory has several rows, the highest
+revision counts (its context was completed later), then the latest message. So the result depends on the set
+of messages, not on their order.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Loaded:
     live: Live | None
     """None until a memories message names the model and the length of its vectors."""
     manifest: Manifest | None
-    """Of CURRENT; None when there is none."""
+    """Manifest of CURRENT; None when there is none."""
 
 
 def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:

@@ -40,7 +40,7 @@ class RecordedAnswer(BaseModel):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     first: int = 0
-    """Of a question about pairs of several events: number of the first pair of this event."""
+    """Number of the first pair of this event in a question about pairs of several events; else 0."""
     asked: int = 0
     """Number of pairs in the question."""
 

@@ -32,7 +32,7 @@ class CandidateSignals:
     event_start: NDArray[np.int64]
     event_end: NDArray[np.int64]
     salience: NDArray[np.float64]
-    """Of ingest, moved by use, 0 to 1."""
+    """Salience by ingest, moved by use, 0 to 1."""
     confidence: NDArray[np.float64]
     priority: NDArray[np.float64]
     pinned: NDArray[np.bool_]
@@ -41,14 +41,14 @@ class CandidateSignals:
     access_count: NDArray[np.int64]
     token_count: NDArray[np.int64]
     about_code: NDArray[np.int64]
-    """Whom it is about, `helix_shared.about`."""
+    """Code of the person it is about, `helix_shared.about`."""
     speech_act: NDArray[np.uint8]
     """Index in `helix_memory.vocabulary.speech_acts.SPEECH_ACTS`."""
     source_code: NDArray[np.int64]
     """The same for a turn and the statements that were derived from it."""
     is_derived: NDArray[np.bool_]
     replaced_at: NDArray[np.int64]
-    """From when a later memory replaces it."""
+    """When a later memory replaced it."""
 
 
 def candidate_signals(

@@ -101,17 +101,17 @@ class Retrieved:
     term_coverage: Hits | None = None
     """Memories that hold most words of the query, score 0 to 1; None: as above."""
     preferences: Hits | None = None
-    """Preferences that matter, score 0 to 1, where the query asks for advice; None: it does not."""
+    """Preferences that matter, score 0 to 1, if the query asks for advice; None: it does not."""
     profile_facts: Hits | None = None
-    """What holds of the caller, score 0 to 1, where the query asks for that; None: nothing is."""
+    """Current facts about the caller, score 0 to 1, if the query asks for one; None: it does not."""
     degraded: tuple[str, ...] = ()
     """Channels, `PHRASE_MATCH` or `TERM_COVERAGE` whose search failed or came too late."""
     lexical_alone: bool = False
     """The dense channel was not asked: mode auto had a clear lexical match, or the profile says so."""
 
     @property
-    def of_the_caller(self) -> tuple[Hits, ...]:
-        """What was found among the caller's statements about themself, beside the channels."""
+    def caller_hits(self) -> tuple[Hits, ...]:
+        """Statements of the caller about themself, which are found beside the channels."""
         return tuple(hits for hits in (self.preferences, self.profile_facts) if hits is not None)
 
     def of(self, channel: str) -> Hits | None:
@@ -125,7 +125,7 @@ TERM_COVERAGE: Final = "term coverage"
 
 @dataclass(frozen=True, slots=True)
 class FusionInput:
-    """What one list gives to the fused scores; arrays run parallel to its hits.
+    """The part of one list in the fused scores; arrays run parallel to its hits.
 
     Scores are weight / (k + rank) + bonuses (rrf) or weight x normal (minmax, weights scaled to sum 1).
     """
@@ -203,7 +203,7 @@ class StandardGains:
     scale: float
     """What a standard deviation is worth."""
     gains: NDArray[np.float64]
-    """By candidate."""
+    """The gain of each candidate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Relevance:
     method: str
     values: NDArray[np.float64]
     weights: Factors
-    """By signal and candidate; a signal without weights does not count."""
+    """Weights of the candidates by signal; a signal without weights does not count."""
     graph_weight: float = 0.0
     """Method multiplicative: share of graph mass in relevance; the rest is sim."""
     quality_weight: float = 0.0

@@ -69,10 +69,10 @@ def status_of(
 
 
 def forgotten(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> ForgetRecord | None:
-    """By what a memory was forgotten, or its erasure was published; None when it is neither.
+    """The forget, or the published erasure, that hides a memory; None if nothing does.
 
-    Of the forgets and restores of one selector the last counts; one selector is enough to hide the memory. An
-    erasure goes before them, since nothing takes it back.
+    If a selector has several forgets and restores, the last counts; one selector is enough to hide the
+    memory. An erasure goes before them, since nothing takes it back.
     """
     actions = pending.reaching(memory)
     hiding = [

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 def update_status(context: FoldContext, ordinals: Iterable[int]) -> None:
     """Compute the status of these memories and of all they affect; what changed will be written.
 
-    They affect other versions of themselves. Where a memory begins or ceases to hold, its decided relations
-    do as well, and with them the status of the memories that it closes or repeats.
+    They affect other versions of themselves. If a memory begins or ceases to hold, so do its decided
+    relations, and with them the status of the memories that it closes or repeats.
     """
     changed = _update(context, set(ordinals))
     affected = update_links(context, changed) if changed else set[int]()
@@ -68,7 +68,7 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
 def _statuses(
     state: ConsolidationState, start: tuple[int, int | None], now: int, requested: Collection[int]
 ) -> dict[int, MemoryStatus]:
-    """By ordinal: the status of the `requested` members near `start`, and of those with another successor.
+    """The status of the `requested` members near `start`, and of those with another successor, by ordinal.
 
     `start` is the `_start_of` a memory that changed; `now` is in microseconds.
     """

@@ -68,8 +68,8 @@ def facts_of(state: ConsolidationState, ordinal: int) -> MemoryFacts:
 def corrections_undone(state: ConsolidationState, named: set[int], other: set[int] | None) -> set[int]:
     """Ordinals of the corrections that an undo of `named`, or of versions `named` and `other`, takes back.
 
-    A correction that is named is taken back itself; of a memory that corrects none, all its corrections are.
-    Of two versions of one memory it is the later one. What one event corrects is taken back as a whole.
+    A named correction is taken back itself; for a memory that corrects none, all its corrections are. For two
+    versions of one memory the later one is. The corrections of one event are taken back together.
     """
     ledger = state.ledger
     if other is not None:

@@ -117,7 +117,7 @@ class Erasures:
     """What is under way."""
 
     open: dict[int, Erasure] = field(default_factory=dict)
-    """By sequence of the erase event."""
+    """Erasures by the sequence of the erase event."""
     late: set[int] = field(default_factory=set)
     """Sequences of HELIX_EVENTS under which an erased event was published again."""
     asks: set[int] = field(default_factory=set)

@@ -32,7 +32,7 @@ def stored_rows(
 ) -> list[dict[str, Any]]:
     """Rows of the valid among `ordinals`, in their order; callers must still check `Selection.admits`.
 
-    Of a past moment, rows as they were then: not superseded, and with `as_of` without a context that was
+    At a past moment, rows are as they were then: not superseded, and with `as_of` without a context that was
     completed later.
     """
     signals = snapshot.generation.signals

@@ -55,10 +55,10 @@ def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, ro
 def restated_among(
     context: RecallContext, ordinals: NDArray[np.int64], route: Route
 ) -> Mapping[int, frozenset[int]]:
-    """By row of `ordinals`, the rows of which one answer has the best alone, because all say the same.
+    """For each row of `ordinals`, the rows that say the same; an answer has only the best of them.
 
-    None where it matters how often something was said: questions about earlier times or for all of a kind.
-    None at past moments: what was decided later does not count then.
+    Empty for questions about earlier times or about all of a kind, for which each repetition matters, and at
+    past moments, for which decisions made later do not count.
     """
     repeats_matter = route.past is not Past.NO or Intent.AGGREGATION in route.intents
     if not context.profile.diversify.one_per_statement or repeats_matter or context.query.selection.past:
