@@ -27,8 +27,10 @@ from helix_shared.artifacts.signals.columns import code, hashed
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from helix_query.profile.recipes.scoring import Recipe
     from helix_query.profile.sections.ranking import Rank
     from helix_query.recall.context import RecallContext
+    from helix_query.recall.stages.scoring import ScoreBuilder
 
 
 def rank(context: RecallContext, candidates: Candidates, route: Route) -> tuple[Candidates, Ranked]:
@@ -88,9 +90,8 @@ def scoring(
     compared = comparisons(builder.scores, candidates)
     for name, one in compared.items():
         builder.plus(name, one.gains)
-    for name, factor in recipe_factors(
-        raw, constants=constants.recipe, now=now, project_code=project_code
-    ).items():
+    recipe = constants.recipe
+    for name, factor in recipe_factors(raw, constants=recipe, now=now, project_code=project_code).items():
         builder.times(name, factor)
     lifecycle_steps(
         builder,
@@ -102,21 +103,9 @@ def scoring(
         wants_questions=wants_questions,
         late_gains=compared.get(LATE_INTERACTION),
     )
-    for name, hits, gain in (
-        ("preference", candidates.preferences, constants.preference_gain),
-        ("profile_fact", candidates.profile_facts, constants.profile_fact_gain),
-    ):
-        if hits is not None and gain:
-            gains = hits.scores_of(candidates.ordinals).astype(np.float64)
-            builder.plus(name, gains * (gain * builder.scores.max(initial=0.0)))
-    scaled = scale(builder.scores, constants=constants.recipe)
-    if scaled != 1.0:
-        builder.times("scale", np.full(len(candidates), scaled))
-    if constants.recipe.noise:
-        drawn = noise(candidates.ordinals, seed=seed, sigma=constants.recipe.noise_sigma)
-        # a score never falls below 0
-        builder.plus("noise", np.maximum(drawn, -builder.scores))
-    reached = passing(base.relevance.values, builder.scores, constants=constants.recipe)
+    _caller_steps(builder, candidates, constants)
+    _scale_and_noise(builder, candidates, recipe, seed)
+    reached = passing(base.relevance.values, builder.scores, constants=recipe)
     if candidates.phrase_match is not None:
         # A phrase match is lifted over all others, whose scores stay as they are.
         builder.plus("phrase_match", candidates.phrase_match * (STEP * builder.scores.max(initial=0.0)))
@@ -132,3 +121,25 @@ def scoring(
         late_gains=compared.get(LATE_INTERACTION),
         cross_gains=compared.get(CROSS_ENCODER),
     )
+
+
+def _caller_steps(builder: ScoreBuilder, candidates: Candidates, constants: Rank) -> None:
+    """Gains of the caller's preferences and facts, as shares of the best score."""
+    for name, hits, gain in (
+        ("preference", candidates.preferences, constants.preference_gain),
+        ("profile_fact", candidates.profile_facts, constants.profile_fact_gain),
+    ):
+        if hits is not None and gain:
+            gains = hits.scores_of(candidates.ordinals).astype(np.float64)
+            builder.plus(name, gains * (gain * builder.scores.max(initial=0.0)))
+
+
+def _scale_and_noise(builder: ScoreBuilder, candidates: Candidates, recipe: Recipe, seed: int) -> None:
+    """The last steps of a published recipe; none by default."""
+    scaled = scale(builder.scores, constants=recipe)
+    if scaled != 1.0:
+        builder.times("scale", np.full(len(candidates), scaled))
+    if recipe.noise:
+        drawn = noise(candidates.ordinals, seed=seed, sigma=recipe.noise_sigma)
+        # a score never falls below 0
+        builder.plus("noise", np.maximum(drawn, -builder.scores))
