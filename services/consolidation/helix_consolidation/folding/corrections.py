@@ -30,7 +30,7 @@ OF_ITS_OWN_TEXT: Final = ("vector", "token_codes")
 """Columns that follow from a version's text, so no version has those of another."""
 
 
-def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
+def completed_correction(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
     """`rows` of one message with the columns `origin.keeps` copied from the corrected memory.
 
     If that memory was removed after this correction was applied, they are copied from the correction's own

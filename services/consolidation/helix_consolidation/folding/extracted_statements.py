@@ -19,7 +19,7 @@ import pyarrow as pa
 from helix_consolidation.folding.incoming.rows import memory_columns, read_rows
 from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.memories import accept_model, store_row
-from helix_consolidation.folding.removal import remove
+from helix_consolidation.folding.removal import remove_memories
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import value_code
 from helix_memory.vocabulary.source_classes import least_trusted
@@ -62,7 +62,7 @@ def fold_statements(context: FoldContext, origin: Origin, rows: pa.RecordBatch, 
         return
     found = [_source(context, origin.tenant_id, row) for row in naming]
     named = _store(context, rows, found, sequence)
-    remove(context, state.extracted.of_window(window) - named)
+    remove_memories(context, state.extracted.of_window(window) - named)
 
 
 def _is_awaited(context: FoldContext, origin: Origin, row: Mapping[str, Any]) -> bool:
@@ -96,7 +96,7 @@ def _store(context: FoldContext, rows: pa.RecordBatch, sources: list[int | None]
         if source is None or not state.ledger.is_there(source):
             continue
         if erased_at := state.tombstones.erased_at(row.facts):
-            remove(context, [source], erased_at=erased_at)
+            remove_memories(context, [source], erased_at=erased_at)
             continue
         ordinal = store_row(context, row, (batch, number), sequence)
         if ordinal is None:

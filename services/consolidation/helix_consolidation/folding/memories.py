@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
-from helix_consolidation.folding.corrections import completed
+from helix_consolidation.folding.corrections import completed_correction
 from helix_consolidation.folding.erasure.carry_out import erase_on_arrival, take_out_late
 from helix_consolidation.folding.erasure.quotations import (
     blank_statements,
     note_quoting,
     quotes_erased,
-    restate,
+    restore_statements,
     take_out_of_row,
 )
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
@@ -27,7 +27,7 @@ from helix_consolidation.folding.incoming.actions import replacement_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
 from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late
 from helix_consolidation.folding.relate import await_decision
-from helix_consolidation.folding.removal import remove
+from helix_consolidation.folding.removal import remove_memories
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import NOTHING, value_code
 from helix_shared.edges import FIRST_STATEMENT_PIECE
@@ -54,7 +54,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
         TemporaryError: it corrects a memory, and an earlier event is not processed or not carried out yet.
     """
     actor = publishing_actor(origin, rows)
-    rows = completed(context, origin, rows)
+    rows = completed_correction(context, origin, rows)
     incoming = read_rows(rows)
     _note_republished(context.state, origin)
     for row in incoming:
@@ -71,7 +71,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
         _store_own(context, origin, own, sequence)
     else:
         _note_repeat(context, origin, {row.entry.session for row, _ in own})
-        remove(context, context.state.provisional.pop(event, ()))
+        remove_memories(context, context.state.provisional.pop(event, ()))
     for row, source in indexed:
         if row.entry.stream_sequence != event:
             _complete(context, row, source, sequence)
@@ -168,7 +168,7 @@ def _is_first(context: FoldContext, tenant_id: str, event_id: str, event: int, *
                 facts = state.ledger.memory_facts(ordinal)
                 published = value_code(tenant_id, "event", event_id), facts.stream_sequence
                 state.tombstones.record_repeat(*published, facts.session)
-        remove(context, (ordinal for _, ordinal in later if ordinal is not None))
+        remove_memories(context, (ordinal for _, ordinal in later if ordinal is not None))
     return True
 
 
@@ -210,7 +210,7 @@ def _await_decision(
     ]
     event = own[0][0].entry.stream_sequence
     quoting = {number for row, (_, number) in own if quotes_erased(context, row)}
-    restate(context, own[0][1][0], [one for one in stored if one[0] not in quoting], event)
+    restore_statements(context, own[0][1][0], [one for one in stored if one[0] not in quoting], event)
     if event > context.state.moved.get(own[0][0].entry.tenant_id, 0):
         await_decision(context, batch, stored, sequence=event, derived=sequence)
     blank_statements(context, [ordinal for number, ordinal in stored if number in quoting])
@@ -266,7 +266,7 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
         take_out_of_row(context, row, ordinal)
     _relate_versions(context, ordinal)
     _relate_source(context, ordinal, row)
-    duplicates.index(context, ordinal, row, is_new=is_new)
+    duplicates.index_duplicates(context, ordinal, row, is_new=is_new)
     update_status(context, [ordinal])
     return ordinal
 

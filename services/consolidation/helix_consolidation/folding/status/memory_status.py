@@ -47,7 +47,7 @@ def status_of(
     memory that its document or event no longer has names no successor: more than a later memory hides it.
     `decayed_at` is what `usage.decay` found; times are in microseconds.
     """
-    hiding = forgotten(memory, tombstones, pending)
+    hiding = hiding_record(memory, tombstones, pending)
     deleted_at = NEVER if hiding is None else hiding.at
     is_outdated = _is_outdated(memory, tombstones, pending)
     superseded_by = "" if is_outdated else superseded_by
@@ -68,7 +68,9 @@ def status_of(
     )
 
 
-def forgotten(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> ForgetRecord | None:
+def hiding_record(
+    memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions
+) -> ForgetRecord | None:
     """The forget, or the published erasure, that hides a memory; None if nothing does.
 
     If a selector has several forgets and restores, the last counts; one selector is enough to hide the

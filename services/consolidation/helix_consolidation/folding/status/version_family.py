@@ -16,7 +16,7 @@ from helix_consolidation.folding.status.memory_status import Decided, status_of
 from helix_consolidation.folding.status.version_members import (
     Member,
     corrected_by,
-    corrections,
+    corrections_of,
     facts_of,
     version,
 )
@@ -169,7 +169,7 @@ def _around(state: ConsolidationState, top: Member, path: set[int]) -> list[tupl
         member = waiting.pop()
         if path.isdisjoint((member.code, member.corrects)) and found[member.code][1].is_active:
             continue
-        new = [below for below in corrections(state, member.code) if below.code not in found]
+        new = [below for below in corrections_of(state, member.code) if below.code not in found]
         found.update((below.code, (below, version(state, below))) for below in new)
         waiting += new
     return list(found.values())

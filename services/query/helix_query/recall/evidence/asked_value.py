@@ -198,7 +198,7 @@ def asked_value(question: str) -> AskedValue | None:
     return None
 
 
-def states(asked: AskedValue, text: str, *, speaker: str = "") -> bool:
+def states_value(asked: AskedValue, text: str, *, speaker: str = "") -> bool:
     """Whether a sentence of `text` is about the thing and states a value of the kind asked for."""
     text = text[:TEXT_CHARACTERS].replace("\u2019", "'")
     for sentence in _sentences(text):

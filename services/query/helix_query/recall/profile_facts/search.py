@@ -17,7 +17,7 @@ from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import REPLACED
 from helix_query.recall.user_profile.single_values import values_of
 from helix_query.recall.user_profile.statements import chosen_of, statements_of
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.about import AUTHOR
 from helix_shared.artifacts.hits import Hits
 
@@ -96,7 +96,7 @@ def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
     @cache
     def is_place(name: str) -> bool:
         """Only a home is a place, and each name is a run of the model."""
-        check(context.deadline)
+        raise_if_overdue(context.deadline)
         return fact == HOME and snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
 
     holding = [one for one in statements if replaced.get(one.ordinal, 0.0) < REPLACED]

@@ -16,7 +16,7 @@ from helix_query.profile.fitted import serves
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Retrieved, bit_of
-from helix_query.recall.evidence.asked_value import asked_value, states
+from helix_query.recall.evidence.asked_value import asked_value, states_value
 from helix_query.recall.result import Features, RelevanceEstimate
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ def abstain(
     return (
         None
         if found is None
-        else estimate(found, memory=constants.memory, answer=constants.answer, threshold=constants.threshold)
+        else estimate_relevance(
+            found, memory=constants.memory, answer=constants.answer, threshold=constants.threshold
+        )
     )
 
 
@@ -157,12 +159,12 @@ def missing_value(question: str, rows: Sequence[RecalledRow], coverage: float) -
     It grows with the `coverage` of the question by the rows, up to `FULL_COVERAGE`.
     """
     asked = asked_value(question)
-    if asked is None or any(states(asked, one.row["text"], speaker=one.row["speaker"]) for one in rows):
+    if asked is None or any(states_value(asked, one.row["text"], speaker=one.row["speaker"]) for one in rows):
         return 0.0
     return min(1.0, coverage / FULL_COVERAGE)
 
 
-def estimate(
+def estimate_relevance(
     found: Features, *, memory: MemoryModel | None, answer: AnswerModel | None, threshold: float
 ) -> RelevanceEstimate:
     """The probabilities by the models; the answer is held back if its probability is below `threshold`.

@@ -16,7 +16,7 @@ from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.recipes.factors import blended_signals
 from helix_query.recall.relevance import BaseScore, Relevance, Signal
-from helix_query.recall.stages.normalise import signal
+from helix_query.recall.stages.normalise import normalised_signal
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.calendar_days import touching
 from helix_shared.moments import microseconds
@@ -58,20 +58,23 @@ def _signals(
     if constants.method == "blend":
         fused, cosine = blended_signals(candidates, constants=constants.recipe)
     else:
-        fused, cosine = signal(candidates.fused, flat=1.0), signal(candidates.cosine, flat=1.0)
+        fused, cosine = (
+            normalised_signal(candidates.fused, flat=1.0),
+            normalised_signal(candidates.cosine, flat=1.0),
+        )
     sim = blend(fused.normal, cosine.normal, constants.fused_share)
     return {
         "fused": fused,
         "cosine": cosine,
         "sim": Signal(sim, sim),
-        "recency": signal(
+        "recency": normalised_signal(
             recency(raw.touched_at, now=now, per_hour=constants.recency_per_hour),
             # times less than an hour apart are equally recent: a bulk import has no order of its own
             least_span=1.0 - constants.recency_per_hour,
         ),
-        "salience": signal(raw.salience),
-        "confidence": signal(raw.confidence),
-        "graph": signal(candidates.mass),
+        "salience": normalised_signal(raw.salience),
+        "confidence": normalised_signal(raw.confidence),
+        "graph": normalised_signal(candidates.mass),
     }
 
 

@@ -130,7 +130,7 @@ def diverse(
     """
     # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
     enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
-    kept = distinct(minhashes, threshold=near_duplicate, enough=enough, restated=restated)
+    kept = without_near_duplicates(minhashes, threshold=near_duplicate, enough=enough, restated=restated)
     scores = ranked.scores[kept]
     if session_floor is not None:
         leads = session_leads(scores, sessions[kept], floor=session_floor)
@@ -148,7 +148,7 @@ def diverse(
     return Ranked(ranked.positions[chosen], ranked.scores[chosen])
 
 
-def distinct(
+def without_near_duplicates(
     minhashes: NDArray[np.uint32],
     *,
     threshold: float,

@@ -16,7 +16,7 @@ from helix_query.recall.candidates import Candidates, Ranked, Route
 from helix_query.recall.evidence.comparisons import comparisons
 from helix_query.recall.lifecycle.derived_statements import derived_gains
 from helix_query.recall.lifecycle.speech_acts import asks_about_questions
-from helix_query.recall.recipes.factors import passing, recipe_factors, scale
+from helix_query.recall.recipes.factors import reaches_threshold, recipe_factors, scale_factor
 from helix_query.recall.recipes.noise import noise
 from helix_query.recall.stages.base_score import base_score
 from helix_query.recall.stages.latest_statement import STEP
@@ -105,7 +105,7 @@ def scoring(
     )
     _caller_steps(builder, candidates, constants)
     _scale_and_noise(builder, candidates, recipe, seed)
-    reached = passing(base.relevance.values, builder.scores, constants=recipe)
+    reached = reaches_threshold(base.relevance.values, builder.scores, constants=recipe)
     if candidates.phrase_match is not None:
         # A phrase match is lifted over all others, whose scores stay as they are.
         builder.plus("phrase_match", candidates.phrase_match * (STEP * builder.scores.max(initial=0.0)))
@@ -136,7 +136,7 @@ def _caller_steps(builder: ScoreBuilder, candidates: Candidates, constants: Rank
 
 def _scale_and_noise(builder: ScoreBuilder, candidates: Candidates, recipe: Recipe, seed: int) -> None:
     """The last steps of a published recipe; none by default."""
-    scaled = scale(builder.scores, constants=recipe)
+    scaled = scale_factor(builder.scores, constants=recipe)
     if scaled != 1.0:
         builder.times("scale", np.full(len(candidates), scaled))
     if recipe.noise:

@@ -18,7 +18,7 @@ from helix_query.recall.evidence.cross_encoding import (
     cross_encoding,
     is_cross_encoded,
 )
-from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
+from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
 from helix_query.recall.query_words import rarity_of
 from helix_query.recall.stages.rank import best_first, score
 from helix_shared.artifacts.lexicon.analysis import stems
@@ -85,14 +85,14 @@ def late_interaction(
         return None
     positions, states = np.sort(first.positions), tokens.states[rows]
     codes, ends = context.generation.signals.token_codes(candidates.ordinals[positions])
-    best, filled = nearest(similarities(states, codes), ends)
+    best, filled = nearest_tokens(similarities(states, codes), ends)
     if len(filled) < FEWEST:
         return None
     return LateInteraction(
         positions[filled],
         tuple(words),
         np.array([*words.values()], np.float64),
-        by_word(best, word_of_state, len(words)),
+        word_similarities(best, word_of_state, len(words)),
         weight,
         states,
         word_of_state,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_query.generations.indexes.facet_index import DYNAMIC, PARTS, Part
-from helix_query.recall.packing.rows import completed
+from helix_query.recall.packing.rows import with_signals
 from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.others import is_about_another
 from helix_shared.artifacts.signals.columns import NO_TIME, code
@@ -73,7 +73,7 @@ def statements_of(snapshot: Snapshot, selection: Selection, chosen: Iterable[Cho
     found: list[Statement] = []
     for one in chosen:
         ordinals = np.array([ordinal for ordinal, _ in one.scores], np.int64)
-        rows = completed(signals.records(ordinals), signals)
+        rows = with_signals(signals.records(ordinals), signals)
         own = [row for row in rows if selection.admits(row) and _is_own(row, user)]
         found += _stated(own[:READ], one.part, dict(one.scores), user)
     return found
