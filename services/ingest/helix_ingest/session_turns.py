@@ -97,8 +97,8 @@ class SessionTurns:
     async def before(self, logged: LoggedEvent, client: Client) -> list[LoggedEvent]:
         """Up to `NEAR_TURNS` turns of the same session before the event, oldest first.
 
-        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she". Of the messages before the
-        event, the last `MOST_VISITED` are looked at.
+        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she". Only the last `MOST_VISITED`
+        messages before the event are read.
 
         Raises:
             TemporaryError: the log does not answer.

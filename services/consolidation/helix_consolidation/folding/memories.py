@@ -116,7 +116,7 @@ def _check_correction(context: FoldContext, row: IncomingRow, actor: Actor) -> N
 
 
 def _visibility_before(context: FoldContext, row: IncomingRow) -> Visibility | None:
-    """Who may recall what a correction corrects; None: it did not exist before, or is erased."""
+    """Visibility of the memory that `row` corrects; None: it did not exist before, or is erased."""
     entry, ledger = row.entry, context.state.ledger
     ordinal = context.find(entry.tenant_id, entry.corrects)
     if ordinal is None or ledger.sequences(ordinal)[0] >= entry.stream_sequence:

@@ -1,11 +1,11 @@
 """Relations of extracted statements (`extracted_statements`).
 
-A statement says what its turn says, so it is compared with what its turn is related to, and with the
-statements extracted from these. A later memory that is related to the turn is compared with the statement as
-well. The turns decide in the order of the log (`relate`), and a statement may arrive at any time after that.
-What is decided here therefore follows from the memories that there are: where a statement or a memory comes
-or goes, the decisions around it are made again. A statement closes an earlier memory only if its turn
-replaces it too, and repeats none: its turn counts as the repetition.
+A statement says what its turn says, so it is compared with the memories that its turn is related to, and with
+the statements extracted from these. A later memory that is related to the turn is compared with the statement
+as well. `relate` decides about turns in the order of the log, but a statement may arrive at any time after
+its turn. So the decisions of this module depend only on which memories exist: they are made again when a
+statement or a memory near them is added or removed. A statement closes an earlier memory only if its turn
+replaces that memory too. A statement repeats no memory: its turn counts as the repetition.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _decide(context: FoldContext, ordinal: int) -> set[int]:
 
 
 def _pool(state: ConsolidationState, ordinal: int) -> tuple[list[int], set[int]]:
-    """What a memory is compared with, in the order of the log, and what of it the turn replaces."""
+    """The memories to compare with, in the order of the log, and those among them that the turn replaces."""
     table, extracted = state.relations, state.extracted
     source = extracted.source_of(ordinal)
     own = [ordinal] if source is None else [source, *state.ledger.sources.same_turn(source)]

@@ -1,9 +1,9 @@
 """The history of a memory: what it replaced and what replaced it, step by step, and what else it relates to.
 
-A value that likely replaced another, or contradicts it, belongs to the chain, whatever the distance; what is
-less sure, or merely extends or repeats a memory of the chain, leads on only from the memory asked for: small
-chances would chain all that one person said. The caller sees the memories that he may recall or could have
-recalled before something replaced them, never forgotten ones.
+A memory that likely replaced another, or contradicts it, belongs to the chain, however far away it is. Less
+sure replacements, extensions and repetitions are followed only from the memory asked for: otherwise small
+probabilities would chain everything that one person said. The caller sees memories that they may recall, or
+could have recalled before something replaced them, never forgotten ones.
 """
 
 from __future__ import annotations

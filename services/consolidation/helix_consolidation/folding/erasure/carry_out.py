@@ -1,7 +1,7 @@
-"""Carrying out an erasure: which memories go, and what of them is in other places.
+"""Carrying out an erasure in the stores: which memories are removed, and what quotes them.
 
 An erasure by ids takes the whole event of each memory: its pieces quote each other, and the log holds the
-event whole. What the stores do not hold is removed by `delivery.erasing`.
+event whole. `delivery.erasing` removes what lies outside the stores.
 """
 
 from __future__ import annotations

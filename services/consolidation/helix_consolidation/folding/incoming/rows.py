@@ -217,7 +217,7 @@ def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
 
 
 def publishing_actor(origin: Origin, rows: pa.RecordBatch) -> Actor:
-    """For whom the event of a message acts; `rows` are as received, before corrections are completed."""
+    """The user and principals for whom an event acts, from `rows` as received, before they are completed."""
     sequences = rows["stream_sequence"].to_pylist()
     if origin.event_sequence not in sequences:
         return TENANT

@@ -84,7 +84,7 @@ def with_person(turn: Turn, before: Sequence[Turn]) -> str:
 
 
 def _persons(turns: Sequence[Turn]) -> list[_Person]:
-    """Who may be meant after these turns; a person is known by the fullest words."""
+    """The persons whom a pronoun after these turns may mean, each with the fullest words for it."""
     persons: list[_Person] = []
     for number, turn in enumerate(turns):
         found = [mention for mention in _mentioned(turn.text, persons) if mention.can_be_meant]

@@ -2,7 +2,7 @@
 
 A question for a phone number, a price or a name has a narrow answer. A memory about the same things that
 states no such value does not answer it, however near it is. A question for anything else ("why", "what
-happened") asks for no value. Both are rules over words; what they cannot read counts as no value asked for.
+happened") asks for no value. Both are rules over words; a question that they cannot read asks for no value.
 """
 
 from __future__ import annotations

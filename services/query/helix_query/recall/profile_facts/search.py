@@ -1,7 +1,7 @@
-"""What holds of the caller's name, home, work, partner or age, where a question asks for it.
+"""Current statements of the caller's name, home, work, partner or age, if a question asks for one.
 
-"Where do I live?" shares little with "Settled in Porto in spring", and with a plan to move it shares more. A
-caller has few statements of this kind, and which of them holds is known (`user_profile`).
+"Where do I live?" shares fewer words with "Settled in Porto in spring" than with a plan to move. A caller has
+few statements of this kind, and it is known which of them hold (`user_profile`).
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
 
 
 def _stating(context: RecallContext, fact: str) -> list[int]:
-    """Ordinals of each speaker's statements of `fact` that hold: of values side by side all, else the latest.
+    """Ordinals of the current statements of `fact` by speaker: those that hold together, else the latest.
 
-    Where the last word is that a value holds no longer ("I quit my job"), that is what holds.
+    If the latest statement says that a value holds no longer ("I quit my job"), it is the current one.
     """
     found: list[int] = []
     told: set[str] = set()
