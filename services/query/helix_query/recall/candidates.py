@@ -72,13 +72,13 @@ class Route:
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
     past: Past = Past.NO
-    """How it speaks of what was."""
-    asked: AskedPerson | None = None
+    """Whether and how the query is about the past."""
+    asked_person: AskedPerson | None = None
     """The person whose value the query asks for."""
     names_something: bool = False
-    """Whether it has the name of a person or a thing."""
+    """Whether the query names a person or a thing."""
     asks_for_former: bool = False
-    """Whether its words surely ask for a former thing; `past` also has guesses."""
+    """Whether the words surely ask for a former thing; `past` is also set by guesses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class Retrieved:
         """Statements of the caller about themself, which are found beside the channels."""
         return tuple(hits for hits in (self.preferences, self.profile_facts) if hits is not None)
 
-    def of(self, channel: str) -> Hits | None:
-        """What a channel found for the query itself; None: it is missing, or was not asked."""
+    def hits_of(self, channel: str) -> Hits | None:
+        """The hits of a channel for the query itself; None: its search failed, or it was not asked."""
         return next((one.hits for one in self.rankings if one.channel == channel and not one.words), None)
 
 

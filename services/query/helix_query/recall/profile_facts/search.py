@@ -45,7 +45,7 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
     questions = context.snapshot.centroids.fact_questions
     if not context.profile.rank.profile_fact_gain or questions is None or context.query.mode == "dense":
         return None
-    if route.asked is None or route.asked.kind != AUTHOR or route.past is not Past.NO:
+    if route.asked_person is None or route.asked_person.kind != AUTHOR or route.past is not Past.NO:
         return None
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)

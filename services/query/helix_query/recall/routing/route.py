@@ -72,7 +72,7 @@ def route(
         as_of_moment=_latest(bounds, now),
         reason=_reason(by_rule, by_example, window_reason, past),
         past=past,
-        asked=asked_person(query),
+        asked_person=asked_person(query),
         names_something=any(name.kind == "name" for name in find_names(read_query(query))),
         asks_for_former=past.wants_replaced and asks_for_former(query),
     )

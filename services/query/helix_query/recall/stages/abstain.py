@@ -124,7 +124,7 @@ def answer_features(
     asked), `size` as above, and 1 for each intent of the query. The greatest cosine and the rarity of words
     grow with the store, so without its size no probability holds for small and large stores alike.
     """
-    dense, lexical = retrieved.of(DENSE), retrieved.of(LEXICAL)
+    dense, lexical = retrieved.hits_of(DENSE), retrieved.hits_of(LEXICAL)
     if dense is None or lexical is None:
         return None
     bm25 = lexical.scores_of(candidates.ordinals[positions])

@@ -62,8 +62,9 @@ def lifecycle_steps(
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
         builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
-    others = about_others(raw.about_code, route.asked) & constants.persons.compared
-    if constants.persons.factor != 1.0 and others.any() and route.asked and not route.asked.is_named:
+    others = about_others(raw.about_code, route.asked_person) & constants.persons.compared
+    asked = route.asked_person
+    if constants.persons.factor != 1.0 and others.any() and asked and not asked.is_named:
         builder.times("other_person", np.where(others, constants.persons.factor, 1.0))
     related = candidates.related
     if related is not None and len(related.answers):
