@@ -5,7 +5,7 @@
 | memories   | ingest    | doc2query, kg, consolidation | a memory, whole |
 | expansions | doc2query | consolidation                | the questions one memory answers |
 | links      | kg        | consolidation                | one mention or relation of one memory |
-| statements | extract   | consolidation                | a statement that a language model drew from a turn |
+| statements | extract   | consolidation                | a statement that a model extracted from a turn |
 | verdicts   | extract   | consolidation                | what it says of two memories, see `pairs.verdicts` |
 
 A message is one Arrow IPC stream with one record batch. It has no rows if nothing follows from the event.

@@ -28,13 +28,13 @@ __all__ = [
 
 MEMORY_ID_PATTERN: Final = re.compile(r"^[0-9a-f]{32}\Z")
 MOST_STATEMENTS: Final = 32
-"""Statements that a language model may draw from one memory."""
+"""Statements that a language model may extract from one memory."""
 
 _SPACE = re.compile(r"\s+")
 
 
 def statement_id(source: str, number: int) -> str:
-    """Id of the `number`-th statement (0 and up) that a language model drew from the memory `source`.
+    """Id of the `number`-th statement (0 and up) extracted from the memory `source` by a language model.
 
     XOR of the source's id and a hash of the number, so `sources_of` finds the source without the statement.
     """

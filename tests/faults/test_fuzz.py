@@ -16,7 +16,7 @@ import grpc
 import pytest
 
 from helix_cli.stack.stack import Stack
-from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.memories_builder import MemoriesBuilder
 from helix_memory import events, subjects
 from helix_shared.encoders.encoder import Encoder

@@ -8,7 +8,7 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.session_turns import CACHE_SECONDS, MOST_VISITED, SessionTurns
 from helix_memory import subjects
 from helix_memory.events import (

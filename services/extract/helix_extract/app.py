@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from helix_extract.accounting.ledger import Ledger
-from helix_extract.asking import Asking
 from helix_extract.consumer import SERVICE, Extract
+from helix_extract.language_model import LanguageModel
 from helix_extract.pairs.judge import Judge
 from helix_extract.settings import ExtractSettings
 from helix_extract.statements import EDGE, StatementsBuilder
@@ -112,11 +112,11 @@ def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: s
         ledger = Ledger(bucket, daily_tokens=settings.daily_tokens)
         sessions = SessionLog(settings.limits)
         async with Endpoint.of(settings, key) as endpoint:
-            asking = Asking(settings, endpoint, ledger, sessions.pause)
+            language_model = LanguageModel(settings, endpoint, ledger, sessions.pause)
             made[:] = [
                 (
-                    Extract(settings, sessions, asking, builder),
-                    Judge(settings, asking),
+                    Extract(settings, sessions, language_model, builder),
+                    Judge(settings, language_model),
                 )
             ]
             await ledger.add("starts", state={"model": settings.model, "breaker": "closed"})

@@ -15,7 +15,7 @@ from helix_extract.accounting.metrics import ABOUT_WINDOWS
 from helix_extract.answers.check import CheckedAnswer, check
 from helix_extract.answers.prompt import LISTS, PROMPT_VERSION, SYSTEM, answer_key, answer_schema, question
 from helix_extract.answers.records import RecordedAnswer, find_answer
-from helix_extract.asking import Asking, Part, Subject
+from helix_extract.language_model import AnswerRequest, LanguageModel, RecordTarget
 from helix_extract.windows.window import Turn, Window
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
@@ -46,7 +46,7 @@ class Extract:
 
     settings: ExtractSettings
     sessions: SessionLog
-    asking: Asking
+    language_model: LanguageModel
     builder: StatementsBuilder
 
     async def handle(self, message: Msg, connected: Connected) -> None:
@@ -83,7 +83,7 @@ class Extract:
         window = await self.sessions.window_of(connected.client, turn)
         window = await self.sessions.still_logged(connected.client, window) or window
         window = window.without_secrets() or window
-        key = answer_key(window, self.asking.endpoint.model)
+        key = answer_key(window, self.language_model.endpoint.model)
         answer = await find_answer(connected.client, event.tenant_id, key)
         checked = CheckedAnswer() if answer is None else self._checked(answer, window)
         return (await connected.lanes.run(self.builder.build, window, checked, key)).rederived
@@ -117,7 +117,7 @@ class Extract:
     async def _answer(self, window: Window, connected: Connected) -> tuple[RecordedAnswer | None, str]:
         """The recorded answer, and its key; None where the model may not be asked."""
         tenant = window.last.event.tenant_id
-        key = answer_key(window, self.asking.endpoint.model)
+        key = answer_key(window, self.language_model.endpoint.model)
 
         async def is_there() -> bool:
             return await self.sessions.still_logged(connected.client, window) == window
@@ -125,19 +125,21 @@ class Extract:
         async def ask() -> RecordedAnswer | None:
             most_tokens = self.settings.max_output_tokens
             asked = Question(ABOUT_WINDOWS, SYSTEM, question(window), answer_schema(), most_tokens)
-            parts = [Part(key, tuple(turn.sequence for turn in window.turns))]
-            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, parts, connected, may_ask=is_there)
+            targets = [RecordTarget(key, tuple(turn.sequence for turn in window.turns))]
+            answers = await self.language_model.ask(
+                asked, tenant, PROMPT_VERSION, targets, connected, may_ask=is_there
+            )
             return answers[0] if answers else None
 
-        about = Subject(ABOUT_WINDOWS, tenant, key, window.last.stored_at)
-        return await self.asking.recorded_or_asked(about, ask, connected), key
+        request = AnswerRequest(ABOUT_WINDOWS, tenant, key, window.last.stored_at)
+        return await self.language_model.recorded_or_asked(request, ask, connected), key
 
     async def _build(
         self, window: Window, answer: RecordedAnswer, key: str, connected: Connected
     ) -> DerivedMessage:
         checked = await connected.lanes.run(self._checked, answer, window)
         counts = {"statements": len(checked.memories)}
-        await self.asking.note_checked(ABOUT_WINDOWS, "windows", counts, checked.dropped)
+        await self.language_model.note_checked(ABOUT_WINDOWS, "windows", counts, checked.dropped)
         return await connected.lanes.run(self.builder.build, window, checked, key)
 
     def _checked(self, answer: RecordedAnswer, window: Window) -> CheckedAnswer:

@@ -12,7 +12,7 @@ from typing import Final
 from faststream.nats import NatsBroker
 from nats.aio.msg import Msg
 
-from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.memories_builder import EDGE, MemoriesBuilder
 from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from helix_ingest.extraction.draft import Draft
+from helix_ingest.extraction.values import Draft
 from helix_shared.encoders.encoder import Encoder
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from helix_ingest.embed import embed
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.kept_columns import kept_columns
 from helix_ingest.rows import rows_of
 from helix_memory.events import CorrectEvent, DocumentEvent

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
-from helix_ingest.extraction.draft import Draft
 from helix_ingest.extraction.persons.about import about_whom
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
+from helix_ingest.extraction.values import Draft
 from helix_ingest.facets.columns import facet_columns
 from helix_memory.events import CorrectEvent, DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
 from helix_shared.about import author

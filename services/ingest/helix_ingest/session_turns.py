@@ -18,9 +18,9 @@ from typing import Final
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, NEAR_TURNS
 from helix_ingest.extraction.persons.pronouns import has_pronoun
+from helix_ingest.extraction.values import LoggedEvent
 from helix_memory import subjects
 from helix_memory.events import Event, MessageEvent, SessionEvent, ToolEvent
 from helix_shared.broker import log
@@ -97,8 +97,8 @@ class SessionTurns:
     async def before(self, logged: LoggedEvent, client: Client) -> list[LoggedEvent]:
         """Up to `NEAR_TURNS` turns of the same session before the event, oldest first.
 
-        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she". Of the messages before the
-        event, the last `MOST_VISITED` are looked at.
+        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she". Only the last `MOST_VISITED`
+        messages before the event are read.
 
         Raises:
             TemporaryError: the log does not answer.

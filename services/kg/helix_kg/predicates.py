@@ -39,7 +39,7 @@ _AS: Final = r"(?: (?:as|part-time|full-time|remotely|nights|shifts)(?: [\w'-]+)
 _SINCE: Final = r"(?: with [\w'. -]{1,40}?)?"
 _DETERMINERS: Final = r"(?:(?:an?|the|our|my|your|his|her|its|their|old|new|legacy|existing|current) ){0,3}"
 _WITH_NOTHING: Final = r"(?![^.;,\n]{1,60}? with\b)"
-"""Who replaces one thing with another takes the place of neither."""
+"""In "Ada replaced X with Y" Ada takes the place of neither."""
 _OF_LIST: Final = r"(?:a |an |the |one of the )?(?:\w+ ){0,2}?"
 
 THROUGH_PLACES: Final = frozenset(

@@ -38,7 +38,7 @@ class Difference:
     """One setting that is not as wanted; values as text."""
 
     name: str
-    """Of the stream, or stream/consumer."""
+    """Name of the stream, or stream/consumer."""
     field: str
     wanted: str
     found: str

@@ -139,7 +139,7 @@ class PairTokens:
         return cls(cutting, counting)
 
     def pairs(self, query: str, passages: Sequence[str]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Of the query with each passage: ids, and the text that each token is of (0, 1), int64 [1, n]."""
+        """The query with each passage: ids, and which text each token belongs to (0, 1), int64 [1, n]."""
         asked = self._tokenised(query)
         joined = [self._cutting.post_process(asked, self._tokenised(passage)) for passage in passages]
         return [

@@ -14,7 +14,6 @@ from helix_shared.moments import microseconds, moment_of
 
 SERVER_HEADER: Final = "Nats-"
 """Headers that begin so are instructions to the server, except the message id."""
-MESSAGE_ID_HEADER: Final = "Nats-Msg-Id"
 
 _HEADER_NAME: Final = re.compile(r"[!-9;-~]+")
 """As clients of NATS check it."""

@@ -30,7 +30,7 @@ PRELOADED: Final = (
     "datasketch",
     "pyarrow.dataset",
     "helix_consolidation.folding.changes",
-    "helix_consolidation.folding.extracted",
+    "helix_consolidation.folding.extracted_statements",
     "helix_consolidation.folding.fold",
 )
 """What can be imported before the fork; nothing of it imports LanceDB, which then starts threads."""

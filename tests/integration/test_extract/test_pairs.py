@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 
 from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_extract.accounting.ledger import Ledger
-from helix_extract.asking import Asking
+from helix_extract.language_model import LanguageModel
 from helix_extract.pairs.judge import Judge
 from helix_extract.settings import ExtractSettings
 from helix_memory import subjects
@@ -56,7 +56,7 @@ class World:
         self.client = client
         self.endpoint = Endpoint.of(settings, key="")
         self.connected = Connected(client, Publisher(client.jetstream()), Lanes(1))
-        self.judge = Judge(settings, Asking(settings, self.endpoint, ledger, asyncio.sleep))
+        self.judge = Judge(settings, LanguageModel(settings, self.endpoint, ledger, asyncio.sleep))
 
     async def tell(self, *several: UnsurePairs) -> None:
         """Publish pairs, and handle what the consumer delivers."""

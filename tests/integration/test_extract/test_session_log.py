@@ -10,8 +10,8 @@ import pytest
 from nats.aio.client import Client
 
 from helix_extract.accounting.ledger import Ledger
-from helix_extract.asking import Asking
 from helix_extract.consumer import Extract
+from helix_extract.language_model import LanguageModel
 from helix_extract.settings import ExtractSettings
 from helix_extract.windows.session_log import SessionLog
 from helix_extract.windows.window import Turn, Window, WindowLimits
@@ -116,8 +116,8 @@ async def test_an_erased_turn_is_not_sent_when_the_model_answers_again(
     no_rows: Any = None
     turns = await say(nats_client, "my secret", "hello")
     async with Endpoint.of(settings, key="") as endpoint:
-        asking = Asking(settings, endpoint, Ledger(bucket, daily_tokens=0), sessions.pause)
-        worker = Extract(settings, sessions, asking, no_rows)
+        language_model = LanguageModel(settings, endpoint, Ledger(bucket, daily_tokens=0), sessions.pause)
+        worker = Extract(settings, sessions, language_model, no_rows)
         window = await sessions.completed_window(nats_client, turns[1])
         assert texts_of(window) == ["my secret", "hello"]
         answering = asyncio.create_task(worker._answered(cast("Window", window), connected))

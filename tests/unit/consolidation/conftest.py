@@ -85,7 +85,7 @@ def row(tenant: str, event: str, sequence: int, text: str, **fields: Any) -> dic
 def statement(
     tenant: str, event: str, sequence: int, text: str, *, window: int, number: int = 0, **fields: Any
 ) -> dict[str, Any]:
-    """One row of the statements edge: drawn from `event`, in the window that ends at the event `window`."""
+    """One row of the statements edge: extracted from `event`, its window ends at the event `window`."""
     given = {
         "memory_id": statement_id(memory_id(tenant, event, 0), number),
         "piece": edges.FIRST_STATEMENT_PIECE + number,

@@ -9,13 +9,13 @@ import pytest
 
 from helix_cli.sources.documents import markdown
 from helix_doc2query.consumer import expansion_rows
-from helix_ingest.extraction.acts.answers import answered_question
+from helix_ingest.extraction.acts.answered_question import answered_question
 from helix_ingest.extraction.acts.sentences import sentences
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.score import confidence, event_times, salience
 from helix_ingest.extraction.segment import segment
+from helix_ingest.extraction.values import LoggedEvent
 from helix_kg.consumer import link_rows
 from helix_memory import limits
 from helix_memory.events import MessageEvent

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of, tool_text
+from helix_ingest.extraction.values import LoggedEvent
 from helix_memory.events import (
     CorrectEvent,
     DocumentEvent,

@@ -1,6 +1,6 @@
 import pytest
 
-from helix_ingest.facets import current, lasting
+from helix_ingest.facets import dynamic_part, static_part
 from helix_ingest.facets.find import facets_of
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
 from helix_memory.vocabulary.speech_acts import SpeechAct
@@ -215,9 +215,9 @@ def test_what_somebody_will_do_is_a_plan_where_a_time_is_named() -> None:
 def test_the_words_that_a_pattern_needs_are_complete() -> None:
     """The quick test of words never hides a facet."""
     patterns = {
-        **{name: getattr(lasting, name.upper()) for name in ("identity", "background", "preference")},
-        **{name: getattr(lasting, name.upper()) for name in ("relationship", "constraint")},
-        **{name: getattr(current, name.upper()) for name in ("project", "plan", "task")},
+        **{name: getattr(static_part, name.upper()) for name in ("identity", "background", "preference")},
+        **{name: getattr(static_part, name.upper()) for name in ("relationship", "constraint")},
+        **{name: getattr(dynamic_part, name.upper()) for name in ("project", "plan", "task")},
     }
     texts = [text.lower() for all_ in STATED.values() for text in all_] + [
         text.lower() for text in NOT_STATED
@@ -225,7 +225,7 @@ def test_the_words_that_a_pattern_needs_are_complete() -> None:
     for name, pattern in patterns.items():
         for text in filter(pattern.search, texts):
             assert not NEEDED[name].isdisjoint(WORD.findall(text)), (name, text)
-    for text in filter(lasting.SHOUTED.search, NOT_STATED):
+    for text in filter(static_part.SHOUTED.search, NOT_STATED):
         assert not SHOUTED_WORDS.isdisjoint(text.split())
 
 

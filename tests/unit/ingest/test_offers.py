@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_ingest.extraction.acts.offers import is_offer, takes_up
-from tests.unit.ingest.test_answers import statement
+from tests.unit.ingest.test_answered_question import statement
 
 GENERAL = (
     "Anything I can help with?",

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_ingest.extraction.draft import Draft, LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, SESSION_TURNS, drafts_of
 from helix_ingest.extraction.persons.mentions import mentions
-from helix_ingest.extraction.persons.pronouns import Turn, resolved
+from helix_ingest.extraction.persons.pronouns import Turn, with_person
+from helix_ingest.extraction.values import Draft, LoggedEvent
 from helix_memory.events import MessageEvent
 from helix_shared.identity import memory_id
 from tests.unit.linear_time import Linear, repeated
@@ -51,7 +51,7 @@ def test_the_only_person_that_fits_takes_the_place_of_the_pronoun(
     before: list[str], text: str, expected: str
 ) -> None:
     """By title, by a noun for a person, by name; a person whose gender is told fits no other pronoun."""
-    assert resolved(Turn("Ida", text), [Turn("Ida", one) for one in before]) == expected
+    assert with_person(Turn("Ida", text), [Turn("Ida", one) for one in before]) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_the_only_person_that_fits_takes_the_place_of_the_pronoun(
 )
 def test_nobody_is_named_where_it_is_not_sure(before: list[str], text: str) -> None:
     """No person, two of them, another gender, one in the turn itself, a place, somebody in general."""
-    assert resolved(Turn("Ida", text), [Turn("Ida", one) for one in before]) == ""
+    assert with_person(Turn("Ida", text), [Turn("Ida", one) for one in before]) == ""
 
 
 def test_what_is_mine_is_yours_for_the_other_speaker() -> None:
     """A noun keeps its owner when another speaker says the pronoun."""
-    assert resolved(Turn("assistant", "How is she?"), [Turn("Ida", "my aunt fell")]) == "How is your aunt?"
-    assert resolved(Turn("Ida", "she left"), [Turn("assistant", "And your aunt?")]) == "my aunt left"
+    assert with_person(Turn("assistant", "How is she?"), [Turn("Ida", "my aunt fell")]) == "How is your aunt?"
+    assert with_person(Turn("Ida", "she left"), [Turn("assistant", "And your aunt?")]) == "my aunt left"
 
 
 def test_a_speaker_is_not_the_person_they_speak_of() -> None:
     """Ida says "she" of somebody else."""
-    assert resolved(Turn("Ida", "she left"), [Turn("Bo", "Ida said hello")]) == ""
+    assert with_person(Turn("Ida", "she left"), [Turn("Bo", "Ida said hello")]) == ""
 
 
 def test_the_statement_stands_beside_the_turn() -> None:
@@ -139,7 +139,7 @@ def test_the_later_revision_says_the_same() -> None:
 @given(st.text(max_size=200), st.lists(st.text(max_size=100), max_size=4))
 def test_any_text_is_read(text: str, before: list[str]) -> None:
     """No text breaks the rules, and spans are inside the text."""
-    resolved(Turn("a", text), [Turn("b", one) for one in before])
+    with_person(Turn("a", text), [Turn("b", one) for one in before])
     assert all(0 <= one.start < one.end <= len(text) for one in mentions(text))
 
 
@@ -149,6 +149,6 @@ def test_any_text_is_read(text: str, before: list[str]) -> None:
 def test_long_hostile_turns_take_linear_time(part: str, linear_beginnings: Linear) -> None:
     """A hundred thousand characters, and as many in each turn before."""
     assert not linear_beginnings.failures(
-        lambda text: resolved(Turn("a", f"he {text}"), [Turn("b", text)] * SESSION_TURNS),
+        lambda text: with_person(Turn("a", f"he {text}"), [Turn("b", text)] * SESSION_TURNS),
         texts=repeated(part),
     )

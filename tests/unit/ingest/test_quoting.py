@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_doc2query.consumer import expansion_rows
-from helix_ingest.extraction.draft import Draft, LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
+from helix_ingest.extraction.values import Draft, LoggedEvent
 from helix_ingest.rows import rows_of
 from helix_kg.consumer import link_rows
 from helix_memory.events import (

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from helix_ingest.extraction.acts.answers import answered_question
-from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.extraction.acts.answered_question import answered_question
 from helix_ingest.extraction.score import salience
 from helix_ingest.extraction.segment import segment
+from helix_ingest.extraction.values import LoggedEvent
 from helix_memory.events import MessageEvent
 from helix_shared.encoders.minhash import minhash
 from helix_shared.text.scripts import word_count

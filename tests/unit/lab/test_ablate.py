@@ -21,7 +21,8 @@ from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import constant, with_constants
 from helix_query.profile.profile import RankingProfile
-from helix_query.recall.candidates import Candidates, CandidateSignals, Route
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Candidates, Route
 from helix_query.recall.stages.rank import best_first, scoring
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.errors import InvalidInputError

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.rows import rows_of
 from helix_memory.events import MessageEvent
 from helix_shared.text.flags import flags_of

@@ -13,7 +13,7 @@ from helix_lab.calibration.observations import Observation
 from helix_lab.calibration.sample_weights import weights
 from helix_query.profile.sections.abstention import AnswerModel, MemoryModel
 from helix_query.recall.result import Features, RelevanceEstimate
-from helix_query.recall.stages.abstain import estimate
+from helix_query.recall.stages.abstain import estimate_relevance
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Models:
     def belief(self, one: Observation) -> RelevanceEstimate:
         """Probabilities as the recall would have given them."""
         found = Features(one.memories, one.answer)
-        return estimate(found, memory=self.memory, answer=self.answer, threshold=0.0)
+        return estimate_relevance(found, memory=self.memory, answer=self.answer, threshold=0.0)
 
     def answers(self, observations: Sequence[Observation]) -> NDArray[np.float64]:
         """Probability of each answer."""

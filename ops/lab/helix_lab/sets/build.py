@@ -33,8 +33,8 @@ import helix_shared
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_doc2query.consumer import DERIVATION as DOC2QUERY
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.memories_builder import MemoriesBuilder
 from helix_ingest.settings import IngestSettings
 from helix_kg.consumer import DERIVATION as KG

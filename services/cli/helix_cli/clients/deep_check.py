@@ -11,7 +11,7 @@ from pathlib import Path
 
 from helix_query.diagnostics.dense_check import ChannelRecall, channel_recall, largest_tenant
 from helix_query.diagnostics.graph_check import GraphCheck, check_graph
-from helix_query.diagnostics.index_recall import DenseRecall, dense_recall
+from helix_query.diagnostics.index_recall import IndexRecall, index_recall
 from helix_query.generations.installed_model import installed_encoder
 from helix_query.generations.snapshot import Snapshot
 from helix_query.profile.files import load_profiles
@@ -27,7 +27,7 @@ from helix_shared.errors import NotFoundError
 class DeepCheck:
     """Measurements on a generation."""
 
-    dense: DenseRecall
+    dense: IndexRecall
     """Of the vector index, for all memories."""
     dense_channel: ChannelRecall | None
     """Of the dense channel, for the largest tenant; None where no tenant has a memory."""
@@ -50,7 +50,7 @@ def check_deep(root: Path, models: Path, caller: Selection | None) -> DeepCheck:
     with contextlib.closing(Generation.open(root, number)) as generation:
         tenant = largest_tenant(generation.signals)
         return DeepCheck(
-            dense_recall(generation.vectors, generation.signals),
+            index_recall(generation.vectors, generation.signals),
             None if tenant is None else channel_recall(generation, tenant),
             *_graph(generation, models, caller),
         )

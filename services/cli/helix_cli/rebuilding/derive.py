@@ -13,7 +13,7 @@ from nats.aio.msg import Msg
 
 from helix_doc2query.app import derivation_of
 from helix_doc2query.settings import Doc2querySettings
-from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.memories_builder import EDGE, VERSION, MemoriesBuilder
 from helix_ingest.settings import IngestSettings
 from helix_kg.consumer import DERIVATION as KG

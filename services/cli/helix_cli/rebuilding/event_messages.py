@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 
 from helix_cli.rebuilding.derive import Workers, delivered, delivered_event
 from helix_cli.rebuilding.refusals import INGEST, Refusals
-from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.session_turns import SessionTurns
 from helix_memory import events, subjects
 from helix_shared.broker.worker.derived import DerivedMessage

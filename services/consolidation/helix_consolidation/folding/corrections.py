@@ -1,10 +1,10 @@
 """Completing a correction: fields that its event leaves open are copied from the memory it corrects.
 
 The rows are completed before anything else uses them, so the new version belongs to the session and document
-of the old one unless the event names others. Where the event names a version that was replaced, the old one
-is the version that held before the event. A correction of a derived statement corrects the verbatim memory
-that it came from. Who may recall it is always copied from the old one: `user_id`
-and `acl` of the event say for whom it acts (`event_reach`).
+of the old one unless the event names others. If the event names a version that was replaced, the old one is
+the version that held before the event. A correction of a derived statement corrects the verbatim memory that
+it came from. Owner and access list are always copied from the old one: `user_id` and `acl` of the event say
+for whom it acts (`event_reach`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OF_ITS_OWN_TEXT: Final = ("vector", "token_codes")
 """Columns that follow from a version's text, so no version has those of another."""
 
 
-def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
+def completed_correction(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
     """`rows` of one message with the columns `origin.keeps` copied from the corrected memory.
 
     If that memory was removed after this correction was applied, they are copied from the correction's own

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EDGE: Final = "RELATES"
 
 
-def index(context: FoldContext, ordinal: int, row: IncomingRow, *, is_new: bool) -> None:
+def index_duplicates(context: FoldContext, ordinal: int, row: IncomingRow, *, is_new: bool) -> None:
     """Index a memory, or another version of it; update what it duplicates and what duplicates it."""
     near, values = context.state.near, (row.group, row.content, row.signature)
     if not is_new and near.holds(ordinal, *values):

@@ -1,8 +1,8 @@
 """Folding expansions and links: what doc2query and kg derive from the memories of an event.
 
-A message is the complete result of its worker: a memory that it does not name has none. Of several messages
-the one of the highest sequence of HELIX_DERIVED counts. A message applies to the memories of the same
-publication of the event; one that arrives before them is postponed.
+A message is the complete result of its worker: a memory that it does not name has none. If there are several
+messages, the one of the highest sequence of HELIX_DERIVED counts. A message applies to the memories of the
+same publication of the event; one that arrives before them is postponed.
 """
 
 from __future__ import annotations

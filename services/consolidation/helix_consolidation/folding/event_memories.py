@@ -33,7 +33,7 @@ def memories_of(context: FoldContext, tenant_id: str, event_id: str, event_seque
 
 
 def turn_of(context: FoldContext, tenant_id: str, named: str) -> int | None:
-    """The memory from which a language model drew the statement `named`; None: it is the id of no statement.
+    """The memory of which the extracted statement `named` was made; None: it is the id of none.
 
     It follows from the ids alone, so an event reaches the turn whether or not the statement has arrived.
     """

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
-from helix_consolidation.folding.extracted import fold_statements
+from helix_consolidation.folding.extracted_statements import fold_statements
 from helix_consolidation.folding.incoming.actions import action_of
 from helix_consolidation.folding.incoming.decode import Derived, Lifecycle
 from helix_consolidation.folding.lifecycle import apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
 from helix_consolidation.folding.relate import decide_due
-from helix_consolidation.folding.relate_drawn import relate_drawn
+from helix_consolidation.folding.relate_extracted import relate_extracted
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.folding.verdicts import fold_verdicts
 
@@ -67,7 +67,7 @@ def finish(context: FoldContext) -> None:
     """Carry out what is due after a batch: lifecycle actions, and decisions about statements."""
     apply_due_actions(context)
     decide_due(context)
-    relate_drawn(context)
+    relate_extracted(context)
 
 
 def sweep(context: FoldContext) -> None:

@@ -8,8 +8,8 @@ the outcome does not tell which memories exist. An event that reaches none of it
 reach both of its own, or the deletion of a document that reaches no piece, is noted: the writer stores a dead
 letter for it.
 
-A derived statement and its verbatim memory say the same, so an event that names one reaches both. The id of a
-statement that a language model drew tells which memory that is, whether or not the statement has arrived.
+A derived statement and its verbatim memory say the same, so an event that names one reaches both. The id of
+an extracted statement tells which memory that is, whether or not the statement has arrived.
 """
 
 from __future__ import annotations
@@ -185,13 +185,13 @@ def _named(context: FoldContext, action: LifecycleAction) -> list[int]:
 
 
 def _turns(context: FoldContext, action: LifecycleAction) -> list[int]:
-    """Ordinals of the memories that a language model drew the named statements from."""
+    """Ordinals of the memories of which the named extracted statements were made."""
     turns = (turn_of(context, action.tenant_id, memory_id) for memory_id in action.memory_ids)
     return [turn for turn in turns if turn is not None]
 
 
 def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
-    """Codes of a named memory, and of the one that it was derived or drawn from if it is a statement."""
+    """Codes of a named memory, and of its verbatim memory if it is a statement."""
     ledger, ordinal = context.state.ledger, context.find(tenant_id, memory_id)
     source = None if ordinal is None else ledger.sources.of(ordinal)
     turn = turn_of(context, tenant_id, memory_id) if source is None else source
@@ -232,10 +232,11 @@ def _of_families(context: FoldContext, action: LifecycleAction) -> LifecycleActi
 
 
 def _count_feedback(context: FoldContext, action: LifecycleAction) -> None:
-    named = [_said_by(context, action.tenant_id, ids) for ids in (action.memory_ids, action.unhelpful)]
-    for ordinal in sorted(named[0] | named[1]):
+    helpful_ones = _feedback_targets(context, action.tenant_id, action.memory_ids)
+    unhelpful_ones = _feedback_targets(context, action.tenant_id, action.unhelpful)
+    for ordinal in sorted(helpful_ones | unhelpful_ones):
         if action.reaches(context.state.ledger.memory_facts(ordinal)):
-            helpful, unhelpful = ordinal in named[0], ordinal in named[1]
+            helpful, unhelpful = ordinal in helpful_ones, ordinal in unhelpful_ones
             # an unhelpful memory was not used: it neither stays recent nor escapes decay
             accessed_at = action.at if helpful else 0
             usage = Usage(int(helpful), int(unhelpful), int(helpful), accessed_at, action.at)
@@ -244,8 +245,8 @@ def _count_feedback(context: FoldContext, action: LifecycleAction) -> None:
                 show_decayed(context, ordinal)
 
 
-def _said_by(context: FoldContext, tenant_id: str, ids: Iterable[str]) -> set[int]:
-    """Ordinals of the named memories; of a statement that was drawn from one, that one."""
+def _feedback_targets(context: FoldContext, tenant_id: str, ids: Iterable[str]) -> set[int]:
+    """Ordinals of the named memories; in place of an extracted statement its verbatim memory."""
     found = set[int | None]()
     for memory_id in ids:
         turn = turn_of(context, tenant_id, memory_id)
@@ -254,7 +255,7 @@ def _said_by(context: FoldContext, tenant_id: str, ids: Iterable[str]) -> set[in
 
 
 def reach_late(context: FoldContext, tenant_id: str, memory_id: str, facts: MemoryFacts) -> None:
-    """Let events that named a statement drawn from a memory reach the memory, which comes after them."""
+    """Let events that named an extracted statement reach its verbatim memory, which arrives after them."""
     tombstones = context.state.tombstones
     for number in range(MOST_STATEMENTS) if tombstones.forgotten or tombstones.erased else ():
         statement = value_code(tenant_id, "memory", statement_id(memory_id, number))

@@ -1,9 +1,10 @@
 """Folding a memories message: which of its rows are stored, what they replace, correct and duplicate.
 
-Of an event published several times the lowest sequence with memories counts; the others are dropped whole. Of
-several memories messages for that publication the latest of HELIX_DERIVED says which memories there are; one
-that it lacks is withdrawn, not removed. Of one memory the highest revision counts (its context was completed
-later), then the latest message. So the result depends on the set of messages, not on their order.
+If an event was published several times, the lowest sequence with memories counts; the others are dropped
+whole. If that publication has several memories messages, the latest of HELIX_DERIVED says which memories
+there are; a memory that it lacks is withdrawn, not removed. If a memory has several rows, the highest
+revision counts (its context was completed later), then the latest message. So the result depends on the set
+of messages, not on their order.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
-from helix_consolidation.folding.corrections import completed
+from helix_consolidation.folding.corrections import completed_correction
 from helix_consolidation.folding.erasure.carry_out import erase_on_arrival, take_out_late
 from helix_consolidation.folding.erasure.quotations import (
     blank_statements,
     note_quoting,
     quotes_erased,
-    restate,
+    restore_statements,
     take_out_of_row,
 )
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
@@ -26,7 +27,7 @@ from helix_consolidation.folding.incoming.actions import replacement_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
 from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late
 from helix_consolidation.folding.relate import await_decision
-from helix_consolidation.folding.removal import remove
+from helix_consolidation.folding.removal import remove_memories
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import NOTHING, value_code
 from helix_shared.edges import FIRST_STATEMENT_PIECE
@@ -53,7 +54,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
         TemporaryError: it corrects a memory, and an earlier event is not processed or not carried out yet.
     """
     actor = publishing_actor(origin, rows)
-    rows = completed(context, origin, rows)
+    rows = completed_correction(context, origin, rows)
     incoming = read_rows(rows)
     _note_republished(context.state, origin)
     for row in incoming:
@@ -70,7 +71,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
         _store_own(context, origin, own, sequence)
     else:
         _note_repeat(context, origin, {row.entry.session for row, _ in own})
-        remove(context, context.state.provisional.pop(event, ()))
+        remove_memories(context, context.state.provisional.pop(event, ()))
     for row, source in indexed:
         if row.entry.stream_sequence != event:
             _complete(context, row, source, sequence)
@@ -115,7 +116,7 @@ def _check_correction(context: FoldContext, row: IncomingRow, actor: Actor) -> N
 
 
 def _visibility_before(context: FoldContext, row: IncomingRow) -> Visibility | None:
-    """Who may recall what a correction corrects; None: it did not exist before, or is erased."""
+    """Visibility of the memory that `row` corrects; None: it did not exist before, or is erased."""
     entry, ledger = row.entry, context.state.ledger
     ordinal = context.find(entry.tenant_id, entry.corrects)
     if ordinal is None or ledger.sequences(ordinal)[0] >= entry.stream_sequence:
@@ -167,7 +168,7 @@ def _is_first(context: FoldContext, tenant_id: str, event_id: str, event: int, *
                 facts = state.ledger.memory_facts(ordinal)
                 published = value_code(tenant_id, "event", event_id), facts.stream_sequence
                 state.tombstones.record_repeat(*published, facts.session)
-        remove(context, (ordinal for _, ordinal in later if ordinal is not None))
+        remove_memories(context, (ordinal for _, ordinal in later if ordinal is not None))
     return True
 
 
@@ -209,7 +210,7 @@ def _await_decision(
     ]
     event = own[0][0].entry.stream_sequence
     quoting = {number for row, (_, number) in own if quotes_erased(context, row)}
-    restate(context, own[0][1][0], [one for one in stored if one[0] not in quoting], event)
+    restore_statements(context, own[0][1][0], [one for one in stored if one[0] not in quoting], event)
     if event > context.state.moved.get(own[0][0].entry.tenant_id, 0):
         await_decision(context, batch, stored, sequence=event, derived=sequence)
     blank_statements(context, [ordinal for number, ordinal in stored if number in quoting])
@@ -265,7 +266,7 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
         take_out_of_row(context, row, ordinal)
     _relate_versions(context, ordinal)
     _relate_source(context, ordinal, row)
-    duplicates.index(context, ordinal, row, is_new=is_new)
+    duplicates.index_duplicates(context, ordinal, row, is_new=is_new)
     update_status(context, [ordinal])
     return ordinal
 

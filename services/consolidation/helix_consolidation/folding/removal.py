@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
 
 
-def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
+def remove_memories(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
     """Remove memories; with `erased_at`, the sequence of an erasure, they never come back.
 
-    What a language model drew from them goes with them; it leaves no tombstone, since a repeat of its message
-    finds no memory that it could come from.
+    Statements extracted from them are removed too, without a tombstone: a repeat of the message of a
+    statement finds no memory that the statement could belong to.
     """
     state, named = context.state, set(ordinals)
     ledger, removed = state.ledger, sorted(named | state.extracted.of_sources(named))
@@ -60,7 +60,7 @@ def drop_foreign(context: FoldContext, stays: Callable[[str], bool]) -> list[str
     state = context.state
     found = {tenant: own for tenant, own in state.ledger.tenants().items() if not stays(tenant)}
     ordinals = [ordinal for own in found.values() for ordinal in own.tolist()]
-    remove(context, ordinals)
+    remove_memories(context, ordinals)
     state.pending = PendingActions.of([one for one in state.pending.actions if stays(one.tenant_id)])
     state.erasures.drop_foreign(stays)
     state.erasures.blanked.difference_update(ordinals)

@@ -1,10 +1,10 @@
-"""Folding verdicts: what a language model says of the pairs of one event that the rules were unsure about.
+"""Folding verdicts of a language model about the pairs of one event that the rules were unsure about.
 
-A message is the complete result for an event; of several messages the latest of HELIX_DERIVED counts. One
+A message is the complete result for an event; if there are several, the latest of HELIX_DERIVED counts. One
 without rows says nothing and changes nothing: its pairs are gone, or nobody answered about them. A message
 waits until the statements of its event are decided, so every decision of the rules is made without it, in the
-order of the log. What it changes follows from the decision and the verdict alone (`relations.unsure`), and
-only for relations that were marked as unsure. So nothing depends on when it arrives. An undo takes the
+order of the log. Its effect follows from the decision and the verdict alone (`relations.unsure`), and
+only relations marked as unsure change, so the time of its arrival does not matter. An undo takes the
 relation back, with a verdict or without.
 """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 
 STATEMENTS: Final = "statements"
-"""The edge of what a language model drew from turns."""
+"""The edge of extracted statements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ConsolidationState:
     def is_out_of_order(self, *, event: int, derived: int, edge: str = "memories") -> bool:
         """Whether an event before `event`, or a derived message before `derived`, is not processed yet.
 
-        Statements are drawn from the events and not from their memories, so they wait for `event` itself:
+        Statements are extracted from the events and not from their memories, so they wait for `event` itself:
         ingest may be later than the language model.
         """
         awaited = event if edge == STATEMENTS else event - 1

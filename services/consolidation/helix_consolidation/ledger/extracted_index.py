@@ -1,4 +1,4 @@
-"""Which statements a language model drew from which memory, and which window gave them."""
+"""The extracted statements of each verbatim memory, and the windows that gave them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ExtractedIndex:
             del key[ordinal]
 
     def source_of(self, ordinal: int) -> int | None:
-        """Ordinal of the memory that a statement was drawn from; None where `ordinal` is no statement."""
+        """Ordinal of the verbatim memory of a statement; None where `ordinal` is no extracted statement."""
         return self._source.get(ordinal)
 
     def of_window(self, window: int) -> set[int]:
@@ -52,7 +52,7 @@ class ExtractedIndex:
         return set(self._from_window.get(window, ()))
 
     def of_sources(self, ordinals: Iterable[int]) -> set[int]:
-        """Statements drawn from any of these memories."""
+        """Statements extracted from any of these memories."""
         return {statement for ordinal in ordinals for statement in self._from_source.get(ordinal, ())}
 
     def among(self, ordinals: Iterable[int]) -> set[int]:

@@ -97,7 +97,7 @@ class Quantity(NamedTuple):
     kind: str
     value: str
     unit: str = ""
-    """Of a number; empty if it has none."""
+    """Unit of a number; empty if it has none."""
 
 
 def find_quantities(words: Sequence[str]) -> list[Quantity]:

@@ -24,7 +24,7 @@ class Statement:
 
     text: str
     vector: NDArray[np.float32]
-    """Of the memory's row, length one."""
+    """Vector of the memory's row, length one."""
     title: str = ""
     context: str = ""
     """Turns before it, one line each with the speaker in front; the last line is the turn it follows."""
@@ -59,7 +59,7 @@ class Candidate:
     lexical: float = 0.0
     """Rarity-weighted share of the new statement's words that the earlier one contains, 0 to 1."""
     cosine: float = 0.0
-    """Of the two vectors."""
+    """Cosine of the two vectors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,10 @@ class StatementIndex:
         return found
 
     def replace(self, ordinal: int, row: StatementRow | None) -> None:
-        """Keep what a language model drew, instead of what is kept of that memory; no search finds it."""
+        """Keep `row` as the extracted statement of this ordinal; None: keep nothing. No search finds it."""
         self.erase([ordinal])
         if row is not None:
-            self._append([row.drawn()])
+            self._append([row.as_extracted()])
 
     def revise(self, rows: Iterable[StatementRow]) -> None:
         """Keep other rows of the same memories in the same groups: what they quoted was erased."""

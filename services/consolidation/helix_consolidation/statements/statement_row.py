@@ -59,7 +59,7 @@ class StatementRow:
     """One statement; `vector` holds the codes of `quantised`, `words` hashes of its distinct stems."""
 
     group: int
-    """Only statements of one group are compared; of a drawn one `GONE - 1 -` the group, below `GONE`."""
+    """Only statements of one group are compared; an extracted one: `GONE - 1 -` the group, below `GONE`."""
     content: int
     """Code of its content hash."""
     ordinal: int
@@ -75,11 +75,11 @@ class StatementRow:
     payload: bytes
 
     def of(self, other: StatementRow) -> bool:
-        """Whether both are of one group (`statement_group`), drawn from a turn or not."""
+        """Whether both are of one group (`statement_group`), extracted or not."""
         return _shown_group(self.group) == _shown_group(other.group)
 
-    def drawn(self) -> StatementRow:
-        """The same, as one that a language model drew: no search finds it."""
+    def as_extracted(self) -> StatementRow:
+        """The same as an extracted statement: no search finds it."""
         return replace(self, group=GONE - 1 - self.group)
 
     def blanked(self) -> StatementRow:

@@ -98,7 +98,7 @@ class Loaded:
     live: Live | None
     """None until a memories message names the model and the length of its vectors."""
     manifest: Manifest | None
-    """Of CURRENT; None when there is none."""
+    """Manifest of CURRENT; None when there is none."""
 
 
 def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
@@ -173,7 +173,7 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
 
 
 def _fill_extracted(state: ConsolidationState, table: pa.Table, rows: NDArray[np.int64]) -> None:
-    """The statements that a language model drew."""
+    """Add the extracted statements to their index."""
     chosen = np.flatnonzero(table["piece"].to_numpy() >= FIRST_STATEMENT_PIECE)
     for row in chosen.tolist():
         source = state.ledger.find(table["derived_from"][row].as_py())

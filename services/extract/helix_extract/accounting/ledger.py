@@ -40,7 +40,7 @@ class LedgerEntry(BaseModel):
     """Counts of the questions about pairs; `counts` are those about windows."""
     pairs_dropped: dict[str, int] = {}
     pair_tokens: int = 0
-    """Of all tokens of the day, those of questions about pairs."""
+    """Tokens of the day for questions about pairs; `tokens` has them too."""
     breaker: str = "closed"
     form: str = ""
     """Form of answer that the server accepts."""

@@ -1,8 +1,8 @@
 """Recorded answers: HELIX_ANSWERS holds the first reply to each question, for ever.
 
 A question is asked again only if the worker dies between the reply and its record. A replay, another copy of
-the worker and a rebuild of the data folder find the record. A reply is kept as the model wrote it: what a
-later release draws from it, it draws without asking.
+the worker and a rebuild of the data folder find the record. A reply is kept as the model wrote it: a later
+release that extracts more from it does so without asking.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RecordedAnswer(BaseModel):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     first: int = 0
-    """Of a question about pairs of several events: number of the first pair of this event."""
+    """Number of the first pair of this event in a question about pairs of several events; else 0."""
     asked: int = 0
     """Number of pairs in the question."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_extract.accounting.metrics import ABOUT_PAIRS
 from helix_extract.answers.records import RecordedAnswer, find_answer
-from helix_extract.asking import Asking, Part, Subject
+from helix_extract.language_model import AnswerRequest, LanguageModel, RecordTarget
 from helix_extract.pairs.batches import Batches
 from helix_extract.pairs.check import CheckedVerdicts, check
 from helix_extract.pairs.prompt import (
@@ -61,9 +61,9 @@ class _Waiting:
 class Judge:
     """Used from one event loop."""
 
-    def __init__(self, settings: ExtractSettings, asking: Asking) -> None:
+    def __init__(self, settings: ExtractSettings, language_model: LanguageModel) -> None:
         self._settings = settings
-        self._asking = asking
+        self._language_model = language_model
         self._batches = Batches[_Waiting, RecordedAnswer | None](
             self._ask, most=settings.pairs_at_once, seconds=settings.pairs_seconds
         )
@@ -84,7 +84,7 @@ class Judge:
         HELD_BACK.labels(ABOUT_PAIRS).inc(held_back)
         if not asked.pairs:
             return
-        key = answer_key(asked, self._asking.endpoint.model)
+        key = answer_key(asked, self._language_model.endpoint.model)
         with deadline.suspended():
             answer = await self._answer(asked, key, connected)
         if answer is None:
@@ -92,7 +92,7 @@ class Judge:
         checked = await connected.lanes.run(check, answer, asked.pairs)
         given = sum(verdict != NO_VERDICT for verdict in checked.verdicts)
         counts = {"pairs": len(asked.pairs), "verdicts": given}
-        await self._asking.note_checked(ABOUT_PAIRS, "events", counts, checked.dropped)
+        await self._language_model.note_checked(ABOUT_PAIRS, "events", counts, checked.dropped)
         await _message(asked, checked, key).publish(connected.publisher)
 
     async def rederive(self, request: Msg, connected: Connected) -> Rederived:
@@ -112,7 +112,7 @@ class Judge:
             origin = _origin(address.tenant_id, sequence)
             return DerivedMessage.of(origin, [], SCHEMA, version=VERSION).rederived
         asked, _ = _without_secrets(read_pairs(found.body))
-        key = answer_key(asked, self._asking.endpoint.model)
+        key = answer_key(asked, self._language_model.endpoint.model)
         answer = await find_answer(connected.client, asked.tenant_id, key)
         checked = CheckedVerdicts([]) if answer is None else check(answer, asked.pairs)
         return _message(asked, checked, key).rederived
@@ -123,8 +123,8 @@ class Judge:
         waiting = _Waiting(asked, key, connected)
         ask = partial(self._batches.answer, group, waiting, size=count)
         stored_at = datetime.fromtimestamp(asked.stored_at / 1e6, UTC)
-        about = Subject(ABOUT_PAIRS, asked.tenant_id, key, stored_at, count)
-        return await self._asking.recorded_or_asked(about, ask, connected)
+        request = AnswerRequest(ABOUT_PAIRS, asked.tenant_id, key, stored_at, count)
+        return await self._language_model.recorded_or_asked(request, ask, connected)
 
     async def _ask(self, waiting: Sequence[_Waiting]) -> Sequence[RecordedAnswer | None]:
         """Ask one question about the pairs of several events of one tenant and group.
@@ -140,7 +140,7 @@ class Judge:
                 break
         gone = sum(len(one.asked.pairs) for one in waiting if one not in there)
         if gone:
-            await self._asking.note(ABOUT_PAIRS, "forgotten", gone)
+            await self._language_model.note(ABOUT_PAIRS, "forgotten", gone)
         return [answers.get(one.key) for one in waiting]
 
     async def _ask_about(self, waiting: Sequence[_Waiting]) -> Sequence[RecordedAnswer]:
@@ -148,17 +148,17 @@ class Judge:
         pairs = [pair for one in waiting for pair in one.asked.pairs]
         sides = (side for pair in pairs for side in (pair.newer, pair.older))
         events = tuple(sorted({side.sequence for side in sides}))
-        parts, first = list[Part](), 1
+        targets, first = list[RecordTarget](), 1
         for one in waiting:
-            parts.append(Part(one.key, events, first, len(one.asked.pairs)))
+            targets.append(RecordTarget(one.key, events, first, len(one.asked.pairs)))
             first += len(one.asked.pairs)
         room = ANSWER_TOKENS + TOKENS_FOR_A_PAIR * len(pairs)
         most_tokens = min(self._settings.max_output_tokens, room)
         asked = Question(ABOUT_PAIRS, SYSTEM, question(pairs), answer_schema(), most_tokens)
         tenant, connected = waiting[0].asked.tenant_id, waiting[0].connected
         try:
-            answers = await self._asking.ask(
-                asked, tenant, PROMPT_VERSION, parts, connected, may_ask=partial(_are_there, waiting)
+            answers = await self._language_model.ask(
+                asked, tenant, PROMPT_VERSION, targets, connected, may_ask=partial(_are_there, waiting)
             )
         except RefusedError:
             # it was counted, and the rules have decided already

@@ -1,8 +1,8 @@
 """A window: consecutive turns of one session and one audience that are asked about together.
 
 A window is full with `characters` or `turns`, and closes `seconds` after its first turn was stored. It also
-ends where the scope changes, because a statement drawn from several turns must not reach anybody who may not
-recall each of them. A turn without a session is a window of its own: the turns around it are other
+ends where the scope changes, because a statement extracted from several turns must not reach anybody who may
+not recall each of them. A turn without a session is a window of its own: the turns around it are other
 conversations.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.extraction.values import LoggedEvent
 from helix_memory.events import MessageEvent
 from helix_shared.audience import may_quote
 from helix_shared.encoders.passages import before_turn
@@ -27,12 +27,12 @@ def quotable(turns: Sequence[LoggedEvent], quoting: LoggedEvent) -> list[LoggedE
     return [turn for turn in turns if may_quote(quoting.scope, turn.scope)]
 
 
-def speak(event: MessageEvent) -> str:
+def with_speaker(event: MessageEvent) -> str:
     """A turn with its speaker in front, as used in contexts and passages."""
     return before_turn(event.speaker, event.role) + event.text
 
 
 def neighbours(turns: Sequence[LoggedEvent], *, most_characters: int) -> str:
     """Turns as lines, each cut to its first `most_characters`."""
-    lines = [speak(turn.event) for turn in turns if isinstance(turn.event, MessageEvent)]
+    lines = [with_speaker(turn.event) for turn in turns if isinstance(turn.event, MessageEvent)]
     return "\n".join(line[:most_characters] for line in lines)

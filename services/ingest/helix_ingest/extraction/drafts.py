@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from helix_ingest.extraction.acts.answers import answered_question
+from helix_ingest.extraction.acts.answered_question import answered_question
 from helix_ingest.extraction.contextualise import (
     NEIGHBOUR_CHARACTERS,
     TURNS_BEFORE,
@@ -19,10 +19,10 @@ from helix_ingest.extraction.contextualise import (
     neighbours,
     quotable,
 )
+from helix_ingest.extraction.derived_statement import DerivedStatement, derived_statement
 from helix_ingest.extraction.documents.document import about_document, document_pieces
-from helix_ingest.extraction.draft import Draft, LoggedEvent, Piece
 from helix_ingest.extraction.segment import segment
-from helix_ingest.extraction.statements import Statement, statement_of
+from helix_ingest.extraction.values import Draft, LoggedEvent, Piece
 from helix_memory.events import (
     CorrectEvent,
     DocumentEvent,
@@ -62,19 +62,22 @@ def drafts_of(
 
     match logged.event:
         case MessageEvent():
-            return [*_turn(logged, before[-SESSION_TURNS:], cut), *_completed(logged, before, cut)]
+            return [
+                *_drafts_of_turn(logged, before[-SESSION_TURNS:], cut),
+                *_revised_drafts(logged, before, cut),
+            ]
         case ToolEvent() as event:
             beside = quotable(before[-1:], logged)
             context = neighbours(beside, most_characters=NEIGHBOUR_CHARACTERS)
-            drafts = _pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
+            drafts = _drafts_of_pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
             return [replace(draft, quotes=_quoted(beside, logged)) for draft in drafts]
         case MemoryEvent() | CorrectEvent() as event:
-            return _pieces(logged, cut(event.text), title=event.title)
+            return _drafts_of_pieces(logged, cut(event.text), title=event.title)
         case DocumentEvent(deleted=False) as event:
             pieces = document_pieces(event, most_tokens=most_tokens, count_tokens=count_tokens)
-            return _pieces(logged, pieces, title=event.title, context=about_document(event))
+            return _drafts_of_pieces(logged, pieces, title=event.title, context=about_document(event))
         case SessionEvent(phase="ended"):
-            return _completed(logged, before, cut)
+            return _revised_drafts(logged, before, cut)
         case _:
             return []
 
@@ -92,7 +95,7 @@ def tool_text(event: ToolEvent) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _turn(
+def _drafts_of_turn(
     logged: LoggedEvent,
     before: Sequence[LoggedEvent],
     cut: Cut,
@@ -142,9 +145,11 @@ def _turn(
                 quotes=_quoted([*before, *([after] if after else [])], logged),
             )
         )
-    if len(drafts) == 1 and (statement := statement_of(event, question, session)):
+    if len(drafts) == 1 and (statement := derived_statement(event, question, session)):
         read = _quoted([*session, *([after] if after else [])], logged)
-        drafts += [replace(draft, quotes=read) for draft in _derived(drafts[0], event, statement, cut)]
+        drafts += [
+            replace(draft, quotes=read) for draft in _drafts_of_statement(drafts[0], event, statement, cut)
+        ]
     return drafts
 
 
@@ -155,7 +160,9 @@ def _quoted(turns: Sequence[LoggedEvent], quoting: LoggedEvent) -> tuple[str, ..
     return tuple(ids)
 
 
-def _derived(verbatim: Draft, event: MessageEvent, statement: Statement, cut: Cut) -> list[Draft]:
+def _drafts_of_statement(
+    verbatim: Draft, event: MessageEvent, statement: DerivedStatement, cut: Cut
+) -> list[Draft]:
     """The derived statement beside a verbatim memory; none if it is longer than a piece.
 
     Its neighbours are those of the verbatim memory, which is searched with them. It was made of the turns of
@@ -207,7 +214,7 @@ def _turn_window(before: Sequence[LoggedEvent], passage: str, after: LoggedEvent
     return "\n".join(surrounded) if len(surrounded) > 1 else ""
 
 
-def _completed(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> list[Draft]:
+def _revised_drafts(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> list[Draft]:
     """New revisions of the memories of the previous turn that `logged`, the turn after it, changes.
 
     These are its last piece, its derived statement, and the piece with the question that `logged` answers.
@@ -215,12 +222,16 @@ def _completed(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> 
     if not before or not logged.event.session_id:
         return []
     after = logged if isinstance(logged.event, MessageEvent) else None
-    drafts = _turn(before[-1], before[:-1][-SESSION_TURNS:], cut, after=after, revision=logged.sequence)
+    drafts = _drafts_of_turn(
+        before[-1], before[:-1][-SESSION_TURNS:], cut, after=after, revision=logged.sequence
+    )
     last = max((draft.piece for draft in drafts if not draft.derived_from), default=0)
     return [draft for draft in drafts if draft.piece == last or draft.derived_from or draft.answered_by]
 
 
-def _pieces(logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context: str = "") -> list[Draft]:
+def _drafts_of_pieces(
+    logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context: str = ""
+) -> list[Draft]:
     """Drafts of a text without neighbouring turns; neighbouring pieces are the context of a piece."""
     drafts = []
     for n, piece in enumerate(pieces):

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from helix_ingest.extraction.draft import Piece
 from helix_ingest.extraction.tables import split_at_tables, start_of_rows
+from helix_ingest.extraction.values import Piece
 from helix_shared.naming.abbreviations import sentence_ends
 from helix_shared.text.fences import fence_spans
 from helix_shared.text.scripts import FULL_STOPS

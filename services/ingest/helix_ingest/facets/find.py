@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from helix_ingest.facets import changed, current, lasting
-from helix_ingest.facets.sentences import Sentence, statements
+from helix_ingest.facets import changed, dynamic_part, static_part
+from helix_ingest.facets.sentences import Sentence, stating_sentences
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ REQUESTED: Final = frozenset[str](("constraint", "preference"))
 """Facets that a request states too: "please book me a window seat, I prefer those"."""
 
 _PATTERNS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
-    ("identity", lasting.IDENTITY),
+    ("identity", static_part.IDENTITY),
     ("identity", changed.NEW),
-    ("background", lasting.BACKGROUND),
+    ("background", static_part.BACKGROUND),
     ("background", changed.ENDED),
-    ("relationship", lasting.RELATIONSHIP),
-    ("preference", lasting.PREFERENCE),
-    ("constraint", lasting.CONSTRAINT),
-    ("project", current.PROJECT),
-    ("plan", current.PLAN),
-    ("task", current.TASK),
+    ("relationship", static_part.RELATIONSHIP),
+    ("preference", static_part.PREFERENCE),
+    ("constraint", static_part.CONSTRAINT),
+    ("project", dynamic_part.PROJECT),
+    ("plan", dynamic_part.PLAN),
+    ("task", dynamic_part.TASK),
 )
 
 
@@ -60,7 +60,8 @@ def facets_of(
     """
     if source_class != "user" or not (speech_act in STATING or speech_act == "request"):
         return ()
-    found = (facet for sentence in statements(text) for facet in _facets_in(sentence, is_ahead=is_ahead))
+    sentences = stating_sentences(text)
+    found = (facet for sentence in sentences for facet in _facets_in(sentence, is_ahead=is_ahead))
     kept = [one for one in found if speech_act != "request" or one.facet in REQUESTED]
     return tuple(kept[:MOST_FACETS])
 
@@ -74,13 +75,13 @@ def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
         for facet, pattern in _PATTERNS
         if not NEEDED[facet].isdisjoint(words) and pattern.search(folded)
     }
-    if "task" in names and not current.TASK.search(current.TENTATIVE.sub("", folded)):
+    if "task" in names and not dynamic_part.TASK.search(dynamic_part.TENTATIVE.sub("", folded)):
         names.discard("task")
     if "relationship" not in names and not NEEDED["relationship"].isdisjoint(words):
-        names |= {"relationship"} if lasting.NAMED_RELATIVE.search(written) else set()
+        names |= {"relationship"} if static_part.NAMED_RELATIVE.search(written) else set()
     if not SHOUTED_WORDS.isdisjoint(written.split()) and not written.isupper():
-        names |= {"constraint"} if lasting.SHOUTED.search(written) else set()
-    if is_ahead and current.FUTURE.search(folded):
+        names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
+    if is_ahead and dynamic_part.FUTURE.search(folded):
         names.add("plan")
     for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:

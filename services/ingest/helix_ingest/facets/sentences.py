@@ -47,7 +47,7 @@ class Sentence:
     end: int
 
 
-def statements(text: str) -> Iterator[Sentence]:
+def stating_sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a text that are neither questions, quotations, hypothetical nor taken back as a joke.
 
     "Just kidding" takes back the sentence before it, and those before that one in its paragraph.

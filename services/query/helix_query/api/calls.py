@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from helix_query.scheduling.deadline import PASSED_IN_QUEUE, left
+from helix_query.scheduling.deadline import PASSED_IN_QUEUE, seconds_left
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_query.scheduling.tenant_limits import TenantLimits
 from helix_shared.errors import PASSED, OtherShardError, OverdueError, TemporaryError
@@ -116,7 +116,7 @@ class Calls:
                             answering_seconds=seconds,
                         )
                 except OtherShardError as error:
-                    if not self._shards.serves(error.shard) or left(until) < wait:
+                    if not self._shards.serves(error.shard) or seconds_left(until) < wait:
                         raise
                 # one of the two does not serve the generation of after the move yet
                 await asyncio.sleep(wait)
@@ -146,7 +146,7 @@ class Calls:
             await shard.loaded(answered_by)
             _require_tenant(current, tenant)
             if not current.progress.has_reached(wanted):
-                await current.progress.reach(wanted, seconds=left(answered_by))
+                await current.progress.reach(wanted, seconds=seconds_left(answered_by))
             waited = works(time.monotonic() - started)
             generation, futures = self._submit(current, rpc, tenant, waited, until, reserved=True)
             shard.release()
@@ -189,7 +189,7 @@ async def _outcomes(futures: Sequence[Future[T]], until: float) -> list[T | Base
     waiting = [asyncio.wrap_future(one) for one in futures]
     try:
         if waiting:
-            await asyncio.wait(waiting, timeout=left(until))
+            await asyncio.wait(waiting, timeout=seconds_left(until))
     finally:
         # a queued call frees its place now, a running one when its threads end
         for future, one in zip(futures, waiting, strict=True):

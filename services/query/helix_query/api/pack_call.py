@@ -11,7 +11,7 @@ from helix_query.recall.packing.fetch import fetch_by_id
 from helix_query.recall.packing.profile_first import pack_with_profile
 from helix_query.recall.stages.embed import embed
 from helix_query.recall.stages.route import route_query
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def pack_reply(
     Raises:
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
-    check(until)
+    raise_if_overdue(until)
     if query.selection.past:
         snapshot.prepare_as_of(until)
     context = RecallContext.of(query, snapshot, profiles[query.profile], deadline=until)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.why_not import hidden_response, why_not_response
-from helix_query.diagnostics.hidden import hidden_memory
+from helix_query.diagnostics.hidden_memory import hidden_memory
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import Steps, why_not
 from helix_query.profile.profile import RankingProfile

@@ -36,7 +36,7 @@ class ChannelRank:
     is_searched: bool
     """Whether the recall searches this channel."""
     least_score: float | None
-    """Of the last within the limit; None: there were fewer."""
+    """Score of the last hit within the limit; None: there were fewer."""
 
 
 def channel_ranks(context: RecallContext, route: Route, ordinal: int) -> tuple[ChannelRank, ...]:

@@ -18,10 +18,10 @@ from helix_query.diagnostics.nearest_words import nearest_words
 from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.stages.diversify import (
     compared_for_duplicates,
-    distinct,
     jaccard,
     replaced_among,
     restated_among,
+    without_near_duplicates,
 )
 from helix_query.recall.stages.rank import score
 from helix_query.recall.stopwatch import Stopwatch
@@ -103,7 +103,7 @@ def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
     ordinals = trace.candidates.ordinals[compared.positions]
     minhashes = context.generation.signals.minhash(ordinals)
     restated = restated_among(context, ordinals, trace.route)
-    kept = distinct(minhashes, threshold=threshold, enough=len(compared), restated=restated)
+    kept = without_near_duplicates(minhashes, threshold=threshold, enough=len(compared), restated=restated)
     found = _replaced(trace, context)
     for row in np.setdiff1d(np.arange(len(compared)), kept).tolist():
         better = kept[kept < row]

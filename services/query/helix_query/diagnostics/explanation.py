@@ -86,7 +86,7 @@ class Explanation:
     losses: NDArray[np.int64]
     """`Loss` of each."""
     places: NDArray[np.int64]
-    """By final score, 1 is best; 0: below the threshold."""
+    """Rank of each by final score, 1 is best; 0: below the threshold."""
     duplicates: Mapping[int, Duplicate]
     shown: Mapping[int, tuple[str, str]]
     """Id and beginning of the text of those the caller may see; the others are withheld."""
@@ -96,7 +96,7 @@ class Explanation:
     threshold_on: str
     k: int
     method: str
-    """Of the fusion."""
+    """Method of the fusion."""
     nearest: Lazy[Mapping[int, tuple[str, ...]]]
     """By position of a compared and shown candidate: its word that is nearest to each word of the query.
 

@@ -52,7 +52,7 @@ FEWEST: Final = 30
 DEPTH: Final = 10
 CHANNEL_SECONDS: Final = 10.0
 QUERY_CHARACTERS: Final = 4_096
-"""Of a query, as in a request."""
+"""Characters of a query, as in a request."""
 SECONDS: Final = 30.0
 FORM_SHARE: Final = 0.4
 """Share of the time for each form of pairs; the rest is for the tenant's own questions."""
@@ -87,7 +87,7 @@ class PairRecall:
     graph_only: float
     """Share of the questions with a memory among the first that nothing but the graph found."""
     verdict: Verdict
-    """By the interval; unknown with fewer than `FEWEST` questions."""
+    """What the interval says; unknown with fewer than `FEWEST` questions."""
 
 
 @dataclass(frozen=True, slots=True)

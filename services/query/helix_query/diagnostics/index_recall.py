@@ -27,7 +27,7 @@ DEPTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class DenseRecall:
+class IndexRecall:
     """A measurement: `recall` is the mean share that was found of the exact `depth` nearest."""
 
     recall: float | None
@@ -45,9 +45,9 @@ class DenseRecall:
     scanned_dimensions: int
 
 
-def dense_recall(
+def index_recall(
     vectors: VectorReader, signals: Signals, *, queries: int = QUERIES, depth: int = DEPTH
-) -> DenseRecall:
+) -> IndexRecall:
     """Measure the vector index of one generation, over all its rows."""
     sample = _sample(signals, queries)
     sampled = signals.vectors(sample)
@@ -57,7 +57,7 @@ def dense_recall(
         for query, expected in zip(sampled, exact, strict=True)
     ]
     index = vectors.index
-    return DenseRecall(
+    return IndexRecall(
         recall=float(np.mean(shares)) if shares else None,
         depth=depth,
         queries=len(sample),

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def nearest_words(
     snapshot: Snapshot, candidates: Candidates, rows: Mapping[int, Mapping[str, Any]]
 ) -> dict[int, tuple[str, ...]]:
-    """By position, of the compared among `rows`: the word of the memory nearest to each word of the query."""
-    late = candidates.late
+    """The nearest word of the memory to each word of the query, by position of the compared among `rows`."""
+    late = candidates.late_interaction
     if late is None:
         return {}
     codes, ends = snapshot.generation.signals.token_codes(candidates.ordinals[late.positions])

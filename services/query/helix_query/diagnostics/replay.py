@@ -51,13 +51,13 @@ class Replay:
 
     @property
     def position(self) -> int | None:
-        """Of the memory among the candidates."""
+        """Position of the memory among the candidates."""
         explanation = self.kept_explanation
         return None if explanation is None else explanation.position_of(self.row["memory_id"])
 
     @property
     def explanation(self) -> Explanation:
-        """Of a query that was not skipped."""
+        """The explanation of the recall, which was not skipped."""
         if self.kept_explanation is None:
             raise AssertionError("a skipped query has no explanation")
         return self.kept_explanation

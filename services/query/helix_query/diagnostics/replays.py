@@ -43,10 +43,10 @@ class Replays:
     """`helix_query.recall.recall.recall` with its lanes; takes a context and `embedded`."""
     until: float
     deadline: float = math.inf
-    """Of the call, of the same clock: no wait of a replay goes past it."""
+    """Deadline of the call by the same clock: no wait of a replay goes past it."""
     runs: int = field(default=0, init=False)
     _embedded: dict[tuple[str, bool, str], EmbeddedQuery] = field(default_factory=dict, init=False)
-    """By text, whether its tokens are compared, and adapter: embedded once for all replays."""
+    """Embedded queries by text, whether its tokens are compared, and adapter: made once for all replays."""
 
     @property
     def exhausted(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_query.scheduling.recent import Recent
+from helix_query.scheduling.lru_cache import LruCache
 from helix_shared.artifacts.learned_adapters import (
     CardState,
     adapter_path,
@@ -55,7 +55,7 @@ class LearnedAdapters:
 
     def __init__(self, root: Path, *, capacity: int = CAPACITY) -> None:
         self._root = root
-        self._held = Recent[str, _Held](capacity)
+        self._held = LruCache[str, _Held](capacity)
         self._encoders: dict[str, tuple[CardState | None, str]] = {}
         """By tenant: the state of the card, and the encoder that it names."""
 

@@ -19,7 +19,7 @@ from helix_query.generations.indexes.session_order import SessionOrder
 from helix_query.generations.indexes.time_order import TimeOrder
 from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
-from helix_query.scheduling.recent import Recent
+from helix_query.scheduling.lru_cache import LruCache
 from helix_shared.artifacts.lexicon.reader import SELECTIONS
 from helix_shared.errors import NotFoundError, OtherShardError
 from helix_shared.moments import microseconds
@@ -69,7 +69,7 @@ class Snapshot:
     """The order by time; for lists. Made at the first list, then kept up to date by every swap."""
     visibility_estimates: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
     """Estimates by selection and hour; cleared when full."""
-    recent_profiles: Recent[Hashable, Any] = field(default_factory=lambda: Recent(PROFILES))
+    recent_profiles: LruCache[Hashable, Any] = field(default_factory=lambda: LruCache(PROFILES))
     """Profiles of users by what they were made of, for `recall.user_profile`."""
     cross_encoders: Mapping[str, CrossEncoder] = field(default_factory=dict)
     """By name; empty where no ranking profile names one."""

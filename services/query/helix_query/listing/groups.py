@@ -10,7 +10,7 @@ import numpy as np
 from helix_memory import limits
 from helix_query.listing.cursor import Cursor
 from helix_query.listing.pages import chunks_of
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.graph.base import flat
 
@@ -73,7 +73,7 @@ def groups_page(
         _, firsts = np.unique(groups, return_index=True)
         new = [first for first in np.sort(firsts).tolist() if int(groups[first]) not in known]
         for start in range(0, len(new), AT_ONCE):
-            check(until)
+            raise_if_overdue(until)
             some = new[start : start + AT_ONCE]
             newest = places[some]
             counted = _counted(grouping, groups[some], chunk.ordinals[newest], visible, after)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.artifacts.graph.base import ENTITIES_FROM, flat
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 
@@ -98,7 +98,7 @@ def neighbourhood(start: int, visible: Visible, *, hops: int, most: int, until: 
     for hop in range(1, hops + 1):
         if not frontier:
             break
-        check(until)
+        raise_if_overdue(until)
         edges = _edges_of(np.array(frontier), visible)
         frontier = found.extend(edges, hop, most)
     return found

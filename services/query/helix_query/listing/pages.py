@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_query.listing.cursor import Cursor
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,7 +98,7 @@ def chunks_of(
     spans = [_span(run, after, newest_first=newest_first) for run in runs]
     scanned, size = 0, max(first, FIRST_CHUNK)
     while scanned < most:
-        check(until)
+        raise_if_overdue(until)
         parts = _next_parts(runs, spans, min(size, most - scanned), newest_first=newest_first)
         if not parts:
             return

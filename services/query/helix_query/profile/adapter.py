@@ -46,4 +46,4 @@ def _load() -> QueryAdapter:
 
 
 _OF_MODELS: Final[dict[str, QueryAdapter | None]] = {}
-"""By the checksum of a model."""
+"""Adapters by the checksum of a model."""

@@ -1,4 +1,4 @@
-"""How a question speaks of what was; `routing.past.history` tells it, stages 3 to 8 use it."""
+"""How a question is about the past; `routing.past.past_question` decides it, stages 3 to 8 read it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from enum import Enum
 
 
 class Past(Enum):
-    """What a question wants of the past, and how sure that is."""
+    """What a question asks about the past, and how sure that is."""
 
     NO = 0
     TENSE = 1
-    """By its tense alone it is about the past; it may still want what holds."""
+    """Only its tense is past; it may still ask for what holds now."""
     SAID = 2
-    """What was at an earlier time: by its tense and a word of such times."""
+    """Its tense and a word of earlier times ask for what was then."""
     FORMER = 3
-    """What was before the last change ("the old code", "before we moved")."""
+    """It asks for what was before the last change ("the old code", "before we moved")."""
     FIRST = 4
-    """What was before all changes ("originally", "at first")."""
+    """It asks for what was before all changes ("originally", "at first")."""
     CHANGES = 5
-    """What changed, when, or how often."""
+    """It asks what changed, when, or how often."""
 
     @property
     def is_said(self) -> bool:
-        """Whether its words say so, not its tense alone."""
+        """Whether words of the question are about the past, not only its tense."""
         return self not in (Past.NO, Past.TENSE)
 
     @property
     def wants_replaced(self) -> bool:
-        """Whether what was replaced goes before its replacement."""
+        """Whether a replaced memory goes before its replacement."""
         return self in (Past.FORMER, Past.FIRST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
-    from helix_query.recall.relevance import Weighed
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.relevance import BaseScore
     from helix_shared.artifacts.hits import Hits
 
 GRAPH: Final = "graph"
@@ -71,13 +72,13 @@ class Route:
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
     past: Past = Past.NO
-    """How it speaks of what was."""
-    asked: AskedPerson | None = None
+    """Whether and how the query is about the past."""
+    asked_person: AskedPerson | None = None
     """The person whose value the query asks for."""
     names_something: bool = False
-    """Whether it has the name of a person or a thing."""
+    """Whether the query names a person or a thing."""
     asks_for_former: bool = False
-    """Whether its words surely ask for a former thing; `past` also has guesses."""
+    """Whether the words surely ask for a former thing; `past` is also set by guesses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +101,21 @@ class Retrieved:
     term_coverage: Hits | None = None
     """Memories that hold most words of the query, score 0 to 1; None: as above."""
     preferences: Hits | None = None
-    """Preferences that matter, score 0 to 1, where the query asks for advice; None: it does not."""
+    """Preferences that matter, score 0 to 1, if the query asks for advice; None: it does not."""
     profile_facts: Hits | None = None
-    """What holds of the caller, score 0 to 1, where the query asks for that; None: nothing is."""
+    """Current facts about the caller, score 0 to 1, if the query asks for one; None: it does not."""
     degraded: tuple[str, ...] = ()
     """Channels, `PHRASE_MATCH` or `TERM_COVERAGE` whose search failed or came too late."""
     lexical_alone: bool = False
     """The dense channel was not asked: mode auto had a clear lexical match, or the profile says so."""
 
     @property
-    def of_the_caller(self) -> tuple[Hits, ...]:
-        """What was found among the caller's statements about themself, beside the channels."""
+    def caller_hits(self) -> tuple[Hits, ...]:
+        """Statements of the caller about themself, which are found beside the channels."""
         return tuple(hits for hits in (self.preferences, self.profile_facts) if hits is not None)
 
-    def of(self, channel: str) -> Hits | None:
-        """What a channel found for the query itself; None: it is missing, or was not asked."""
+    def hits_of(self, channel: str) -> Hits | None:
+        """The hits of a channel for the query itself; None: its search failed, or it was not asked."""
         return next((one.hits for one in self.rankings if one.channel == channel and not one.words), None)
 
 
@@ -124,7 +125,7 @@ TERM_COVERAGE: Final = "term coverage"
 
 @dataclass(frozen=True, slots=True)
 class FusionInput:
-    """What one list gives to the fused scores; arrays run parallel to its hits.
+    """The part of one list in the fused scores; arrays run parallel to its hits.
 
     Scores are weight / (k + rank) + bonuses (rrf) or weight x normal (minmax, weights scaled to sum 1).
     """
@@ -159,12 +160,12 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class LateInteraction:
-    """How near each word of the query is to the nearest word of the first candidates."""
+    """Similarity of each word of the query with the nearest word of each compared candidate."""
 
     positions: NDArray[np.int64]
-    """Of the candidates that were compared, ascending."""
+    """Positions of the compared candidates, ascending."""
     words: tuple[str, ...]
-    """Of the query, without those that do not count."""
+    """Words of the query that count."""
     rarities: NDArray[np.float64]
     """Inverse document frequencies of the words, above 0."""
     similarities: NDArray[np.float64]
@@ -178,12 +179,12 @@ class LateInteraction:
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoding:
-    """What a cross-encoder says of the first candidates."""
+    """The logits of a cross-encoder for the first candidates."""
 
     model: str
-    """Its name."""
+    """Name of the cross-encoder."""
     positions: NDArray[np.int64]
-    """Of the candidates that were compared, ascending."""
+    """Positions of the compared candidates, ascending."""
     logits: NDArray[np.float64]
     """Parallel to `positions`."""
     weight: float
@@ -195,14 +196,14 @@ class StandardGains:
     """What a comparison adds: (found - mean) / deviation x scale, so that no score falls below 0."""
 
     found: NDArray[np.float64]
-    """Of the candidates that were compared, in the order of their positions."""
+    """Results of the comparison, in the order of the compared positions."""
     mean: float
     deviation: float
     """Standard deviation of `found`; 1 where all are equal, then `scale` is 0."""
     scale: float
     """What a standard deviation is worth."""
     gains: NDArray[np.float64]
-    """By candidate."""
+    """The gain of each candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,18 +232,18 @@ class Candidates:
     walked: GraphMethod | None = None
     """How stage 5 walked the graph; None: it did not."""
     degraded: tuple[str, ...] = ()
-    """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead; `CROSS_ENCODER` if
-    it could not compare in time."""
+    """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead;
+    `DEGRADED_CROSS_ENCODER` if the cross-encoder could not compare in time."""
     related: Related | None = None
     """Which candidates answer or replace which; None: none."""
     signals: CandidateSignals | None = None
     """Raw signals; None before stage 6, which reads them once."""
-    weighed: Weighed | None = None
+    base_score: BaseScore | None = None
     """The scores before all steps; None before stage 6, which computes them once."""
-    late: LateInteraction | None = None
-    """None: stage 6 has not compared words yet, or does not."""
-    cross: CrossEncoding | None = None
-    """None: no cross-encoder has compared them."""
+    late_interaction: LateInteraction | None = None
+    """Similarities of the words; None before `rerank`, or where it compares none."""
+    cross_encoding: CrossEncoding | None = None
+    """Logits of the cross-encoder; None before `rerank`, or where it runs none."""
 
     def __len__(self) -> int:
         return len(self.ordinals)
@@ -252,38 +253,22 @@ class Candidates:
         bits = int(self.found_by[position])
         return tuple(name for bit, name in enumerate(FOUND_BY) if bits >> bit & 1)
 
-
-@dataclass(frozen=True, slots=True)
-class CandidateSignals:
-    """Raw signals of the candidates, one entry a candidate; stage 6 normalises them.
-
-    Times are microseconds since 1970 UTC; `NO_TIME` where there is none.
-    """
-
-    type_code: NDArray[np.uint8]
-    touched_at: NDArray[np.int64]
-    """Last access, or creation where there was none."""
-    occurred_at: NDArray[np.int64]
-    event_start: NDArray[np.int64]
-    event_end: NDArray[np.int64]
-    salience: NDArray[np.float64]
-    """Of ingest, moved by use, 0 to 1."""
-    confidence: NDArray[np.float64]
-    priority: NDArray[np.float64]
-    pinned: NDArray[np.bool_]
-    project_code: NDArray[np.int64]
-    session_code: NDArray[np.int64]
-    access_count: NDArray[np.int64]
-    token_count: NDArray[np.int64]
-    about_code: NDArray[np.int64]
-    """Whom it is about, `helix_shared.about`."""
-    speech_act: NDArray[np.uint8]
-    """Index in `helix_memory.vocabulary.speech_acts.SPEECH_ACTS`."""
-    source_code: NDArray[np.int64]
-    """The same for a turn and the statements that were derived from it."""
-    is_derived: NDArray[np.bool_]
-    replaced_at: NDArray[np.int64]
-    """From when a later memory replaces it."""
+    def with_found_by_graph(self, ordinals: NDArray[np.int64], cosines: Cosines) -> Candidates:
+        """These, then memories that only the graph or a relation found, with the least fused score."""
+        if not len(ordinals):
+            return self
+        count, least = len(ordinals), float(self.fused.min()) if len(self) else 0.0
+        coverage, phrase_match = self.coverage, self.phrase_match
+        return replace(
+            self,
+            ordinals=np.concatenate([self.ordinals, ordinals]),
+            fused=np.concatenate([self.fused, np.full(count, least)]),
+            cosine=np.concatenate([self.cosine, cosines(ordinals).astype(np.float64)]),
+            mass=np.concatenate([self.mass, np.zeros(count)]),
+            found_by=np.concatenate([self.found_by, np.full(count, bit_of(GRAPH))]),
+            coverage=None if coverage is None else np.append(coverage, np.zeros(count)),
+            phrase_match=None if phrase_match is None else np.append(phrase_match, np.zeros(count, bool)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

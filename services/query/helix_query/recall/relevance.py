@@ -1,4 +1,4 @@
-"""What stage 6 knows of the candidates before the steps of their scores: signals, relevance, boosts."""
+"""The values of stage 6 before the steps of the scores: signals, relevance, boosts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Relevance:
     method: str
     values: NDArray[np.float64]
     weights: Factors
-    """By signal and candidate; a signal without weights does not count."""
+    """Weights of the candidates by signal; a signal without weights does not count."""
     graph_weight: float = 0.0
     """Method multiplicative: share of graph mass in relevance; the rest is sim."""
     quality_weight: float = 0.0
@@ -38,8 +38,8 @@ class Relevance:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """What the scores are before all steps; late interaction, which adds a step, leaves it as it is."""
+class BaseScore:
+    """What the scores are made of before all steps, none of which changes it."""
 
     signals: Mapping[str, Signal]
     relevance: Relevance

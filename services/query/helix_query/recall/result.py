@@ -63,16 +63,16 @@ class RelevanceEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the stages of one recall passed on."""
+    """The values that the stages of one recall returned."""
 
     route: Route
     retrieved: Retrieved
     fused: Candidates
     candidates: Candidates
-    """With what the graph added; positions below are of these."""
+    """The candidates with those that the graph added; positions below refer to these."""
     ranked: Ranked
     diverse: Ranked
-    """With what the caller has already."""
+    """The diverse candidates, with memories that the caller has already."""
     chosen: Ranked
     rows: tuple[RecalledRow, ...] = ()
     packed: Packed = Packed()

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from helix_query.metrics import STAGE_SECONDS
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.telemetry.tracing import spans
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Stopwatch:
         return self
 
     def __enter__(self) -> None:
-        check(self.deadline)
+        raise_if_overdue(self.deadline)
         self._started = time.perf_counter()
 
     def __exit__(self, *_: object) -> None:

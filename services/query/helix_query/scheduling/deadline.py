@@ -15,13 +15,13 @@ def deadline_of(remaining: float | None, *, limit: float) -> float:
     return time.monotonic() + (limit if remaining is None else min(limit, max(remaining, 0.0)))
 
 
-def left(until: float, *, most: float | None = None) -> float:
+def seconds_left(until: float, *, most: float | None = None) -> float:
     """Seconds until the deadline, at least 0 and at most `most`."""
     seconds = until - time.monotonic()
     return max(0.0, seconds if most is None else min(seconds, most))
 
 
-def check(until: float) -> None:
+def raise_if_overdue(until: float) -> None:
     """Raise OverdueError if the deadline has passed."""
     if time.monotonic() >= until:
         raise OverdueError(PASSED)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from helix_query.scheduling.deadline import left
+from helix_query.scheduling.deadline import seconds_left
 from helix_shared.errors import PASSED, OverdueError
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Lazy(Generic[T]):
             OverdueError: that thread was not ready by then.
         """
         if self._made is None:
-            if not self._lock.acquire(timeout=left(until, most=threading.TIMEOUT_MAX)):
+            if not self._lock.acquire(timeout=seconds_left(until, most=threading.TIMEOUT_MAX)):
                 raise OverdueError(PASSED)
             try:
                 if self._made is None:

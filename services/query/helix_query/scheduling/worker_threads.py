@@ -15,7 +15,7 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from helix_query.scheduling.deadline import left
+from helix_query.scheduling.deadline import seconds_left
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class WorkerThreads(Executor):
         with self._lock:
             threads = list(self._threads)
         for thread in threads:
-            thread.join(None if until is None else left(until))
+            thread.join(None if until is None else seconds_left(until))
         return not any(thread.is_alive() for thread in threads)
 
     def _start(self) -> None:

@@ -48,7 +48,6 @@ def _exact_lengths() -> Iterator[int]:
 
 
 KEPT: Final = tuple(_exact_lengths())
-_KEPT: Final = frozenset(KEPT)
 
 Lengths = tuple[int, ...]
 """Number of terms of each field, in the order of `TYPICAL`."""

@@ -61,7 +61,7 @@ class TenantSketches:
 
     @classmethod
     def none(cls) -> Self:
-        """Of an empty store."""
+        """The sketches of an empty store."""
         return cls({})
 
     def with_new(

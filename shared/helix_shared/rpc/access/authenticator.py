@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from helix_shared.rpc.access.settings import AccessSettings
 
 REFUSED: Final = "no valid credential; send metadata authorization: Bearer <token>"
-"""Of every refusal, whatever the reason."""
+"""Message of every refusal, whatever the reason."""
 KEY: Final = "authorization"
 SCHEME: Final = "bearer "
 LOG_SECONDS: Final = 1.0

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_query.diagnostics.index_recall import dense_recall
+from helix_query.diagnostics.index_recall import index_recall
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.signals import vector_storage
 from helix_shared.artifacts.signals.columns import signals_of
@@ -145,8 +145,8 @@ def test_status_measures_the_recall_of_a_store(
     hits = reader.search(vectors[7], Selection("acme"), limit=5)
     assert hits.ordinals[0] == 7
     assert hits.scores == pytest.approx(vectors[hits.ordinals] @ vectors[7], abs=BOUNDS["int8"])
-    measured = dense_recall(reader, signals, queries=20, depth=20)
-    assert measured == dense_recall(reader, signals, queries=20, depth=20)
+    measured = index_recall(reader, signals, queries=20, depth=20)
+    assert measured == index_recall(reader, signals, queries=20, depth=20)
     assert measured.scan == ("scalar" if scan == "auto" else scan)
     assert (measured.queries, measured.rows, measured.unindexed_rows, measured.partitions) == (20, 600, 0, 4)
     assert (measured.storage, measured.dimensions, measured.scanned_dimensions) == ("int8", 8, short or 8)
@@ -172,11 +172,11 @@ def test_without_an_index_every_neighbour_is_found(tmp_path: Path, records: Reco
     writer = VectorWriter.create(tmp_path, 8)
     SignalsWriter.open(tmp_path / "signals")
     empty = Signals.open(tmp_path / "signals")
-    assert dense_recall(VectorReader(tmp_path, cosines=empty.cosines), empty).recall is None
+    assert index_recall(VectorReader(tmp_path, cosines=empty.cosines), empty).recall is None
     writer.upsert(table)
     SignalsWriter.open(tmp_path / "signals").append(*signals_of(table))
     signals = Signals.open(tmp_path / "signals")
-    measured = dense_recall(VectorReader(tmp_path, cosines=signals.cosines), signals, depth=10)
+    measured = index_recall(VectorReader(tmp_path, cosines=signals.cosines), signals, depth=10)
     assert (measured.scan, measured.partitions, measured.unindexed_rows) == ("exact", 0, 40)
     assert measured.recall is not None
     assert measured.recall > 0.99

@@ -9,7 +9,7 @@ from helix_shared.errors import TemporaryError
 from helix_shared.identity import statement_id
 from tests.unit.consolidation.conftest import FIRST, Bench, Stream, message, row, statement
 
-DRAWN = statement_id(FIRST, 0)
+EXTRACTED = statement_id(FIRST, 0)
 
 LATER = TemporaryError("an earlier event is not processed yet")
 
@@ -63,7 +63,7 @@ def test_a_message_without_room_or_in_order_is_returned(stream: Stream) -> None:
 
 
 def test_statements_wait_here_for_the_last_event_of_their_window(bench: Bench, stream: Stream) -> None:
-    """They are drawn from the events: ingest may be late with the last one, for however many deliveries."""
+    """Statements are extracted from events: ingest may be late with the last one, over many deliveries."""
     held = OutOfOrderMessages(10)
     early = stream.statements("acme", "e1", 1, [statement("acme", "e1", 1, "Ann wants the kiln", window=1)])
     often = message(early.metadata.stream, early.subject, early.data, 1, delivered=20, headers=early.headers)
@@ -73,4 +73,4 @@ def test_statements_wait_here_for_the_last_event_of_their_window(bench: Bench, s
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "yes, that one")]))
     assert held.take(bench.shard.state, most=10) == [often]
     bench.apply(often)
-    assert bench.found("kiln") == [DRAWN]
+    assert bench.found("kiln") == [EXTRACTED]

@@ -54,7 +54,7 @@ def test_a_restore_leaves_an_undone_correction_undone(bench: Bench, stream: Stre
 
 
 def test_statements_of_every_version_are_hidden(bench: Bench, stream: Stream) -> None:
-    """One that stands beside a turn, and one that a language model drew from it."""
+    """One that stands beside a turn, and one that was extracted from it."""
     first = [
         row("acme", "e1", 1, "on Friday"),
         row("acme", "e1", 1, "the plumber comes on Friday", piece=1, derived_from=OLD),
@@ -65,8 +65,8 @@ def test_statements_of_every_version_are_hidden(bench: Bench, stream: Stream) ->
         row("acme", "e2", 2, "the plumber comes on Monday", piece=1, derived_from=NEW, corrects=OLD),
     ]
     bench.apply(stream.memories("acme", "e2", 2, second))
-    drawn = [statement("acme", "e2", 2, "a plumber is expected", window=2)]
-    bench.apply(stream.statements("acme", "e2", 2, drawn))
+    extracted = [statement("acme", "e2", 2, "a plumber is expected", window=2)]
+    bench.apply(stream.statements("acme", "e2", 2, extracted))
     shown = visible(bench.rows())
     assert set(shown) == {"on Monday", "the plumber comes on Monday", "a plumber is expected"}
     bench.apply(lifecycle(event_of("forget", OLD, name="f"), 3))

@@ -38,7 +38,7 @@ def replaced_at(bench: Bench, memory: str) -> int:
 
 
 def with_statement(bench: Bench, stream: Stream) -> str:
-    """Two turns of which the later closes the earlier, and a statement drawn from that; its id."""
+    """Two turns of which the later closes the earlier, and a statement extracted from that; its id."""
     row = statement(TENANT, "e1", 1, "port 443 of the gateway", window=1) | {"links": []}
     bench.apply(
         said(stream, 1, "port 443"),
@@ -55,25 +55,25 @@ def withdrawn(stream: Stream) -> Msg:
 
 def test_what_only_a_later_memory_closed_is_dated(slots: Bench, stream: Stream) -> None:
     """The statement as its turn."""
-    drawn = with_statement(slots, stream)
-    assert {replaced_at(slots, ID[1]), replaced_at(slots, drawn)}.isdisjoint({NO_TIME, UNDATED})
+    extracted = with_statement(slots, stream)
+    assert {replaced_at(slots, ID[1]), replaced_at(slots, extracted)}.isdisjoint({NO_TIME, UNDATED})
 
 
 def test_a_statement_of_a_corrected_turn_is_corrected(slots: Bench, stream: Stream) -> None:
     """Its own end does not count: the turn was never right."""
-    drawn = with_statement(slots, stream)
+    extracted = with_statement(slots, stream)
     slots.apply(said(stream, 3, "host a", corrects=ID[1]))
-    assert (replaced_at(slots, ID[1]), replaced_at(slots, drawn)) == (UNDATED, UNDATED)
-    assert slots.rows()[drawn]["superseded_by"] == ID[3]
+    assert (replaced_at(slots, ID[1]), replaced_at(slots, extracted)) == (UNDATED, UNDATED)
+    assert slots.rows()[extracted]["superseded_by"] == ID[3]
 
 
 def test_what_its_event_withdrew_is_not_shown(slots: Bench, stream: Stream) -> None:
     """Neither a corrected turn nor a statement that something closed."""
-    drawn = with_statement(slots, stream)
+    extracted = with_statement(slots, stream)
     slots.apply(said(stream, 3, "host a", corrects=ID[1]))
     slots.apply(withdrawn(stream))
-    assert (replaced_at(slots, ID[1]), replaced_at(slots, drawn)) == (NO_TIME, NO_TIME)
-    assert slots.rows()[drawn]["hidden"]
+    assert (replaced_at(slots, ID[1]), replaced_at(slots, extracted)) == (NO_TIME, NO_TIME)
+    assert slots.rows()[extracted]["hidden"]
 
 
 def test_what_decayed_stays_hidden_when_it_is_replaced(slots: Bench, stream: Stream) -> None:

@@ -156,7 +156,7 @@ def test_the_asked_band_is_where_a_verdict_can_carry_across_one_half() -> None:
 
 
 def history(seed: int) -> list[Msg]:
-    """Statements about few slots, verdicts about any pair, drawn statements, and lifecycle events."""
+    """Statements about few slots, verdicts about any pair, extracted statements, and lifecycle events."""
     random, stream, messages = Random(seed), Stream(), []
     known = ids(24)
     for number in range(1, random.randrange(8, 24)):

@@ -97,16 +97,16 @@ def test_erased_codes_are_on_no_disk(bench: Bench, stream: Stream) -> None:
 
 
 def test_statements_of_a_turn_have_codes_of_their_own(bench: Bench, stream: Stream) -> None:
-    """Derived by ingest or drawn by a language model; erased with the turn."""
+    """Derived by ingest or extracted by a language model; erased with the turn."""
     derived = memory_id("acme", "e1", 1)
     rows = [
         row("acme", "e1", 1, "on Tuesday", token_codes=codes("turn")),
         row("acme", "e1", 1, "when? on Tuesday", piece=1, derived_from=FIRST, token_codes=codes("derived")),
     ]
     bench.apply(stream.memories("acme", "e1", 1, rows))
-    drawn = statement("acme", "e1", 1, "the move is on Tuesday", window=1, token_codes=codes("drawn"))
-    bench.apply(stream.statements("acme", "e1", 1, [drawn]))
-    wanted = {FIRST: codes("turn"), derived: codes("derived"), drawn["memory_id"]: codes("drawn")}
+    extracted = statement("acme", "e1", 1, "the move is on Tuesday", window=1, token_codes=codes("extracted"))
+    bench.apply(stream.statements("acme", "e1", 1, [extracted]))
+    wanted = {FIRST: codes("turn"), derived: codes("derived"), extracted["memory_id"]: codes("extracted")}
     assert published(bench) == wanted
     bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 2))
     assert published(bench) == {}

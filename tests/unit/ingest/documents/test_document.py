@@ -13,8 +13,8 @@ import pytest
 from pydantic import ValidationError
 
 from helix_ingest.extraction.documents.document import document_pieces
-from helix_ingest.extraction.draft import LoggedEvent, Piece
 from helix_ingest.extraction.drafts import drafts_of
+from helix_ingest.extraction.values import LoggedEvent, Piece
 from helix_memory import limits
 from helix_memory.events import DocumentEvent, encode_event, parse_event
 from helix_shared.errors import InvalidInputError

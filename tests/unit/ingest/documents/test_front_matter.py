@@ -10,8 +10,8 @@ import pytest
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.documents.document import document_pieces
 from helix_ingest.extraction.documents.front_matter import front_matter
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of
+from helix_ingest.extraction.values import LoggedEvent
 from helix_memory.events import DocumentEvent
 
 MATTER = "---\ntitle: Compost\nauthor: Ines\ntags: [garden, soil]\nlinks:\n  - heap\n---\n"

@@ -8,7 +8,7 @@ import pytest
 
 from helix_query.api.responses.why_not import hidden_response
 from helix_query.diagnostics.explanation import Loss
-from helix_query.diagnostics.hidden import Hidden
+from helix_query.diagnostics.hidden_memory import Hidden
 
 MOMENT = datetime(2026, 3, 2, tzinfo=UTC)
 SNAPSHOT: Any = SimpleNamespace(number=3)

@@ -18,10 +18,10 @@ from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import constant
 from helix_query.profile.profile import RankingProfile
+from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import (
     GRAPH,
     Candidates,
-    CandidateSignals,
     CrossEncoding,
     LateInteraction,
     Ranking,
@@ -81,8 +81,8 @@ def with_graph_candidates(candidates: Candidates, random: np.random.Generator) -
         if candidates.phrase_match is None
         else np.append(candidates.phrase_match, np.zeros(count, bool)),
         related=related_of(random, total) if total else None,
-        late=late_of(random, total) if total and random.random() < 0.6 else None,
-        cross=cross_of(random, total) if total and random.random() < 0.6 else None,
+        late_interaction=late_of(random, total) if total and random.random() < 0.6 else None,
+        cross_encoding=cross_of(random, total) if total and random.random() < 0.6 else None,
     )
 
 
@@ -216,7 +216,7 @@ def explained(random: np.random.Generator) -> Explanation:
 
 def nearest_of(candidates: Candidates) -> dict[int, tuple[str, ...]]:
     """A word for every compared candidate and word of the query."""
-    late = candidates.late
+    late = candidates.late_interaction
     return {} if late is None else dict.fromkeys(late.positions.tolist(), late.words)
 
 
@@ -337,7 +337,9 @@ def test_nearest_words_are_those_of_the_shown_memories() -> None:
         np.array([0, 2]), ("ship", "slow"), np.ones(2), np.zeros((2, 2)), 1.0, states, np.array([0, 1, 0])
     )
     found = np.zeros(3)
-    candidates = Candidates(np.array([7, 8, 9]), found, found, found, np.zeros(3, np.uint8), late=late)
+    candidates = Candidates(
+        np.array([7, 8, 9]), found, found, found, np.zeros(3, np.uint8), late_interaction=late
+    )
     signals = SimpleNamespace(token_codes=lambda _: (np.concatenate([codes, codes]), np.array([2, 4])))
     encoder = SimpleNamespace(coded_words=lambda *_: [(2, 6), (7, 12)])
     snapshot: Any = SimpleNamespace(generation=SimpleNamespace(signals=signals), encoder=encoder)

@@ -1,6 +1,6 @@
 import pytest
 
-from helix_query.recall.evidence.asked_value import Value, asked_value, states
+from helix_query.recall.evidence.asked_value import Value, asked_value, states_value
 from tests.unit.linear_time import Linear, repeated
 
 
@@ -63,7 +63,7 @@ def test_a_sentence_about_the_thing_states_the_value(question: str, text: str, *
     """Dates and spans of time are no amounts; what the question says itself is no answer."""
     asked = asked_value(question)
     assert asked is not None
-    assert states(asked, text) is stated
+    assert states_value(asked, text) is stated
 
 
 def test_a_speaker_who_says_i_is_a_person() -> None:
@@ -71,8 +71,8 @@ def test_a_speaker_who_says_i_is_a_person() -> None:
     asked, own = asked_value("who waters the plants"), asked_value("who waters Eamon's plants")
     assert asked is not None
     assert own is not None
-    assert states(asked, "I can do the plants", speaker="Eamon")
-    assert not states(own, "the plants are dry", speaker="Eamon")
+    assert states_value(asked, "I can do the plants", speaker="Eamon")
+    assert not states_value(own, "the plants are dry", speaker="Eamon")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,6 @@ def test_hostile_text_costs_linear_time(piece: str, linear_beginnings: Linear) -
     def read(text: str) -> None:
         for question in (text, f"which {text}", f"how much {text}", f"what's {text}'s name"):
             if (asked := asked_value(question)) is not None:
-                states(asked, text)
+                states_value(asked, text)
 
     assert not linear_beginnings.failures(read, texts=repeated(piece))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helix_query.recall.candidates import LateInteraction
 from helix_query.recall.evidence.comparisons import late_gains
-from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
+from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
 
 BITS = 128
 
@@ -56,7 +56,7 @@ def test_the_nearest_token_is_that_of_a_plain_loop(seed: int) -> None:
     counts = random.integers(0, 4, int(random.integers(1, 9))).tolist()
     codes, ends = tokens_of(random, *counts)
     states = states_of(random, int(random.integers(1, 5)))
-    best, filled = nearest(similarities(states, codes), ends)
+    best, filled = nearest_tokens(similarities(states, codes), ends)
     assert filled.tolist() == [memory for memory, count in enumerate(counts) if count]
     for row, memory in enumerate(filled):
         own = codes[ends[memory] - counts[memory] : ends[memory]]
@@ -76,7 +76,7 @@ def test_memories_without_tokens_have_no_nearest_one(counts: list[int]) -> None:
     """Also where there is no memory."""
     random = np.random.default_rng(1)
     codes, ends = tokens_of(random, *counts)
-    best, filled = nearest(similarities(states_of(random, 2), codes), ends)
+    best, filled = nearest_tokens(similarities(states_of(random, 2), codes), ends)
     assert best.shape == (0, 2)
     assert filled.tolist() == []
 
@@ -87,7 +87,7 @@ def test_memories_without_tokens_take_nothing_from_their_neighbours(counts: list
     random = np.random.default_rng(2)
     codes, ends = tokens_of(random, *counts)
     similarity = similarities(states_of(random, 3), codes)
-    best, filled = nearest(similarity, ends)
+    best, filled = nearest_tokens(similarity, ends)
     expected = [
         similarity[end - counts[place] : end].max(axis=0) for place, end in enumerate(ends) if counts[place]
     ]
@@ -104,7 +104,7 @@ def test_a_zero_state_is_near_to_nothing() -> None:
 def test_a_word_is_the_mean_of_its_tokens() -> None:
     """Two tokens of the first word, one of the second, for two memories."""
     best = np.array([[0.25, 0.75, 0.5], [0.5, 0.0, 1.0]], np.float32)
-    assert by_word(best, np.array([0, 0, 1]), 2).tolist() == [[0.5, 0.25], [0.5, 1.0]]
+    assert word_similarities(best, np.array([0, 0, 1]), 2).tolist() == [[0.5, 0.25], [0.5, 1.0]]
 
 
 def test_rare_words_decide() -> None:
@@ -135,7 +135,7 @@ def test_ten_thousand_tokens_take_milliseconds() -> None:
     codes, ends = tokens_of(random, *[200] * 50)
     states = states_of(random, 32)
     started = time.process_time()
-    best, filled = nearest(similarities(states, codes), ends)
+    best, filled = nearest_tokens(similarities(states, codes), ends)
     assert time.process_time() - started < 1.0
     assert best.shape == (50, 32)
     assert len(filled) == 50

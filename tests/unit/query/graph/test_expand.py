@@ -1,3 +1,4 @@
+from dataclasses import fields
 from typing import Any, Literal
 
 import networkx as nx
@@ -8,7 +9,8 @@ from hypothesis import strategies as some
 from numpy.typing import NDArray
 
 from helix_query.recall.candidates import GRAPH, Candidates
-from helix_query.recall.graph.expand import expand
+from helix_query.recall.graph import expand as graph_expand
+from helix_query.recall.graph.walk import GraphWalk
 
 from .adjacency import Adjacency
 
@@ -49,6 +51,12 @@ def all_visible(ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 NO_ENTITIES = np.empty(0, np.int64)
+
+
+def expand(candidates: Candidates, named: NDArray[np.int64], *, graph: Any, **constants: Any) -> Candidates:
+    """As `graph.expand`, with the constants of the walk beside its own."""
+    walk = {field.name: constants.pop(field.name) for field in fields(GraphWalk) if field.name in constants}
+    return graph_expand.expand(candidates, named, GraphWalk(graph, **walk), **constants)
 
 
 def test_memories_that_share_an_entity_are_added() -> None:

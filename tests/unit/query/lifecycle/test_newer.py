@@ -10,8 +10,9 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
-from helix_query.recall.candidates import Candidates, CandidateSignals, LateInteraction, Route
-from helix_query.recall.evidence.comparisons import late_gains, meets_question
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Candidates, LateInteraction, Route
+from helix_query.recall.evidence.comparisons import late_gains, question_match
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
@@ -37,9 +38,9 @@ class Compared:
 
     def __init__(self, similarities: list[float] | None, positions: list[int], count: int) -> None:
         self.count = count
-        self.late = None
+        self.late_interaction = None
         if similarities is not None:
-            self.late = LateInteraction(
+            self.late_interaction = LateInteraction(
                 np.array(positions, np.int64),
                 words=("husband",),
                 rarities=np.array([2.0]),
@@ -56,10 +57,14 @@ class Compared:
 def met_by(
     similarities: list[float] | None, positions: list[int], *, count: int, share: float
 ) -> list[float]:
-    """As `meets_question`, of one word of the query against the candidates at these positions."""
+    """As `question_match`, of one word of the query against the candidates at these positions."""
     candidates = cast("Candidates", Compared(similarities, positions, count))
-    late = late_gains(np.ones(count), candidates.late) if candidates.late is not None and positions else None
-    found: list[float] = meets_question(candidates, late, share).tolist()
+    late = (
+        late_gains(np.ones(count), candidates.late_interaction)
+        if candidates.late_interaction is not None and positions
+        else None
+    )
+    found: list[float] = question_match(candidates, late, share).tolist()
     return found
 
 

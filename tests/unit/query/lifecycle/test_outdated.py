@@ -11,8 +11,9 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Outdated
-from helix_query.recall.candidates import CandidateSignals, Related, Route, Window
-from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Related, Route, Window
+from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacements_that_count
 from helix_shared.artifacts.signals.columns import NO_TIME
 
 CONSTANTS = Outdated(enabled=True, inherited=1.0, gives_way=1.0, past_tense=0.75, elsewhere=0.5)
@@ -82,7 +83,7 @@ def test_a_circle_ends() -> None:
 def test_questions_about_the_past_take_the_links_back(past: Past, expected: float) -> None:
     """The past tense takes three quarters, a word of earlier times all."""
     route = Route(intents=(Intent.CURRENT_VALUE,), past=past)
-    found = replacing(links((1, 0, 0.8)), told(5, 9), route, CONSTANTS)
+    found = replacements_that_count(links((1, 0, 0.8)), told(5, 9), route, CONSTANTS)
     assert found.probability.tolist() == pytest.approx([expected])
 
 
@@ -102,23 +103,23 @@ def test_a_plan_that_changed_before_its_time_never_held(
 ) -> None:
     """The new date answers when the trip was; what was done before it changed was so."""
     route = Route(intents=(intent,), past=Past.TENSE)
-    found = replacing(links((1, 0, 0.8)), told(5, 9, planned=planned), route, CONSTANTS)
+    found = replacements_that_count(links((1, 0, 0.8)), told(5, 9, planned=planned), route, CONSTANTS)
     assert found.probability.tolist() == pytest.approx([expected])
 
 
 def test_other_questions_count_a_part_of_the_links() -> None:
     """One that does not ask for a value that changes: half."""
-    found = replacing(links((1, 0, 0.8)), told(5, 9), Route(), CONSTANTS)
+    found = replacements_that_count(links((1, 0, 0.8)), told(5, 9), Route(), CONSTANTS)
     assert found.probability.tolist() == pytest.approx([0.4])
 
 
 def test_plans_for_a_time_to_come_change() -> None:
     """A question about next December counts every link, and one about a past December does not."""
     month = Window(datetime(2026, 12, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
-    to_come = replacing(links((1, 0, 0.8)), told(5, 9), Route(window=month), CONSTANTS)
+    to_come = replacements_that_count(links((1, 0, 0.8)), told(5, 9), Route(window=month), CONSTANTS)
     assert to_come.probability.tolist() == pytest.approx([0.8])
     past = Route(window=month, as_of_moment=month.end)
-    found = replacing(links((1, 0, 0.8)), told(5, 9), past, CONSTANTS)
+    found = replacements_that_count(links((1, 0, 0.8)), told(5, 9), past, CONSTANTS)
     assert found.probability.tolist() == pytest.approx([0.4])
 
 
@@ -126,5 +127,5 @@ def test_a_replacement_after_the_time_asked_about_does_not_count() -> None:
     """What came in microsecond 9 replaces nothing for a question about microsecond 7."""
     now = Route(intents=(Intent.CURRENT_VALUE,))
     route = replace(now, as_of_moment=datetime.fromtimestamp(0, UTC).replace(microsecond=7))
-    found = replacing(links((1, 0, 0.8), (2, 0, 0.6)), told(5, 9, 6), route, CONSTANTS)
+    found = replacements_that_count(links((1, 0, 0.8), (2, 0, 0.6)), told(5, 9, 6), route, CONSTANTS)
     assert found.probability.tolist() == [0.0, 0.6]

@@ -5,7 +5,8 @@ import pytest
 
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.profile.sections.ranking import SpeechActs
-from helix_query.recall.candidates import CandidateSignals, Related, Route
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Related, Route
 from helix_query.recall.lifecycle.speech_acts import (
     act_factors,
     answer_gains,

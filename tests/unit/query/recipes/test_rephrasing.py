@@ -1,7 +1,7 @@
 import pytest
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.recipes.rephrasing import events, own_statements, rephrase, topic
+from helix_query.recall.recipes.rephrasing import asked_events, own_statements, rephrase, topic_words
 from tests.unit.linear_time import Linear, repeated
 
 
@@ -23,7 +23,7 @@ def test_a_preference_is_rephrased_as_a_statement() -> None:
 )
 def test_the_topic_has_no_words_of_asking_or_liking(query: str, subject: str) -> None:
     """It has the words that a statement of the user shares with the question."""
-    assert topic(query) == subject
+    assert topic_words(query) == subject
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_topic_has_no_words_of_asking_or_liking(query: str, subject: str) ->
 )
 def test_a_temporal_question_is_rephrased_as_its_events(query: str, named: list[str]) -> None:
     """Without the words of time."""
-    assert events(query) == named
+    assert asked_events(query) == named
 
 
 def test_rephrasings_of_both_intents_are_limited_together() -> None:

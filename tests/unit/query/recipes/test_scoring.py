@@ -12,7 +12,8 @@ from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.section import DENSE, LEXICAL
-from helix_query.recall.candidates import Candidates, CandidateSignals, Ranking, Retrieved, Route
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Candidates, Ranking, Retrieved, Route
 from helix_query.recall.stages.fuse import fuse_rankings
 from helix_query.recall.stages.rank import best_first, scoring
 from helix_shared.artifacts.hits import Hits

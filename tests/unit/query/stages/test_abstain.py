@@ -12,7 +12,13 @@ from helix_query.profile.sections.abstention import Abstain, AnswerModel, Memory
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import GRAPH, Candidates, Ranking, Retrieved, bit_of
 from helix_query.recall.result import Features, RecalledRow
-from helix_query.recall.stages.abstain import LOG_SIZE, answer_features, estimate, logistic, missing_value
+from helix_query.recall.stages.abstain import (
+    LOG_SIZE,
+    answer_features,
+    estimate_relevance,
+    logistic,
+    missing_value,
+)
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.analysis import idf
 
@@ -95,8 +101,8 @@ def test_the_rest_of_an_answer_is_no_likelier_than_its_likeliest_memory() -> Non
     """Without what was served the answer is judged by the best memory that is left."""
     features = found()
     assert features is not None
-    whole = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.0)
-    rest = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.0, displaced=True)
+    whole = estimate_relevance(features, memory=MEMORY, answer=ANSWER, threshold=0.0)
+    rest = estimate_relevance(features, memory=MEMORY, answer=ANSWER, threshold=0.0, displaced=True)
     assert whole.memories is not None
     assert whole.answer is not None
     assert rest.answer == whole.memories.max() <= whole.answer
@@ -153,7 +159,7 @@ def test_below_the_threshold_it_abstains_and_says_why() -> None:
     """.59869 is below .6; each memory keeps its probability."""
     features = found()
     assert features is not None
-    belief = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.6)
+    belief = estimate_relevance(features, memory=MEMORY, answer=ANSWER, threshold=0.6)
     assert belief.abstained
     assert belief.answer == pytest.approx(0.59868766)
     assert belief.reason == "relevance 0.599 is below the threshold 0.600 of the ranking profile"
@@ -166,9 +172,9 @@ def test_at_the_threshold_it_answers() -> None:
     """Only memories below it are held back."""
     features = found()
     assert features is not None
-    exact = estimate(features, memory=None, answer=ANSWER, threshold=0.0).answer
+    exact = estimate_relevance(features, memory=None, answer=ANSWER, threshold=0.0).answer
     assert exact is not None
-    belief = estimate(features, memory=None, answer=ANSWER, threshold=exact)
+    belief = estimate_relevance(features, memory=None, answer=ANSWER, threshold=exact)
     assert (belief.abstained, belief.reason, belief.memories) == (False, "", None)
 
 
@@ -210,11 +216,11 @@ def test_nothing_found_has_probability_0() -> None:
         visible=0,
     )
     assert features is not None
-    belief = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
+    belief = estimate_relevance(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
     assert (belief.answer, belief.abstained, belief.reason) == (0.0, True, "no memory was found")
     assert belief.memories is not None
     assert belief.memories.tolist() == []
-    assert not estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.0).abstained
+    assert not estimate_relevance(features, memory=MEMORY, answer=ANSWER, threshold=0.0).abstained
 
 
 def test_a_threshold_without_a_model_is_refused() -> None:

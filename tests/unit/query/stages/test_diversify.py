@@ -3,7 +3,14 @@ import pytest
 
 from helix_query.profile.files import load_profiles
 from helix_query.recall.candidates import Ranked
-from helix_query.recall.stages.diversify import Similarity, distinct, diverse, jaccard, mmr, session_leads
+from helix_query.recall.stages.diversify import (
+    Similarity,
+    diverse,
+    jaccard,
+    mmr,
+    session_leads,
+    without_near_duplicates,
+)
 
 
 def signature(different: int, base: int = 0) -> np.ndarray:
@@ -26,21 +33,25 @@ def likenesses(signatures: np.ndarray) -> Similarity:
 def test_near_duplicates_go_and_the_better_one_stays() -> None:
     """64 permutations: 12 differing is Jaccard .8125 and out, 13 differing .796875 and stays."""
     signatures = np.stack([signature(0), signature(12), signature(13)])
-    assert distinct(signatures, threshold=0.8, enough=9).tolist() == [0, 2]
+    assert without_near_duplicates(signatures, threshold=0.8, enough=9).tolist() == [0, 2]
 
 
 def test_a_duplicate_of_a_dropped_one_is_compared_with_those_kept() -> None:
     """2 resembles 1, which is out, but not 0: it stays."""
     signatures = np.stack([signature(0), signature(12), signature(24)])
-    assert distinct(signatures, threshold=0.8, enough=9).tolist() == [0, 2]
+    assert without_near_duplicates(signatures, threshold=0.8, enough=9).tolist() == [0, 2]
 
 
 def test_of_a_statement_and_its_restatements_the_best_stays() -> None:
     """1 restates 0 and is out; 3 restates 1 alone, which is out, so it stays."""
     signatures = np.stack([signature(0, base=number * 1_000) for number in range(4)])
     restated = {0: frozenset({1}), 1: frozenset({0, 3}), 3: frozenset({1})}
-    assert distinct(signatures, threshold=0.8, enough=9, restated=restated).tolist() == [0, 2, 3]
-    assert distinct(signatures, threshold=0.8, enough=9).tolist() == [0, 1, 2, 3]
+    assert without_near_duplicates(signatures, threshold=0.8, enough=9, restated=restated).tolist() == [
+        0,
+        2,
+        3,
+    ]
+    assert without_near_duplicates(signatures, threshold=0.8, enough=9).tolist() == [0, 1, 2, 3]
 
 
 def test_mmr_by_hand() -> None:

@@ -9,17 +9,11 @@ from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.ranking import Boosts, Rank
-from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Related, Route, Window
+from helix_query.recall.candidate_signals import CandidateSignals
+from helix_query.recall.candidates import Candidates, Ranked, Related, Route, Window
+from helix_query.recall.stages.base_score import additive, boost_factors, inside, multiplicative, recency
 from helix_query.recall.stages.normalise import normalise
-from helix_query.recall.stages.rank import (
-    additive,
-    best_first,
-    boost_factors,
-    inside,
-    multiplicative,
-    recency,
-    scoring,
-)
+from helix_query.recall.stages.rank import best_first, scoring
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.artifacts.signals.salience import salience_moves
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from helix_lab.bench.reading.memory import Faults
 from helix_lab.bench.reading.recall_load import percentiles
-from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
+from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
 from helix_shared.artifacts.files.mapped import read_single_pages, release_pages, warm
 from helix_shared.artifacts.signals.token_codes import CodeFile, gathered_codes, open_codes
 from helix_shared.edges import TOKEN_CODE_BYTES
@@ -99,8 +99,8 @@ def _measured(
             _evict(codes, evicted)
         started, used = time.perf_counter(), time.thread_time()
         some, ends = gathered_codes([codes], starts, rows)
-        best, _ = nearest(similarities(states, some), ends)
-        by_word(best, words, len(states))
+        best, _ = nearest_tokens(similarities(states, some), ends)
+        word_similarities(best, words, len(states))
         clock.append((time.perf_counter() - started) * _MILLISECONDS)
         processor.append((time.thread_time() - used) * _MILLISECONDS)
     faults = Faults.of(os.getpid()).since(before, recalls=len(asked))

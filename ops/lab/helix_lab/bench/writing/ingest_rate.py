@@ -24,8 +24,8 @@ from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.services import service_settings
 from helix_cli.stack.stack import Stack
 from helix_cli.stack.supervisor import drain
-from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
+from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.settings import IngestSettings
 from helix_lab.bench.generate.load import BuildInfo
 from helix_lab.bench.writing.live_ingest import new_turns

@@ -53,7 +53,7 @@ _log = logger(__name__)
 
 
 class Eraser:
-    """Of one writer."""
+    """The eraser of one writer."""
 
     def __init__(
         self,

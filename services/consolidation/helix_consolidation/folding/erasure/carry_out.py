@@ -1,7 +1,7 @@
-"""Carrying out an erasure: which memories go, and what of them is in other places.
+"""Carrying out an erasure in the stores: which memories are removed, and what quotes them.
 
 An erasure by ids takes the whole event of each memory: its pieces quote each other, and the log holds the
-event whole. What the stores do not hold is removed by `delivery.erasing`.
+event whole. `delivery.erasing` removes what lies outside the stores.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.erasure.quotations import take_out_of_neighbours
 from helix_consolidation.folding.event_memories import memories_of
-from helix_consolidation.folding.removal import remove
+from helix_consolidation.folding.removal import remove_memories
 from helix_consolidation.ledger.event_reach import NOTHING, TENANT, value_code
 from helix_consolidation.ledger.lifecycle.erasures import Erasure
 from helix_shared.edges import FIRST_STATEMENT_PIECE
@@ -42,7 +42,7 @@ def carry_out_erasure(context: FoldContext, action: LifecycleAction, reached: Se
     sessions = own.union(repeats.values()) - {NOTHING}
     erasure.events = {state.ledger.sequences(ordinal)[0] for ordinal in whole}.union(repeats)
     _count(context, erasure, whole)
-    remove(context, whole, erased_at=action.sequence)
+    remove_memories(context, whole, erased_at=action.sequence)
     take_out_of_neighbours(context, erasure, sorted(sessions), ids)
     state.erasures.open[action.sequence] = erasure
 
@@ -64,7 +64,7 @@ def erase_on_arrival(context: FoldContext, row: IncomingRow) -> bool:
     if first not in tombstones.erased_memories:
         tombstones.record_erased_memory(replace(row.facts, memory=first), erased_at)
     others = memories_of(context, entry.tenant_id, row.event_id, entry.stream_sequence)
-    remove(context, others, erased_at=erased_at)
+    remove_memories(context, others, erased_at=erased_at)
     take_out_late(context, entry.tenant_id, row.event_id, entry.session)
     context.state.erasures.note_late(entry.tenant_id, entry.stream_sequence)
     return True

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.incoming.statements import statements_of
-from helix_consolidation.folding.removal import remove
+from helix_consolidation.folding.removal import remove_memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def take_out_of_neighbours(
     erasure.asks.update(sequence for ordinal in quoting for sequence in ledger.sequences(ordinal))
     kept = {o: [name for name in quotes if name not in events] for o, quotes in quoting.items()}
     _blank(context, {ordinal: quotes for ordinal, quotes in kept.items() if ordinal not in derived})
-    remove(context, derived)
+    remove_memories(context, derived)
     erasure.add("contexts", len(quoting) - len(derived))
     erasure.add("derived_statements", len(derived))
 
@@ -69,7 +69,9 @@ def blank_statements(context: FoldContext, ordinals: Sequence[int]) -> None:
         state.undecided.blank(ordinal)
 
 
-def restate(context: FoldContext, batch: int, chosen: Sequence[tuple[int, int]], sequence: int) -> None:
+def restore_statements(
+    context: FoldContext, batch: int, chosen: Sequence[tuple[int, int]], sequence: int
+) -> None:
     """Let what is kept of blanked statements follow from the rows of a message that was derived again.
 
     A row that quotes something erased is not among `chosen`.

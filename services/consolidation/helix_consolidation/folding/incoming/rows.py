@@ -217,7 +217,7 @@ def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
 
 
 def publishing_actor(origin: Origin, rows: pa.RecordBatch) -> Actor:
-    """For whom the event of a message acts; `rows` are as received, before corrections are completed."""
+    """The user and principals for whom an event acts, from `rows` as received, before they are completed."""
     sequences = rows["stream_sequence"].to_pylist()
     if origin.event_sequence not in sequences:
         return TENANT
@@ -249,7 +249,7 @@ def _dimensions_of(rows: pa.RecordBatch) -> int:
 def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
     tenant = values["tenant_id"]
     owner, audience = owner_of(values["user_id"], shared=values["shared"]), audience_of(values["acl"])
-    # what a language model drew follows its source by `extracted`
+    # an extracted statement follows its source by `ledger.extracted_index`
     source = values["derived_from"] if values["piece"] < FIRST_STATEMENT_PIECE else ""
     entry = Entry(
         memory_id=values["memory_id"],

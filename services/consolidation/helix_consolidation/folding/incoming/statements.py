@@ -31,14 +31,14 @@ _READ: Final = (
 )  # fmt: skip
 
 _DIALOGUE: Final = "dialogue"
-"""What stands for the source classes of `CONVERSATION` in the code of a group."""
+"""Name of the source classes of `CONVERSATION` in the code of a group."""
 
 
 def statement_group(tenant_id: str, owner: str, source_class: str, audience: Sequence[str]) -> int:
-    """63-bit code of a group; no statement says anything about one of another group.
+    """63-bit code of a group; statements of different groups are never compared.
 
-    What the user and the agent say to each other is one group: "Moved to 10 May" of the agent is replaced by
-    what the user says later. What a tool or a document says is never compared with it.
+    Turns of the user and of the agent are one group: the user may replace "Moved to 10 May" of the agent.
+    Statements of a tool or a document are in other groups.
     """
     source = _DIALOGUE if source_class in CONVERSATION else source_class
     text = joined("statement", tenant_id, owner, source, *sorted(set(audience)))

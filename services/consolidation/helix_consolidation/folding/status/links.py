@@ -185,7 +185,7 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
         return False
     if not state.tombstones.undone:
         return True
-    # what was derived or drawn from a memory is undone with it
+    # a statement is undone with its verbatim memory
     return not any(
         state.tombstones.is_undone(ledger.memory_facts(one), ledger.code(other))
         for one in _with_sources(state, newer)
@@ -194,12 +194,12 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
 
 
 def _was_not_meant(state: ConsolidationState, ordinal: int) -> bool:
-    """Whether a later turn took back what a memory says, or what it was derived or drawn from."""
+    """Whether a later turn took back what a memory, or the verbatim memory of a statement, says."""
     rows = [row for one in _with_sources(state, ordinal) for row in state.relations.taking_back(one)]
     return any(_is_in_force(state, row) for row in rows)
 
 
 def _with_sources(state: ConsolidationState, ordinal: int) -> list[int]:
-    """A memory, and the verbatim one that it was derived or drawn from."""
+    """A memory and, if it is a derived or extracted statement, its verbatim memory."""
     sources = (state.ledger.sources.of(ordinal), state.extracted.source_of(ordinal))
     return [ordinal, *(one for one in sources if one is not None)]

@@ -47,7 +47,7 @@ def status_of(
     memory that its document or event no longer has names no successor: more than a later memory hides it.
     `decayed_at` is what `usage.decay` found; times are in microseconds.
     """
-    hiding = forgotten(memory, tombstones, pending)
+    hiding = hiding_record(memory, tombstones, pending)
     deleted_at = NEVER if hiding is None else hiding.at
     is_outdated = _is_outdated(memory, tombstones, pending)
     superseded_by = "" if is_outdated else superseded_by
@@ -68,11 +68,13 @@ def status_of(
     )
 
 
-def forgotten(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> ForgetRecord | None:
-    """By what a memory was forgotten, or its erasure was published; None when it is neither.
+def hiding_record(
+    memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions
+) -> ForgetRecord | None:
+    """The forget, or the published erasure, that hides a memory; None if nothing does.
 
-    Of the forgets and restores of one selector the last counts; one selector is enough to hide the memory. An
-    erasure goes before them, since nothing takes it back.
+    If a selector has several forgets and restores, the last counts; one selector is enough to hide the
+    memory. An erasure goes before them, since nothing takes it back.
     """
     actions = pending.reaching(memory)
     hiding = [

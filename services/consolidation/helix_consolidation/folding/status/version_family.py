@@ -16,7 +16,7 @@ from helix_consolidation.folding.status.memory_status import Decided, status_of
 from helix_consolidation.folding.status.version_members import (
     Member,
     corrected_by,
-    corrections,
+    corrections_of,
     facts_of,
     version,
 )
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 def update_status(context: FoldContext, ordinals: Iterable[int]) -> None:
     """Compute the status of these memories and of all they affect; what changed will be written.
 
-    They affect other versions of themselves. Where a memory begins or ceases to hold, its decided relations
-    do as well, and with them the status of the memories that it closes or repeats.
+    They affect other versions of themselves. If a memory begins or ceases to hold, so do its decided
+    relations, and with them the status of the memories that it closes or repeats.
     """
     changed = _update(context, set(ordinals))
     affected = update_links(context, changed) if changed else set[int]()
@@ -68,7 +68,7 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
 def _statuses(
     state: ConsolidationState, start: tuple[int, int | None], now: int, requested: Collection[int]
 ) -> dict[int, MemoryStatus]:
-    """By ordinal: the status of the `requested` members near `start`, and of those with another successor.
+    """The status of the `requested` members near `start`, and of those with another successor, by ordinal.
 
     `start` is the `_start_of` a memory that changed; `now` is in microseconds.
     """
@@ -90,15 +90,15 @@ def _statuses(
                 decided=_decided_of_turn(state, member.ordinal),
                 decayed_at=decayed_at(state.ledger, member.ordinal),
             )
-            found[member.ordinal] = _as_drawn(state, member.ordinal, own)
+            found[member.ordinal] = _status_of_extracted(state, member.ordinal, own)
     return found
 
 
-def _as_drawn(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> MemoryStatus:
-    """The status of a statement that a language model drew: hidden for as long as its turn is hidden.
+def _status_of_extracted(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> MemoryStatus:
+    """The status of an extracted statement, which is hidden as long as its turn is; of others `own`.
 
-    Of a turn that was corrected or withdrawn the statement has the successor: what a later memory closed is
-    shown for earlier times, and this turn was never right.
+    If its turn was corrected or withdrawn, the statement gets the turn's successor: what a later memory
+    closed is shown for earlier times, but this turn was never right.
     """
     source = state.extracted.source_of(ordinal)
     if source is None or not state.ledger.is_there(source):
@@ -169,7 +169,7 @@ def _around(state: ConsolidationState, top: Member, path: set[int]) -> list[tupl
         member = waiting.pop()
         if path.isdisjoint((member.code, member.corrects)) and found[member.code][1].is_active:
             continue
-        new = [below for below in corrections(state, member.code) if below.code not in found]
+        new = [below for below in corrections_of(state, member.code) if below.code not in found]
         found.update((below.code, (below, version(state, below))) for below in new)
         waiting += new
     return list(found.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.status.memory_status import forgotten
+from helix_consolidation.folding.status.memory_status import hiding_record
 from helix_consolidation.ledger.event_reach import NOTHING, family_code
 from helix_consolidation.ledger.lifecycle.pending_actions import PendingActions
 from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL
@@ -31,7 +31,7 @@ class Member:
 
 def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
     """Ordinals of all versions of a memory, itself included."""
-    return [member.ordinal for member in family(state, ordinal) if member.ordinal is not None]
+    return [member.ordinal for member in family_members(state, ordinal) if member.ordinal is not None]
 
 
 def current_before(state: ConsolidationState, ordinal: int, sequence: int) -> int:
@@ -39,7 +39,7 @@ def current_before(state: ConsolidationState, ordinal: int, sequence: int) -> in
 
     That is the given one if no version replaced it.
     """
-    versions = [version(state, member, before=sequence) for member in family(state, ordinal)]
+    versions = [version(state, member, before=sequence) for member in family_members(state, ordinal)]
     earlier = [version for version in versions if version.sequence < sequence]
     current = state.ledger.find(superseded(earlier).get(state.ledger.code(ordinal), ""))
     return ordinal if current is None else current
@@ -68,8 +68,8 @@ def facts_of(state: ConsolidationState, ordinal: int) -> MemoryFacts:
 def corrections_undone(state: ConsolidationState, named: set[int], other: set[int] | None) -> set[int]:
     """Ordinals of the corrections that an undo of `named`, or of versions `named` and `other`, takes back.
 
-    A correction that is named is taken back itself; of a memory that corrects none, all its corrections are.
-    Of two versions of one memory it is the later one. What one event corrects is taken back as a whole.
+    A named correction is taken back itself; for a memory that corrects none, all its corrections are. For two
+    versions of one memory the later one is. The corrections of one event are taken back together.
     """
     ledger = state.ledger
     if other is not None:
@@ -92,18 +92,18 @@ def corrections_undone(state: ConsolidationState, named: set[int], other: set[in
     }
 
 
-def family(state: ConsolidationState, ordinal: int) -> list[Member]:
+def family_members(state: ConsolidationState, ordinal: int) -> list[Member]:
     """All members; each comes before its corrections."""
     root = _root(state, ordinal)
     found, waiting = {root.code: root}, [root]
     while waiting:
-        new = [below for below in corrections(state, waiting.pop().code) if below.code not in found]
+        new = [below for below in corrections_of(state, waiting.pop().code) if below.code not in found]
         found.update((member.code, member) for member in new)
         waiting += new
     return list(found.values())
 
 
-def corrections(state: ConsolidationState, code: int) -> list[Member]:
+def corrections_of(state: ConsolidationState, code: int) -> list[Member]:
     """The corrections of a member; one that was erased and published again is listed with its ordinal."""
     ledger = state.ledger
     there = [Member(ledger.code(o), code, o) for o in ledger.corrections.of(code)]
@@ -147,7 +147,7 @@ def version(state: ConsolidationState, member: Member, *, before: int | None = N
     # without its families: a forget of a memory hides all of its versions and takes none back
     facts = ledger.memory_facts(member.ordinal)
     pending = state.pending if before is None else PendingActions()
-    hiding = forgotten(facts, state.tombstones, pending)
+    hiding = hiding_record(facts, state.tombstones, pending)
     is_active = hiding is None or (before is not None and hiding.sequence >= before)
     is_active &= facts.memory not in state.tombstones.withdrawn
     return Version(member.code, member.corrects, sequence, piece, ledger.memory_id(member.ordinal), is_active)

@@ -117,7 +117,7 @@ class Erasures:
     """What is under way."""
 
     open: dict[int, Erasure] = field(default_factory=dict)
-    """By sequence of the erase event."""
+    """Erasures by the sequence of the erase event."""
     late: set[int] = field(default_factory=set)
     """Sequences of HELIX_EVENTS under which an erased event was published again."""
     asks: set[int] = field(default_factory=set)
@@ -141,11 +141,6 @@ class Erasures:
     def is_idle(self) -> bool:
         """Whether nothing is to be done."""
         return not (self.open or self.late or self.asks or self.has_copies)
-
-    @property
-    def all_asks(self) -> set[int]:
-        """Events to be derived again."""
-        return self.asks.union(*(erasure.asks for erasure in self.open.values()))
 
     @property
     def has_unpurged(self) -> bool:

@@ -72,9 +72,9 @@ class Usage:
     unhelpful: int = 0
     accesses: int = 0
     last_at: int = 0
-    """Of the last access."""
+    """Time of the last access."""
     feedback_at: int = 0
-    """Of the last feedback."""
+    """Time of the last feedback."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -99,7 +99,7 @@ class Tombstones:
     replaced: dict[int, dict[int, int]] = field(default_factory=dict)
     """Document -> actor code -> sequence of the last version or deletion."""
     erased_memories: dict[int, ErasedMemory] = field(default_factory=dict)
-    """By code of the memory."""
+    """Erased memories by their code."""
     withdrawn: set[int] = field(default_factory=set)
     """Memories that the latest memories message of their event no longer holds."""
     erased_corrections: dict[int, ErasedCorrection] = field(default_factory=dict)

@@ -45,7 +45,7 @@ _ONCE: Final = re.compile(
 def is_standing(request: str) -> bool:
     """Whether a sentence in the form of a request says how things have to be done until further notice.
 
-    What is asked in the form of a question ("could you always use metric units?") needs a word for that.
+    A request in the form of a question needs a word such as "always" ("could you always use metric units?").
     """
     if _ONCE.search(request):
         return False

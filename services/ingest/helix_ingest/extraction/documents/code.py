@@ -21,8 +21,8 @@ import tree_sitter_rust
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
-from helix_ingest.extraction.draft import Piece
 from helix_ingest.extraction.segment import CountTokens, Span, fitting_spans
+from helix_ingest.extraction.values import Piece
 
 MOST_LEVELS: Final = 12
 """Depth of the syntax tree below which code is split at lines."""

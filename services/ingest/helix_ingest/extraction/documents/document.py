@@ -11,8 +11,8 @@ from helix_ingest.extraction.documents.front_matter import front_matter
 from helix_ingest.extraction.documents.html_page import html_page
 from helix_ingest.extraction.documents.languages import language_of
 from helix_ingest.extraction.documents.pdf import pdf_pages
-from helix_ingest.extraction.draft import Piece
 from helix_ingest.extraction.segment import MOST_SECTIONS, segment
+from helix_ingest.extraction.values import Piece
 from helix_memory import limits
 from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError

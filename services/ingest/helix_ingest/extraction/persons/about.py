@@ -1,7 +1,7 @@
-"""Whom a text is about: its author, a relative, somebody named, or nobody that is sure.
+"""The person a text is about: its author, a relative, somebody by name; nobody if it is not sure.
 
-"My wife Ama turned 38" is no answer to "how old am I?". Only what is sure is told: every sentence that has a
-person as its subject has the same one, and a sentence about another person says nothing of its author.
+"My wife Ama turned 38" does not answer "how old am I?". It is sure if every sentence with a person as its
+subject has the same person, and no sentence about another person says something about its author.
 """
 
 from __future__ import annotations

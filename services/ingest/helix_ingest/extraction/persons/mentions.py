@@ -1,6 +1,6 @@
 """Persons that a turn mentions: by name ("Dr Okafor") or by a noun ("my mother", "the agent").
 
-What may be a person and is not known to be one is found too, because it makes a pronoun unsure.
+A word that may be a person, but is not known to be one, is found too, because it makes a pronoun unsure.
 """
 
 from __future__ import annotations

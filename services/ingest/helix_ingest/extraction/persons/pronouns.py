@@ -61,7 +61,7 @@ def has_pronoun(text: str) -> bool:
     return _PRONOUN.search(text[:MOST_CHARACTERS]) is not None
 
 
-def resolved(turn: Turn, before: Sequence[Turn]) -> str:
+def with_person(turn: Turn, before: Sequence[Turn]) -> str:
     """The text of `turn` with the name in place of its first "he" or "she"; empty where nothing is sure.
 
     `before` are the turns before it in its session, oldest first, that its memory may quote.
@@ -84,7 +84,7 @@ def resolved(turn: Turn, before: Sequence[Turn]) -> str:
 
 
 def _persons(turns: Sequence[Turn]) -> list[_Person]:
-    """Who may be meant after these turns; a person is known by the fullest words."""
+    """The persons whom a pronoun after these turns may mean, each with the fullest words for it."""
     persons: list[_Person] = []
     for number, turn in enumerate(turns):
         found = [mention for mention in _mentioned(turn.text, persons) if mention.can_be_meant]

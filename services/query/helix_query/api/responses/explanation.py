@@ -54,7 +54,7 @@ class CandidateMessages:
             lists += [] if hits is None else [(LEXICAL, name, hits)]
         self._lists = [(channel, words, hits, _rows(hits.ordinals)) for channel, words, hits in lists]
         self._fused = [(one, _rows(one.hits.ordinals)) for one in trace.fused.fusion_inputs]
-        late, cross = trace.candidates.late, trace.candidates.cross
+        late, cross = trace.candidates.late_interaction, trace.candidates.cross_encoding
         self._late: Rows = {} if late is None else _rows(late.positions)
         self._cross: Rows = {} if cross is None else _rows(cross.positions)
 
@@ -131,7 +131,8 @@ class CandidateMessages:
         ]
 
     def _late_interaction(self, position: int) -> recall_pb2.LateInteraction | None:
-        late, gains, row = self._candidates.late, self._scoring.late, self._late.get(position)
+        late, row = self._candidates.late_interaction, self._late.get(position)
+        gains = self._scoring.late_gains
         if late is None or gains is None or row is None:
             return None
         nearest = self._explanation.nearest.value[position]
@@ -148,7 +149,8 @@ class CandidateMessages:
         )
 
     def _cross_encoding(self, position: int) -> recall_pb2.CrossEncoding | None:
-        cross, gains, row = self._candidates.cross, self._scoring.cross, self._cross.get(position)
+        cross, row = self._candidates.cross_encoding, self._cross.get(position)
+        gains = self._scoring.cross_gains
         if cross is None or gains is None or row is None:
             return None
         return recall_pb2.CrossEncoding(

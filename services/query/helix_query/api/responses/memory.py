@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.recall import memory_message, memory_response
 from helix_query.diagnostics.explanation import Loss
-from helix_query.diagnostics.hidden import hidden_memory
-from helix_query.diagnostics.history import history_of
+from helix_query.diagnostics.hidden_memory import hidden_memory
+from helix_query.diagnostics.memory_history import history_of
 from helix_query.recall.packing.memory import get_memory
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.artifacts.signals.columns import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Executor
 
-    from helix_query.diagnostics.history import History, Step
+    from helix_query.diagnostics.memory_history import History, Step
     from helix_query.generations.snapshot import Snapshot
     from helix_shared.artifacts.filter.selection import Selection
 
@@ -79,7 +79,7 @@ def ids_reply(
     Raises:
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
-    check(until)
+    raise_if_overdue(until)
     columns = ("memory_id", "tenant_id", "owner", "audience")
     vectors = snapshot.generation.vectors
     rows = vectors.find_prefix(prefix, selection.tenant_id, columns, limit=vectors.count + 1).to_pylist()

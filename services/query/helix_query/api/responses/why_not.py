@@ -14,13 +14,13 @@ from helix_query.api.responses.explanation import CandidateMessages
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
-from helix_query.recall.evidence.cross_encoding import CROSS_ENCODER as CROSS_ENCODED
+from helix_query.recall.evidence.cross_encoding import DEGRADED_CROSS_ENCODER
 from helix_query.recall.packing.entries import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from helix_query.diagnostics.hidden import Hidden
+    from helix_query.diagnostics.hidden_memory import Hidden
     from helix_query.diagnostics.replay import Replay, WhyNot
     from helix_query.generations.snapshot import Snapshot
 
@@ -189,7 +189,7 @@ def _by_score(reply: Reply, first: Replay) -> str:
     candidate, chosen = reply.candidate, first.explanation.trace.chosen
     place = f"place {candidate.place} by score ({candidate.score:.4f})"
     verdict = f"It is at {place}, and top_k is {first.context.top_k}.{_comparisons(candidate)}"
-    if CROSS_ENCODED in first.result.degraded:
+    if DEGRADED_CROSS_ENCODER in first.result.degraded:
         verdict += " The cross-encoder had no time to compare."
     if not len(chosen):
         return verdict

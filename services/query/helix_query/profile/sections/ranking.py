@@ -1,4 +1,4 @@
-"""Constants of stage 6: the method of scoring, weights by memory type, boosts; `stages.rank` reads them."""
+"""Constants of stage 6, which `stages.base_score` and `stages.rank` read: method, weights, boosts, steps."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Channel(Protocol):
 
     @property
     def name(self) -> Name:
-        """Of the channel in profiles and answers."""
+        """Name of the channel in profiles and answers."""
 
     def search(self, context: RecallContext, plan: SearchPlan) -> Hits:
         """Visible memories found for `plan`, best first; those already served come on top of its limit."""

@@ -34,7 +34,7 @@ class AssociativeChannel:
         """
         constants, signals = context.profile.retrieve, context.generation.signals
         patterns = signals.vectors(plan.nearest.value.ordinals[: constants.associative_patterns])
-        state = completed(plan.vector(), patterns, beta=constants.associative_beta)
+        state = completed_state(plan.vector(), patterns, beta=constants.associative_beta)
         if not state.any():
             return Hits.none()
         return nearest_visible(
@@ -45,7 +45,7 @@ class AssociativeChannel:
         )
 
 
-def completed(
+def completed_state(
     query: NDArray[np.float32], patterns: NDArray[np.float32], *, beta: float
 ) -> NDArray[np.float32]:
     """The unit state after one update: patterns weighted by softmax(beta x their product with `query`).

@@ -43,7 +43,7 @@ class LexicalChannel:
 def created_by(context: RecallContext) -> OrdinalSet | None:
     """The ordinals the lexicon is asked among, where the moment is a past one; None: among all.
 
-    Of `as_of` and `valid_at` the stricter one; the hits are checked against both.
+    If both `as_of` and `valid_at` are given, the stricter one is used; the hits are checked against both.
     """
     past, snapshot = context.query.selection.past, context.snapshot
     sets = []

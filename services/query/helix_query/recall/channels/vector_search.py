@@ -59,7 +59,7 @@ BROAD: Final = 0.1
 SPARE: Final = 2.0
 """More candidates than the visible share calls for, since visible memories are not spread evenly."""
 NOT_ESTIMATED: Final = VisibilityEstimate(0.0, 0)
-"""Of a tenant so small that each memory is judged."""
+"""The estimate for a tenant so small that each memory is judged."""
 
 
 def nearest_visible(

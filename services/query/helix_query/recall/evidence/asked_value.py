@@ -2,7 +2,7 @@
 
 A question for a phone number, a price or a name has a narrow answer. A memory about the same things that
 states no such value does not answer it, however near it is. A question for anything else ("why", "what
-happened") asks for no value. Both are rules over words; what they cannot read counts as no value asked for.
+happened") asks for no value. Both are rules over words; a question that they cannot read asks for no value.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def asked_value(question: str) -> AskedValue | None:
     return None
 
 
-def states(asked: AskedValue, text: str, *, speaker: str = "") -> bool:
+def states_value(asked: AskedValue, text: str, *, speaker: str = "") -> bool:
     """Whether a sentence of `text` is about the thing and states a value of the kind asked for."""
     text = text[:TEXT_CHARACTERS].replace("\u2019", "'")
     for sentence in _sentences(text):

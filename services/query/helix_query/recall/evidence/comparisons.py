@@ -1,4 +1,4 @@
-"""What comparing the first candidates with the query adds to their scores."""
+"""The gains of the first candidates from comparing them with the query."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ LEAST_DEVIATION: Final = 1e-9
 def comparisons(before: NDArray[np.float64], candidates: Candidates) -> dict[str, StandardGains]:
     """What each comparison adds, by the name of its step, in their order; `before` are the scores of all."""
     found: dict[str, StandardGains] = {}
-    if candidates.late is not None:
-        found[LATE_INTERACTION] = late_gains(before, candidates.late)
+    if candidates.late_interaction is not None:
+        found[LATE_INTERACTION] = late_gains(before, candidates.late_interaction)
         before = stepped(before, ADD, found[LATE_INTERACTION].gains)
-    if (cross := candidates.cross) is not None:
+    if (cross := candidates.cross_encoding) is not None:
         found[CROSS_ENCODER] = standard_gains(before, cross.positions, cross.logits, cross.weight)
     return found
 
@@ -41,16 +41,17 @@ def late_gains(before: NDArray[np.float64], late: LateInteraction) -> StandardGa
     return standard_gains(before, late.positions, scores, late.weight)
 
 
-def meets_question(candidates: Candidates, late: StandardGains | None, share: float) -> NDArray[np.float64]:
-    """What late interaction found for each candidate as a share of `share` x the best one's, 0 to 1.
+def question_match(candidates: Candidates, late: StandardGains | None, share: float) -> NDArray[np.float64]:
+    """How well each candidate matches the words of the question, 0 to 1, by late interaction.
 
-    1 for all where nothing was compared or nothing is similar, and 0 for those that were not compared.
+    It is the result of a candidate over `share` x the best result; 0 for candidates that were not compared, 1
+    for all if none was compared or none is similar.
     """
     enough = 0.0 if late is None else share * late.found.max(initial=0.0)
-    if candidates.late is None or late is None or enough <= 0.0:
+    if candidates.late_interaction is None or late is None or enough <= 0.0:
         return np.ones(len(candidates))
     met = np.zeros(len(candidates))
-    met[candidates.late.positions] = np.clip(late.found / enough, 0.0, 1.0)
+    met[candidates.late_interaction.positions] = np.clip(late.found / enough, 0.0, 1.0)
     return met
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Candidates, Ranked, Route
     from helix_query.recall.context import RecallContext
 
-CROSS_ENCODER: Final = "cross-encoder"
+DEGRADED_CROSS_ENCODER: Final = "cross-encoder"
 """Name in `Candidates.degraded` where the candidates were not compared for lack of time."""
 FEWEST: Final = 2
 """Candidates that can be compared with each other."""

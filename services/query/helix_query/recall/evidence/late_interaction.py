@@ -39,7 +39,7 @@ def similarities(states: NDArray[np.float32], codes: NDArray[np.uint8]) -> NDArr
     return found
 
 
-def nearest(
+def nearest_tokens(
     similarity: NDArray[np.float32], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """The greatest similarity of every state with a token of each memory, and which memories have tokens.
@@ -55,7 +55,9 @@ def nearest(
     return best, filled
 
 
-def by_word(best: NDArray[np.float32], word_of_state: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+def word_similarities(
+    best: NDArray[np.float32], word_of_state: NDArray[np.int64], count: int
+) -> NDArray[np.float64]:
     """Mean over the states of each of `count` words: [words, memories]; `best` is [memories, states]."""
     sums = np.zeros((count, len(best)))
     np.add.at(sums, word_of_state, best.T.astype(np.float64))

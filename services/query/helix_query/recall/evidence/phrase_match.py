@@ -33,7 +33,7 @@ def phrase_match(
     within: OrdinalSet | None = None,
     already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
-    """Of the `limit` best memories with all words of `text`, those that hold them in a row.
+    """The memories that hold the words of `text` in a row, among the `limit` best with all of its words.
 
     Case, punctuation and white space do not count; the score is the lexicon's. Only memories that had
     happened by `happened_by` (microseconds) and are not `already_served`; `within` as in `LexiconReader`.

@@ -14,7 +14,7 @@ from helix_shared.text.scripts import QUESTION_MARKS, word_count
 LEAST_WORDS: Final = 5
 """Fewer words in a row occur in many texts."""
 MOST_CHARACTERS: Final = 2_000
-"""Of a query; a longer text is a document, not a quotation."""
+"""Characters of a query; a longer text is a document, not a quotation."""
 _AUXILIARY = "is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|has|have|had"
 _ASKED_OF = (
     r"i|you|we|he|she|they|it|the|an?|this|that|these|those|my|our|your|his|her|their|its|there|"

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.profile.sections.section import PAGERANK, WALK, GraphMethod
-from helix_query.recall.candidates import GRAPH, Candidates, Cosines, bit_of
-from helix_query.recall.graph.bounded_walk import bounded_walk
+from helix_query.profile.sections.section import PAGERANK
+from helix_query.recall.candidates import Candidates, Cosines
 from helix_query.recall.graph.local_subgraph import Mass
-from helix_query.recall.graph.pagerank import personalized_pagerank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
+    from helix_query.recall.graph.walk import GraphWalk
 
 
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
@@ -36,19 +33,11 @@ JUDGED: Final = 16_384
 def expand(
     candidates: Candidates,
     named: NDArray[np.int64],
+    walk: GraphWalk,
     *,
-    graph: GraphSnapshot,
     memories: int,
     cosines: Cosines,
     visible: Visible,
-    method: GraphMethod = PAGERANK,
-    kind_factors: NDArray[np.float64] | None = None,
-    restart: float = 0.3,
-    epsilon: float = 1e-5,
-    max_rounds: int = 50,
-    hops: int = 2,
-    hub_cap: int = 100,
-    edge_budget: int = 2_000_000,
     seed_exponent: float = 4.0,
     entity_restart_share: float = 0.5,
     graph_candidates: int = 30,
@@ -61,8 +50,8 @@ def expand(
 
     `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass is a
     memory's share among all candidates returned, at most `mass_cap`. An added memory gets its cosine and the
-    least fused score. `walked` of the result is the method used; `degraded` names PageRank if it would have
-    passed more than `edge_budget` edges.
+    least fused score. `walked` of the result is the method used; `degraded` names PageRank if the bounded
+    walk replaced it.
 
     With `bridge` there are two walks. It returns nodes and weights for the `bridge_memories` memories with
     the most mass after the first; these nodes get `bridge_share` of the second walk's restart.
@@ -73,44 +62,22 @@ def expand(
     if not len(seeds):
         return candidates
 
-    pagerank = partial(
-        personalized_pagerank,
-        graph,
-        restart=restart,
-        epsilon=epsilon,
-        max_rounds=max_rounds,
-        hub_cap=hub_cap,
-        edge_budget=edge_budget,
-        kind_factors=kind_factors,
-    )
-    walk = partial(
-        bounded_walk,
-        graph,
-        hops=hops,
-        hub_cap=hub_cap,
-        edge_budget=edge_budget,
-        kind_factors=kind_factors,
-    )
-
-    def walked(seeds: NDArray[np.int64], shares: NDArray[np.float64], method: GraphMethod) -> Candidates:
-        mass = pagerank(seeds, shares) if method == PAGERANK else None
-        used: GraphMethod = WALK if mass is None else PAGERANK
-        mass = _of_memories(walk(seeds, shares) if mass is None else mass, memories=memories)
+    def walked(walk: GraphWalk, seeds: NDArray[np.int64], shares: NDArray[np.float64]) -> Candidates:
+        found, used = walk.mass(seeds, shares)
+        mass = _of_memories(found, memories=memories)
         added = _graph_candidates(candidates, mass, visible=visible, count=graph_candidates)
-        return replace(_with_added(candidates, added, mass, cosines=cosines, cap=mass_cap), walked=used)
+        return replace(_with_mass(candidates, added, mass, cosines=cosines, cap=mass_cap), walked=used)
 
-    first = walked(seeds, shares, method)
-    last = first
+    last = first = walked(walk, seeds, shares)
     if bridge is not None and bridge_share:
         # Only candidates are read, which the caller may see.
         evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[:bridge_memories]]
         nodes, weights = bridge(evidence)
         if len(nodes):
             # PageRank is not tried again after it failed.
-            last = walked(
-                *_with_bridges(seeds, shares, nodes, weights, share=bridge_share), first.walked or method
-            )
-    return last if last.walked == method else replace(last, degraded=(*last.degraded, PAGERANK))
+            second = walk.by(first.walked or walk.method)
+            last = walked(second, *_with_bridges(seeds, shares, nodes, weights, share=bridge_share))
+    return last if last.walked == walk.method else replace(last, degraded=(*last.degraded, PAGERANK))
 
 
 def _seeds(
@@ -159,24 +126,16 @@ def _graph_candidates(
     return found[:count]
 
 
-def _with_added(
+def _with_mass(
     candidates: Candidates, added: NDArray[np.int64], mass: Mass, *, cosines: Cosines, cap: float
 ) -> Candidates:
-    ordinals = np.concatenate([candidates.ordinals, added])
+    """The candidates and the `added` memories, with their shares of the mass.
+
+    Preferences and facts of the caller are left out: a question that walks the graph is ranked without them.
+    """
+    together = candidates.with_found_by_graph(added, cosines)
     # Shares among the candidates only: the mass of hidden memories must not affect them.
-    shares = mass.of(ordinals)
+    shares = mass.of(together.ordinals)
     total = float(shares.sum())
     shares = np.minimum(shares / total, cap) if total > 0 else shares
-    bit = bit_of(GRAPH)
-    least = float(candidates.fused.min()) if len(candidates) else 0.0
-    true_cosines = cosines(added).astype(np.float64)
-    coverage, phrase_match = candidates.coverage, candidates.phrase_match
-    return Candidates(
-        ordinals=ordinals,
-        fused=np.concatenate([candidates.fused, np.full(len(added), least)]),
-        cosine=np.concatenate([candidates.cosine, true_cosines]),
-        mass=shares,
-        found_by=np.concatenate([candidates.found_by, np.full(len(added), bit)]),
-        coverage=None if coverage is None else np.append(coverage, np.zeros(len(added))),
-        phrase_match=None if phrase_match is None else np.append(phrase_match, np.zeros(len(added), bool)),
-    )
+    return replace(together, mass=shares, preferences=None, profile_facts=None, fusion_inputs=())

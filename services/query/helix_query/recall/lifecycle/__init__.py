@@ -1,8 +1,7 @@
 """Lifecycle: how the candidates stand to one another, and what that does to their scores.
 
-`related` looks up answers and relations of the candidates (end of stage 5), `restatements` what is said twice
-(stage 7). `speech_acts`, `turns`
-and `outdated` turn them into the factors and gains that stage 6 applies; `newer` reads the order in time,
-`persons` whom a candidate is about.
-Imports candidates and context; the stages import it.
+`related` looks up answers and replacements of the candidates (end of stage 5). For stage 6 `speech_acts`,
+`outdated` and `derived_statements` turn them into factors and gains of the score, `newer` compares the order
+in time, `persons` tells whom a candidate is about. For stage 7 `restatements` tells which candidates say the
+same. Imports candidates and context; the stages import it.
 """

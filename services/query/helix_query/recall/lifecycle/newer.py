@@ -1,10 +1,9 @@
-"""Stage 6: of the first candidates for a question for what holds, the later ones count more.
+"""Stage 6: for a question about what holds now, later memories among the first candidates count more.
 
-Whoever asks what holds is answered best by the last word on it, and few of the changes that people tell can
-be linked to what they change ("the plumber rang, so not before Friday"). What the first candidates have in
-common is that they are near the question, so their order in time says which of them is the last word. Any
-question in the present tense may ask for what has changed ("which day can I get into the new place?"): these
-have a gain of their own.
+The latest statement about a thing answers such a question best, but few changes that people mention can be
+linked to what they change ("the plumber rang, so not before Friday"). The first candidates are all near the
+question, so their order in time shows the latest statement. Any question in the present tense may ask for
+what has changed ("which day can I get into the new place?"), so these have a gain of their own.
 """
 
 from __future__ import annotations
@@ -20,18 +19,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Newer
-    from helix_query.recall.candidates import CandidateSignals, Route
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Route
 
 FEWEST: Final = 2
 """Statements whose order in time says something."""
 
 
 def newest_gain(route: Route, constants: Newer) -> float:
-    """What the latest candidate gains for this question; 0 where it asks for an earlier or a past time.
+    """The gain of the latest candidate for this question; 0 for a question about an earlier or a past time.
 
-    Nor does it gain where something else than a value is asked about a name: what friends tell of each other
-    adds up, and the latest of it replaces nothing (locomo loses 2 points of Hit@1 with it). Whoever asks for
-    a symbol, path or error wants the memory that holds it, whenever it came (code_exact loses 9 points).
+    It is also 0 for a question about a name that asks for no value: what friends tell of each other adds up,
+    and the latest statement replaces nothing (locomo loses 2 points of Hit@1 with a gain). A question for a
+    symbol, path or error asks for the memory that holds it, whatever its time (code_exact loses 9 points).
     """
     if route.past is not Past.NO or route.as_of_moment is not None:
         return 0.0
@@ -53,10 +53,10 @@ def newer_factors(
     """1 + `gain` x `met` x share of the first candidates that are earlier; 1 for all others.
 
     Candidates with less than the share `least` of the best score are about something else, often another
-    person, and gain nothing. What was said in a session is compared, up to `longest` tokens. Documents hold
-    whenever they came, and of all the things that a long text says its time tells little: these get
-    1 + `gain` / 2. `others` are about somebody else than the question: they gain nothing. `met`, 0 to 1, says
-    how far a candidate meets the words of the question: the last word on another thing is none on this.
+    person, and gain nothing. Only turns of sessions with up to `longest` tokens are compared. Documents hold
+    whatever their time, and the time of a long text says little about each of its statements: these get 1 +
+    `gain` / 2. `others` are about another person than the question and gain nothing. `met`, 0 to 1, is how
+    well a candidate matches the words of the question: a late statement about another thing must gain little.
     """
     factors = np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]

@@ -1,13 +1,14 @@
-"""Stage 6: a memory that a later one has probably replaced gives way to it, or goes before it.
+"""Stage 6: a memory that a later one has probably replaced is ranked below it, or above it.
 
-Whoever asks wants what holds. A replacement often shares no word with the question ("we went back to Redux"),
-so it takes a part of the score of what it replaces; that one then loses the more, the surer the link is and
-the better the replacement answers. With links in a row the latest memory gets most.
+Most questions ask for what holds now. A replacement often shares no word with the question ("we went back to
+Redux"), so it takes a part of the score of the memory that it replaces. The replaced memory then loses score:
+more, the surer the link is and the better the replacement answers. In a chain of links the latest memory gets
+most.
 
-For a question about earlier times a memory that nothing but a later one hides is a candidate, too (0051).
-"The old code" wants what the current value replaced, "the original code" the first of the row, "when did the
-code change" the value that holds and then the others. By its tense alone a question may want what holds, so
-a replaced memory then counts less, but for the time at which it held.
+For a question about earlier times, a memory that only a later one hides is a candidate too (0051). "The old
+code" asks for what the current value replaced, "the original code" for the first of the chain, "when did the
+code change" for the current value and then the others. A question in the past tense may still ask for what
+holds, so replaced memories count less, except for the time at which they held.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated
-    from helix_query.recall.candidates import CandidateSignals, Related, Route
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Related, Route
 
-OF_CHANGED: Final = frozenset([Past.FORMER, Past.FIRST, Past.CHANGES])
-"""Questions that ask for what was replaced, or for the replacement."""
-OF_PLANS: Final = frozenset([Intent.WHEN, Intent.CURRENT_VALUE])
-"""Questions for what changes of a plan; who was there and why is told by what replaced nothing, too."""
+ASKS_FOR_CHANGED: Final = frozenset([Past.FORMER, Past.FIRST, Past.CHANGES])
+"""Questions for what was replaced, or for the replacement."""
+ASKS_FOR_PLANS: Final = frozenset([Intent.WHEN, Intent.CURRENT_VALUE])
+"""Questions for what changes in a plan; other memories tell who was there and why."""
 ROUNDS: Final = 4
-"""Links in a row through which a score is handed on."""
+"""Links of a chain along which a score is passed on."""
 
 LIKELY: Final = 0.5
 """Probability from which a replacement counts here."""
@@ -41,20 +43,22 @@ REPLACED_IN_TENSE: Final = 0.6
 """Factor of a replaced memory where the tense alone speaks of the past."""
 
 
-def replacing(related: Related, raw: CandidateSignals, route: Route, constants: Outdated) -> Related:
-    """The pairs with the probabilities that count for this question.
+def replacements_that_count(
+    related: Related, raw: CandidateSignals, route: Route, constants: Outdated
+) -> Related:
+    """The pairs with the part of their probability that counts for this question.
 
-    All for a value that changes or has changed and for a time to come, whose plans change; a part for other
-    questions and the past tense; none for earlier times, and none of a replacement that came after the time
-    that the question names. Of a plan that changed before its time the past tense counts all, too, where it
-    asks when that was, or for another value.
+    All of it counts for a question about a value that changes or has changed, and about a time to come,
+    because plans change; a part of it for other questions and for the past tense; nothing for a question with
+    words of earlier times, and for a replacement that came after the time that the question names. If a plan
+    changed before its time, all of it counts for a question in the past tense that asks when or for a value.
     """
     is_to_come = route.window is not None and route.as_of_moment is None
-    asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in OF_CHANGED
+    asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in ASKS_FOR_CHANGED
     share = 1.0 if asks_for_value or is_to_come else constants.elsewhere
     share *= {Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}.get(route.past, 1.0)
     probability = share * related.probability
-    if route.past is Past.TENSE and OF_PLANS.intersection(route.intents):
+    if route.past is Past.TENSE and ASKS_FOR_PLANS.intersection(route.intents):
         probability = np.where(_never_held(related, raw), related.probability, probability)
     if route.as_of_moment is not None:
         later = raw.occurred_at[related.newer] > microseconds(route.as_of_moment)
@@ -72,7 +76,7 @@ def _never_held(related: Related, raw: CandidateSignals) -> NDArray[np.bool_]:
 def inherited_gains(
     scores: NDArray[np.float64], related: Related, constants: Outdated
 ) -> NDArray[np.float64]:
-    """What each replacement lacks to its part of the scores of what it replaces; 0 for all others.
+    """Gains that raise each replacement to its part of the score of what it replaces; 0 for all others.
 
     The part is min(1, `inherited` x probability).
     """
@@ -105,23 +109,23 @@ def outdated_factors(
     return np.maximum(factors, behind)
 
 
-def likely(holding: Related) -> Related:
-    """The pairs with a probability of 0 for the unlikely, which change nothing for a changed value.
+def without_unlikely(holding: Related) -> Related:
+    """The pairs with a probability of 0 for those below `LIKELY`.
 
-    Turned round, they cost life and months more than they gained.
+    Reversed, such pairs cost the sets life and months more than they gained.
     """
     return replace(holding, probability=np.where(holding.probability >= LIKELY, holding.probability, 0.0))
 
 
-def turned(holding: Related) -> Related:
-    """The pairs the other way round: what was replaced goes before its replacement."""
+def reversed_pairs(holding: Related) -> Related:
+    """The pairs with both sides exchanged, so that the replaced memory goes before its replacement."""
     return replace(holding, newer=holding.older, older=holding.newer)
 
 
-def held_then(raw: CandidateSignals, route: Route) -> NDArray[np.float64]:
-    """Factors of replaced memories, which count less where the tense alone speaks of the past.
+def past_tense_factors(raw: CandidateSignals, route: Route) -> NDArray[np.float64]:
+    """Factors that lower replaced memories if only the tense of the question is about the past.
 
-    One that held at the time that the question names keeps its score.
+    A memory that held at the time that the question names keeps its score.
     """
     replaced = raw.replaced_at != NO_TIME
     if route.past is not Past.TENSE or not replaced.any():
@@ -131,8 +135,8 @@ def held_then(raw: CandidateSignals, route: Route) -> NDArray[np.float64]:
     return np.where(replaced, REPLACED_IN_TENSE, 1.0)
 
 
-def last_first(holding: Related, count: int) -> Related:
-    """The pairs turned round, but those of two replaced memories, of which the later one goes first.
+def latest_replaced_first(holding: Related, count: int) -> Related:
+    """The pairs reversed, except pairs of two replaced memories, of which the later one still goes first.
 
     `count` is the number of candidates.
     """

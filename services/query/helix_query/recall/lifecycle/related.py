@@ -1,8 +1,7 @@
-"""End of stage 5: how the candidates stand to one another, and the memories that only a relation finds.
+"""End of stage 5: which candidates answer or replace which, and the memories that only these relations find.
 
-An answer seldom names what it is about ("No, I sold my ticket"), so it is found through its question. Ingest
-states the pair, by which the answer is looked up. A replacement ("we went back to
-Redux") is found through what it replaces (`relations`).
+An answer seldom names what it is about ("No, I sold my ticket"), so it is looked up by its question; ingest
+states the pair. A replacement ("we went back to Redux") is looked up by what it replaces (`relations`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.past import Past
-from helix_query.recall.candidates import GRAPH, Candidates, Cosines, Related, bit_of
+from helix_query.recall.candidates import Candidates, Cosines, Related
 from helix_query.recall.lifecycle.relations import NONE, Replacements, replaced_by, replacements_of
 from helix_shared.about import two_people
 
@@ -33,7 +32,7 @@ def with_related(
 ) -> Candidates:
     """The candidates with answers to the best of their questions, with replacements, and with the pairs.
 
-    Where the question is said to be about earlier times, also with what the best of them replace.
+    If the words of the question are about earlier times, also with what the best candidates replaced.
     """
     if not len(candidates):
         return candidates
@@ -67,7 +66,7 @@ def _with_answers(
     answers = answers[~_is_in(answers, candidates.ordinals)]
     if len(answers):
         answers = answers[context.visibility.is_visible(answers)]
-    return added(candidates, answers, cosines=cosines), asked
+    return candidates.with_found_by_graph(answers, cosines), asked
 
 
 def _with_replacements(
@@ -88,12 +87,12 @@ def _with_replacements(
         newer = _best_missing(candidates, fresh, most=constants.added)
         if not len(newer):
             break
-        candidates, looked_up = added(candidates, newer, cosines=cosines), newer
+        candidates, looked_up = candidates.with_found_by_graph(newer, cosines), newer
     return candidates, pairs.to(_is_in(pairs.newer, candidates.ordinals))
 
 
 def _of_one_person(context: RecallContext, pairs: Replacements) -> Replacements:
-    """The pairs without those about two people: what a sister moved to replaces no home of the asker."""
+    """The pairs without those about two people: the new home of a sister replaces no home of the asker."""
     if not context.profile.rank.persons.compared:
         return pairs
     codes = context.generation.signals.about_code
@@ -108,12 +107,12 @@ def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosi
     for _ in range(1 + CHAIN if constants.enabled else 0):
         older = replaced_by(context, looked_up, min_probability=SURE)
         looked_up = np.setdiff1d(older, candidates.ordinals)[: constants.added]
-        candidates = added(candidates, looked_up, cosines=cosines)
+        candidates = candidates.with_found_by_graph(looked_up, cosines)
     return candidates
 
 
 def _best_missing(candidates: Candidates, pairs: Replacements, *, most: int) -> NDArray[np.int64]:
-    """At most `most` replacements that are no candidates: those of the best, the likeliest first."""
+    """At most `most` replacements that are not candidates yet, by probability times score of the replaced."""
     missing = pairs.to(~_is_in(pairs.newer, candidates.ordinals))
     order = np.argsort(candidates.ordinals)
     places = order[np.searchsorted(candidates.ordinals[order], missing.older)]
@@ -122,25 +121,6 @@ def _best_missing(candidates: Candidates, pairs: Replacements, *, most: int) -> 
     _, first = np.unique(newer, return_index=True)
     found: NDArray[np.int64] = newer[np.sort(first)[:most]]
     return found
-
-
-def added(candidates: Candidates, ordinals: NDArray[np.int64], *, cosines: Cosines) -> Candidates:
-    """The candidates and, at their end, memories that only a relation found: with the least fused score."""
-    if not len(ordinals):
-        return candidates
-    count = len(ordinals)
-    least = float(candidates.fused.min()) if len(candidates) else 0.0
-    coverage, phrase_match = candidates.coverage, candidates.phrase_match
-    return replace(
-        candidates,
-        ordinals=np.concatenate([candidates.ordinals, ordinals]),
-        fused=np.concatenate([candidates.fused, np.full(count, least)]),
-        cosine=np.concatenate([candidates.cosine, cosines(ordinals).astype(np.float64)]),
-        mass=np.concatenate([candidates.mass, np.zeros(count)]),
-        found_by=np.concatenate([candidates.found_by, np.full(count, bit_of(GRAPH))]),
-        coverage=None if coverage is None else np.append(coverage, np.zeros(count)),
-        phrase_match=None if phrase_match is None else np.append(phrase_match, np.zeros(count, bool)),
-    )
 
 
 def _answered_pairs(

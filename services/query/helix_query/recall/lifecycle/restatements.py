@@ -23,7 +23,7 @@ NO_RESTATEMENTS: Final[Mapping[int, frozenset[int]]] = {}
 def restatements_among(
     relations: RelationReader, ordinals: NDArray[np.int64]
 ) -> Mapping[int, frozenset[int]]:
-    """By row of `ordinals`, the rows that say the same; a row without one is missing."""
+    """For each row of `ordinals`, the rows that say the same; rows without one are left out."""
     newer, older = relations.restatements
     rows = {ordinal: row for row, ordinal in enumerate(ordinals.tolist())}
     starts = np.searchsorted(newer, ordinals, side="left").tolist()

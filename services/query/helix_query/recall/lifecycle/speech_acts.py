@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import SpeechActs
-    from helix_query.recall.candidates import CandidateSignals, Related, Route
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Related, Route
 
 ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")
@@ -35,17 +36,18 @@ def asks_about_questions(query: str) -> bool:
 
 
 def answer_share(route: Route, constants: SpeechActs) -> float:
-    """What share of the score of its question an answer gets.
+    """The share of the score of its question that an answer gets.
 
-    Many questions of an assistant are near to a query and ask for something else ("Will you repair it or
-    replace the oven?", where the query is who repairs it). What friends ask each other by name is what is
-    asked about them, so a query with a name takes all (locomo loses 2 points of Hit@1 without it).
+    Many questions of an assistant are near to a query but ask for something else ("Will you repair it or
+    replace the oven?" for the query "who repairs it?"). Questions between friends that name a person are what
+    queries ask about that person, so a query with a name gives all of the score (locomo loses 2 points of
+    Hit@1 without this).
     """
     return 1.0 if route.names_something else constants.answer_share
 
 
 def answer_gains(scores: NDArray[np.float64], related: Related, share: float) -> NDArray[np.float64]:
-    """What each answer lacks to `share` of the score of its question; 0 for all others."""
+    """Gains that raise each answer to `share` of the score of its question; 0 for all others."""
     best = scores.copy()
     np.maximum.at(best, related.answers, share * scores[related.questions])
     gains: NDArray[np.float64] = best - scores

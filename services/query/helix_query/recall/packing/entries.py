@@ -38,11 +38,11 @@ Block = tuple[str, Entry]
 def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
     """The entry of a row for a caller in `zone`; None: UTC."""
     return Entry(
-        row["memory_id"], heading(row, zone or UTC), row["text"], row["token_count"], row["occurred_at"]
+        row["memory_id"], heading_of(row, zone or UTC), row["text"], row["token_count"], row["occurred_at"]
     )
 
 
-def heading(row: Mapping[str, Any], zone: tzinfo) -> str:
+def heading_of(row: Mapping[str, Any], zone: tzinfo) -> str:
     """Date in `zone`, speaker or role, title, flags, and what replaced it: behind a citation number."""
     day = row["occurred_at"].astimezone(zone).date()
     flags = f"flagged: {' '.join(row['flags'])}" if row["flags"] else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from helix_query.recall.packing.rows import moment_or_none, stored_rows
 from helix_query.recall.visibility import Visibility
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def get_memory(
     """
     if selection.past:
         snapshot.prepare_as_of(deadline)
-    check(deadline)
+    raise_if_overdue(deadline)
     ordinals = snapshot.ordinals_of([memory_id])
     visibility = replace(Visibility.of(snapshot.generation, selection, now), with_decayed=True)
     for row in stored_rows(snapshot, ordinals, visibility):

@@ -32,11 +32,11 @@ def stored_rows(
 ) -> list[dict[str, Any]]:
     """Rows of the valid among `ordinals`, in their order; callers must still check `Selection.admits`.
 
-    Of a past moment, rows as they were then: not superseded, and with `as_of` without a context that was
+    At a past moment, rows are as they were then: not superseded, and with `as_of` without a context that was
     completed later.
     """
     signals = snapshot.generation.signals
-    rows = completed(signals.records(ordinals[visibility.is_valid_at(ordinals)]), signals)
+    rows = with_signals(signals.records(ordinals[visibility.is_valid_at(ordinals)]), signals)
     if visibility.past is None:
         return rows
     known_by = visibility.selection.as_of
@@ -50,7 +50,7 @@ def _then(row: dict[str, Any], last: int | None) -> dict[str, Any]:
     return row | {"superseded_by": ""} | ({"context": ""} if completed_since else {})
 
 
-def completed(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
+def with_signals(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
     """Lines with the signals of their memories: times, values, type and event time."""
     ordinals = np.array([line["ordinal"] for line in lines], np.int64)
     times = (map(moment_or_none, getattr(signals, name)[ordinals].tolist()) for name in SIGNAL_TIMES)

@@ -32,12 +32,12 @@ READ_CHARACTERS: Final = 200
 CLEAR: Final = 0.4
 """`Topics.advice` from which a question surely asks for advice."""
 TOPIC_WEIGHT: Final = 0.2
-"""What the same topic is worth beside the cosine."""
+"""Weight of an equal topic beside the cosine."""
 WIDTH: Final = 0.25
-"""How far below the best match a preference is worth nothing."""
+"""Distance below the best match from which a preference counts nothing."""
 
 OF_ANOTHER: Final = 0.3
-"""What the preference of one speaker is worth to a question about another."""
+"""Factor of the preference of one speaker for a question about another."""
 
 _ASKS_FACT: Final = re.compile(
     r"^\W*(?:(?:and|so|but|ok(?:ay)?|hey|by|since|until|from|at|in|on|for|with),? ){0,3}"

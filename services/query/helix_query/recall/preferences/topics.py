@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TEMPERATURE: Final = 0.06
-"""Of the softmax over topics: a lead of .06 in cosine is a factor of e."""
+"""Temperature of the softmax over topics: a lead of .06 in cosine is a factor of e."""
 RIDGE: Final = 0.003
 """Penalty of the linear discriminant; of .0003 to .01, the best by cross-validation over the examples."""
 
@@ -70,7 +70,7 @@ class Topics:
         asked: Sequence[NDArray[np.float64]],
         facts: NDArray[np.float64],
     ) -> Self:
-        """Of unit vectors [sentences, dimensions]: two arrays a topic, and questions for facts."""
+        """Fit to unit vectors [sentences, dimensions]: two arrays a topic, and questions for facts."""
         means = [np.concatenate(pair).mean(axis=0) for pair in zip(stated, asked, strict=True)]
         centroids = np.stack([mean / np.linalg.norm(mean) for mean in means])
         centre = centroids.mean(axis=0)

@@ -32,11 +32,11 @@ class FactQuestions:
 
     facts: tuple[str, ...]
     asks: tuple[Judge, ...]
-    """By fact: whether a question asks for it."""
+    """For each fact, whether a question asks for it."""
 
     @classmethod
     def fitted(cls, asked: Mapping[str, NDArray[np.float64]], others: NDArray[np.float64], fit: Fit) -> Self:
-        """Of unit vectors [questions, dimensions] by fact, and of questions for something else."""
+        """Fit to unit vectors [questions, dimensions] by fact, and of questions for something else."""
         return cls(
             tuple(asked),
             tuple(

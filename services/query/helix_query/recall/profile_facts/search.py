@@ -1,7 +1,7 @@
-"""What holds of the caller's name, home, work, partner or age, where a question asks for it.
+"""Current statements of the caller's name, home, work, partner or age, if a question asks for one.
 
-"Where do I live?" shares little with "Settled in Porto in spring", and with a plan to move it shares more. A
-caller has few statements of this kind, and which of them holds is known (`user_profile`).
+"Where do I live?" shares fewer words with "Settled in Porto in spring" than with a plan to move. A caller has
+few statements of this kind, and it is known which of them hold (`user_profile`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import REPLACED
 from helix_query.recall.user_profile.single_values import values_of
 from helix_query.recall.user_profile.statements import chosen_of, statements_of
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.about import AUTHOR
 from helix_shared.artifacts.hits import Hits
 
@@ -45,7 +45,7 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
     questions = context.snapshot.centroids.fact_questions
     if not context.profile.rank.profile_fact_gain or questions is None or context.query.mode == "dense":
         return None
-    if route.asked is None or route.asked.kind != AUTHOR or route.past is not Past.NO:
+    if route.asked_person is None or route.asked_person.kind != AUTHOR or route.past is not Past.NO:
         return None
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)
@@ -59,9 +59,9 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
 
 
 def _stating(context: RecallContext, fact: str) -> list[int]:
-    """Ordinals of each speaker's statements of `fact` that hold: of values side by side all, else the latest.
+    """Ordinals of the current statements of `fact` by speaker: those that hold together, else the latest.
 
-    Where the last word is that a value holds no longer ("I quit my job"), that is what holds.
+    If the latest statement says that a value holds no longer ("I quit my job"), it is the current one.
     """
     found: list[int] = []
     told: set[str] = set()
@@ -96,7 +96,7 @@ def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
     @cache
     def is_place(name: str) -> bool:
         """Only a home is a place, and each name is a run of the model."""
-        check(context.deadline)
+        raise_if_overdue(context.deadline)
         return fact == HOME and snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
 
     holding = [one for one in statements if replaced.get(one.ordinal, 0.0) < REPLACED]

@@ -13,7 +13,7 @@ import numpy as np
 from helix_memory.arithmetic import normalised
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_query.recall.relevance import Signal
-from helix_query.recall.stages.normalise import signal
+from helix_query.recall.stages.normalise import normalised_signal
 from helix_shared.moments import MICROSECONDS_PER_DAY
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.recipes.scoring import Recipe
-    from helix_query.recall.candidates import Candidates, CandidateSignals
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Candidates
 
 Factors = dict[str, "NDArray[np.float64]"]
 
@@ -36,7 +37,7 @@ def blended_signals(candidates: Candidates, *, constants: Recipe) -> tuple[Signa
     """Fused score and cosine for the method `blend`; a negative cosine counts 0."""
     cosine = np.maximum(candidates.cosine, 0.0)
     if constants.fused_normalisation == "minmax":
-        fused = signal(candidates.fused, flat=1.0)
+        fused = normalised_signal(candidates.fused, flat=1.0)
     else:
         most = float(candidates.fused.max(initial=0.0))
         whole = most if most > 0 else 1.0
@@ -72,13 +73,13 @@ def recipe_factors(
     return factors
 
 
-def scale(scores: NDArray[np.float64], *, constants: Recipe) -> float:
+def scale_factor(scores: NDArray[np.float64], *, constants: Recipe) -> float:
     """Factor on all scores: 1, or the factor that makes the best score 1."""
     most = float(scores.max(initial=0.0))
     return 1.0 / most if constants.scale_to_best and most > 0 else 1.0
 
 
-def passing(
+def reaches_threshold(
     relevance: NDArray[np.float64], scores: NDArray[np.float64], *, constants: Recipe
 ) -> NDArray[np.bool_]:
     """Whether each candidate reaches the recipe's threshold; all do if there is none."""

@@ -57,19 +57,19 @@ def rephrase(query: str, intents: Collection[Intent], *, most: int) -> tuple[str
     """
     text = query[:QUERY_CHARACTERS]
     found: list[str] = []
-    if Intent.PREFERENCE in intents and (subject := topic(text)):
+    if Intent.PREFERENCE in intents and (subject := topic_words(text)):
         found += [f"{stated} {subject}" for stated in STATED]
     if Intent.TEMPORAL in intents:
-        found += events(text)
+        found += asked_events(text)
     return tuple(dict.fromkeys(found))[:most]
 
 
-def topic(query: str) -> str:
+def topic_words(query: str) -> str:
     """The words of a question without those of asking and liking."""
     return " ".join(_content(query, _FRAME)[:MAX_WORDS])
 
 
-def events(query: str) -> list[str]:
+def asked_events(query: str) -> list[str]:
     """The events of a temporal question, without words of time."""
     between = _BETWEEN.search(query)
     parts = list(between.groups()) if between else _EVENTS.split(query)

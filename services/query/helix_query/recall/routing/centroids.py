@@ -81,7 +81,7 @@ def centroids_of(encoder: Encoder, *, cache: Path | None = None) -> Centroids:
 
 
 _OF_MODELS: Final[dict[str, Centroids]] = {}
-"""By the checksum of a model; equal models give equal vectors."""
+"""Centroids by the checksum of a model; equal models give equal vectors."""
 
 
 def load_centroids(embed_query: Callable[[str], NDArray[np.float32]]) -> Centroids:

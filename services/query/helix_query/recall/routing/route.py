@@ -13,7 +13,7 @@ from helix_query.recall.candidates import Route, Window
 from helix_query.recall.query_text import read_query
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
 from helix_query.recall.routing.asked_person import asked_person
-from helix_query.recall.routing.past.history import asks_for_former, past_of
+from helix_query.recall.routing.past.past_question import asks_for_former, past_of
 from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
 from helix_query.recall.routing.strip_times import asks_for_time_alone
@@ -72,7 +72,7 @@ def route(
         as_of_moment=_latest(bounds, now),
         reason=_reason(by_rule, by_example, window_reason, past),
         past=past,
-        asked=asked_person(query),
+        asked_person=asked_person(query),
         names_something=any(name.kind == "name" for name in find_names(read_query(query))),
         asks_for_former=past.wants_replaced and asks_for_former(query),
     )

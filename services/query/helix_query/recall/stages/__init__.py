@@ -2,5 +2,6 @@
 
 A stage function takes the `RecallContext` and what the stages before it made, and returns the next value. The
 pure functions beside it know no context: they take arrays and constants. `adaptive_weights` belongs to
-`fuse`; `scoring`, `normalise` and `latest_statement` to `rank`. May import every other room of `recall`.
+`fuse`; `base_score`, `scoring`, `normalise` and `latest_statement` to `rank`. May import every other room of
+`recall`.
 """

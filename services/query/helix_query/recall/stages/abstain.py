@@ -16,7 +16,7 @@ from helix_query.profile.fitted import serves
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Retrieved, bit_of
-from helix_query.recall.evidence.asked_value import asked_value, states
+from helix_query.recall.evidence.asked_value import asked_value, states_value
 from helix_query.recall.result import Features, RelevanceEstimate
 from helix_query.recall.stages.diversify import behind_served
 
@@ -93,7 +93,7 @@ def abstain(
     )
     if found is None:
         return None
-    return estimate(
+    return estimate_relevance(
         found,
         memory=constants.memory,
         answer=constants.answer,
@@ -134,7 +134,7 @@ def answer_features(
     asked), `size` as above, and 1 for each intent of the query. The greatest cosine and the rarity of words
     grow with the store, so without its size no probability holds for small and large stores alike.
     """
-    dense, lexical = retrieved.of(DENSE), retrieved.of(LEXICAL)
+    dense, lexical = retrieved.hits_of(DENSE), retrieved.hits_of(LEXICAL)
     if dense is None or lexical is None:
         return None
     bm25 = lexical.scores_of(candidates.ordinals[positions])
@@ -169,12 +169,12 @@ def missing_value(question: str, rows: Sequence[RecalledRow], coverage: float) -
     It grows with the `coverage` of the question by the rows, up to `FULL_COVERAGE`.
     """
     asked = asked_value(question)
-    if asked is None or any(states(asked, one.row["text"], speaker=one.row["speaker"]) for one in rows):
+    if asked is None or any(states_value(asked, one.row["text"], speaker=one.row["speaker"]) for one in rows):
         return 0.0
     return min(1.0, coverage / FULL_COVERAGE)
 
 
-def estimate(
+def estimate_relevance(
     found: Features,
     *,
     memory: MemoryModel | None,

@@ -70,8 +70,8 @@ def share_features(
 
     `ordinals` and `cosines` as in `adaptive_weights`.
     """
-    lexical, signals = retrieved.of(LEXICAL), context.generation.signals
-    if lexical is None or retrieved.of(DENSE) is None:
+    lexical, signals = retrieved.hits_of(LEXICAL), context.generation.signals
+    if lexical is None or retrieved.hits_of(DENSE) is None:
         return None
     asked = context.query_words.value
     held = asked.held(lexical.ordinals[:1])

@@ -16,8 +16,8 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.recall.candidates import Ranked
+from helix_query.recall.lifecycle.derived_statements import replaced_turns
 from helix_query.recall.lifecycle.restatements import NO_RESTATEMENTS, restatements_among
-from helix_query.recall.lifecycle.turns import replaced_turns
 from helix_query.recall.stages.normalise import normalise
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, ro
 def restated_among(
     context: RecallContext, ordinals: NDArray[np.int64], route: Route
 ) -> Mapping[int, frozenset[int]]:
-    """By row of `ordinals`, the rows of which one answer has the best alone, because all say the same.
+    """For each row of `ordinals`, the rows that say the same; an answer has only the best of them.
 
-    None where it matters how often something was said: questions about earlier times or for all of a kind.
-    None at past moments: what was decided later does not count then.
+    Empty for questions about earlier times or about all of a kind, for which each repetition matters, and at
+    past moments, for which decisions made later do not count.
     """
     repeats_matter = route.past is not Past.NO or Intent.AGGREGATION in route.intents
     if not context.profile.diversify.one_per_statement or repeats_matter or context.query.selection.past:
@@ -140,7 +140,7 @@ def diverse(
     """
     # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
     enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
-    kept = distinct(minhashes, threshold=near_duplicate, enough=enough, restated=restated)
+    kept = without_near_duplicates(minhashes, threshold=near_duplicate, enough=enough, restated=restated)
     scores = ranked.scores[kept]
     if session_floor is not None:
         leads = session_leads(scores, sessions[kept], floor=session_floor)
@@ -158,7 +158,7 @@ def diverse(
     return Ranked(ranked.positions[chosen], ranked.scores[chosen])
 
 
-def distinct(
+def without_near_duplicates(
     minhashes: NDArray[np.uint32],
     *,
     threshold: float,

@@ -70,7 +70,7 @@ def fuse_rankings(
     of two like matches the second would be worth nothing.
     """
     found = [ranking.hits.ordinals for ranking in retrieved.rankings]
-    found += [hits.ordinals for hits in retrieved.of_the_caller]
+    found += [hits.ordinals for hits in retrieved.caller_hits]
     union = distinct(*found)
     exact = cosines(union).astype(np.float32, copy=False)
     if callable(weights):
@@ -170,7 +170,7 @@ def _found_by(retrieved: Retrieved, union: NDArray[np.int64]) -> NDArray[np.uint
     Preferences and facts of a profile are found by comparing vectors, as the dense channel does.
     """
     bits = np.zeros(len(union), np.uint8)
-    for hits in retrieved.of_the_caller:
+    for hits in retrieved.caller_hits:
         bits[np.searchsorted(union, hits.ordinals)] |= bit_of(DENSE)
     for ranking in retrieved.rankings:
         bits[np.searchsorted(union, ranking.hits.ordinals)] |= bit_of(ranking.channel)

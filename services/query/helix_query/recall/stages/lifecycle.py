@@ -1,4 +1,4 @@
-"""Stage 6: what the life of a memory does to its score, as named steps after relevance and boosts.
+"""Stage 6: steps of the score from how candidates relate to each other, after relevance and boosts.
 
 The steps are computed in the room `recall.lifecycle`; their order is here.
 """
@@ -12,17 +12,17 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
-from helix_query.recall.evidence.comparisons import meets_question
+from helix_query.recall.evidence.comparisons import question_match
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 from helix_query.recall.lifecycle.outdated import (
-    OF_CHANGED,
-    held_then,
+    ASKS_FOR_CHANGED,
     inherited_gains,
-    last_first,
-    likely,
+    latest_replaced_first,
     outdated_factors,
-    replacing,
-    turned,
+    past_tense_factors,
+    replacements_that_count,
+    reversed_pairs,
+    without_unlikely,
 )
 from helix_query.recall.lifecycle.persons import about_others
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains, answer_share
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated, Rank
-    from helix_query.recall.candidates import Candidates, CandidateSignals, Related, Route, StandardGains
+    from helix_query.recall.candidate_signals import CandidateSignals
+    from helix_query.recall.candidates import Candidates, Related, Route, StandardGains
     from helix_query.recall.stages.scoring import ScoreBuilder
 
 REPLACED: Final = 0.3
-"""Probability from which a memory that another one replaces does not count as a statement of the value."""
+"""Probability from which a replaced memory does not count as a statement of the value."""
 
 
 def lifecycle_steps(
@@ -52,33 +53,34 @@ def lifecycle_steps(
     now: datetime,
     constants: Rank,
     wants_questions: bool,
-    late: StandardGains | None,
+    late_gains: StandardGains | None,
 ) -> None:
     """Later memories, answers, replacements, newer first, latest statement, statements before questions.
 
-    `late` is what late interaction found.
+    `late_gains` is what late interaction found.
     """
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
         builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
-    others = about_others(raw.about_code, route.asked) & constants.persons.compared
-    if constants.persons.factor != 1.0 and others.any() and route.asked and not route.asked.is_named:
+    others = about_others(raw.about_code, route.asked_person) & constants.persons.compared
+    asked = route.asked_person
+    if constants.persons.factor != 1.0 and others.any() and asked and not asked.is_named:
         builder.times("other_person", np.where(others, constants.persons.factor, 1.0))
     related = candidates.related
     if related is not None and len(related.answers):
         share = answer_share(route, constants.acts)
         builder.plus("answer", answer_gains(builder.scores, related, share))
-    held = held_then(raw, route)
+    held = past_tense_factors(raw, route)
     if (held != 1.0).any():
         builder.times("held_then", held)
     holding = None
     if related is not None and len(related.newer):
-        holding = replacing(related, raw, route, constants.outdated)
-    if route.past not in OF_CHANGED:
-        met = partial(meets_question, candidates, late, constants.newer.met)
+        holding = replacements_that_count(related, raw, route, constants.outdated)
+    if route.past not in ASKS_FOR_CHANGED:
+        met = partial(question_match, candidates, late_gains, constants.newer.met)
         _current_steps(builder, candidates, raw, route, constants, holding, others, met)
     elif holding is not None:
-        _changed_steps(builder, likely(holding), route, constants.outdated)
+        _changed_steps(builder, without_unlikely(holding), route, constants.outdated)
     if constants.acts.statements_first:
         factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
         if (factors != 1.0).any():
@@ -111,12 +113,16 @@ def _current_steps(
 
 
 def _changed_steps(builder: ScoreBuilder, holding: Related, route: Route, constants: Outdated) -> None:
-    """Of a question for a former value, the first one, or changes: the order of what was replaced."""
+    """For a question about a former value, the first value or changes: the order of what was replaced."""
     if route.past is Past.CHANGES:
         builder.plus("replacement", inherited_gains(builder.scores, holding, constants))
         return
-    builder.plus("former", inherited_gains(builder.scores, turned(holding), constants))
-    before = last_first(holding, len(builder.scores)) if route.past is Past.FORMER else turned(holding)
+    builder.plus("former", inherited_gains(builder.scores, reversed_pairs(holding), constants))
+    before = (
+        latest_replaced_first(holding, len(builder.scores))
+        if route.past is Past.FORMER
+        else reversed_pairs(holding)
+    )
     lost = 1.0 - outdated_factors(builder.scores, before, constants)
     builder.times("later", 1.0 - constants.former * lost)
 
@@ -129,9 +135,10 @@ def _latest_gains(
     holding: Related | None,
     others: NDArray[np.bool_],
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
-    """The gains by the scores so far of the memories that state the value asked for; None: none is.
+    """A function from the scores so far to the gains of memories that state the value asked for.
 
-    What another candidate has probably replaced states it no longer, and what `others` say is not asked for.
+    None: the question asks for no current value. A memory that another candidate has probably replaced, and
+    one of `others`, states no value.
     """
     if Intent.CURRENT_VALUE not in route.intents or candidates.coverage is None:
         return None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def signal(values: NDArray[np.floating], *, flat: float = 0.0, least_span: float = 0.0) -> Signal:
+def normalised_signal(values: NDArray[np.floating], *, flat: float = 0.0, least_span: float = 0.0) -> Signal:
     """The signal min-max normalised over the candidates, 0 to 1.
 
     Where values differ by no more than `least_span`, all become `flat` (0: the signal does not count).
@@ -29,5 +29,5 @@ def signal(values: NDArray[np.floating], *, flat: float = 0.0, least_span: float
 def normalise(
     values: NDArray[np.floating], *, flat: float = 0.0, least_span: float = 0.0
 ) -> NDArray[np.float64]:
-    """The normalised values of `signal` alone."""
-    return signal(values, flat=flat, least_span=least_span).normal
+    """The normalised values of `normalised_signal` alone."""
+    return normalised_signal(values, flat=flat, least_span=least_span).normal

@@ -14,11 +14,11 @@ import numpy as np
 from helix_query.metrics import RECALL_DEGRADED
 from helix_query.recall.candidates import LateInteraction
 from helix_query.recall.evidence.cross_encoding import (
-    CROSS_ENCODER,
+    DEGRADED_CROSS_ENCODER,
     cross_encoding,
     is_cross_encoded,
 )
-from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
+from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
 from helix_query.recall.query_words import rarity_of
 from helix_query.recall.stages.rank import best_first, score
 from helix_shared.artifacts.lexicon.analysis import stems
@@ -40,11 +40,11 @@ def rerank(
     context: RecallContext, candidates: Candidates, ranked: Ranked, tokens: QueryTokens | None, route: Route
 ) -> tuple[Candidates, Ranked]:
     """The candidates with their comparisons and their new order; unchanged where none is wanted."""
-    candidates, ranked = _by_words(context, candidates, ranked, tokens, route)
-    return _by_pairs(context, candidates, ranked, route)
+    candidates, ranked = _with_late_interaction(context, candidates, ranked, tokens, route)
+    return _with_cross_encoder(context, candidates, ranked, route)
 
 
-def _by_words(
+def _with_late_interaction(
     context: RecallContext, candidates: Candidates, ranked: Ranked, tokens: QueryTokens | None, route: Route
 ) -> tuple[Candidates, Ranked]:
     constants = context.profile.rerank
@@ -54,22 +54,22 @@ def _by_words(
     late = late_interaction(context, candidates, ranked.first(constants.candidates), tokens, weight)
     if late is None:
         return candidates, ranked
-    compared = replace(candidates, late=late)
+    compared = replace(candidates, late_interaction=late)
     return compared, best_first(compared, score(context, compared, route))
 
 
-def _by_pairs(
+def _with_cross_encoder(
     context: RecallContext, candidates: Candidates, ranked: Ranked, route: Route
 ) -> tuple[Candidates, Ranked]:
     if not is_cross_encoded(context, route):
         return candidates, ranked
     cross = cross_encoding(context, candidates, ranked, route)
     if cross is None:
-        RECALL_DEGRADED.labels(CROSS_ENCODER).inc()
-        return replace(candidates, degraded=(*candidates.degraded, CROSS_ENCODER)), ranked
+        RECALL_DEGRADED.labels(DEGRADED_CROSS_ENCODER).inc()
+        return replace(candidates, degraded=(*candidates.degraded, DEGRADED_CROSS_ENCODER)), ranked
     if not len(cross.positions):
         return candidates, ranked
-    compared = replace(candidates, cross=cross)
+    compared = replace(candidates, cross_encoding=cross)
     return compared, best_first(compared, score(context, compared, route))
 
 
@@ -85,14 +85,14 @@ def late_interaction(
         return None
     positions, states = np.sort(first.positions), tokens.states[rows]
     codes, ends = context.generation.signals.token_codes(candidates.ordinals[positions])
-    best, filled = nearest(similarities(states, codes), ends)
+    best, filled = nearest_tokens(similarities(states, codes), ends)
     if len(filled) < FEWEST:
         return None
     return LateInteraction(
         positions[filled],
         tuple(words),
         np.array([*words.values()], np.float64),
-        by_word(best, word_of_state, len(words)),
+        word_similarities(best, word_of_state, len(words)),
         weight,
         states,
         word_of_state,

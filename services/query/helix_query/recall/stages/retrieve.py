@@ -25,7 +25,7 @@ from helix_query.recall.preferences.search import preference_hits
 from helix_query.recall.profile_facts.search import profile_fact_hits
 from helix_query.recall.recipes.extra_searches import ExtraSearch, extra_searches
 from helix_query.recall.stages.embed import EmbeddedQuery, embed
-from helix_query.scheduling.deadline import check, left
+from helix_query.scheduling.deadline import raise_if_overdue, seconds_left
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -183,7 +183,7 @@ def search_all(
     started: dict[str, Future[Hits]] = {}
     if clear_lead is not None and LEXICAL in searches:
         first = started[LEXICAL] = _started(LEXICAL, searches[LEXICAL], lanes)
-        wait([first], timeout=left(deadline, most=deadline_seconds))
+        wait([first], timeout=seconds_left(deadline, most=deadline_seconds))
         if _answered(first) and clear_lead.holds(first.result()):
             return Retrieved((Ranking(LEXICAL, first.result()),), lexical_alone=True)
     # The query itself goes first, so that it never waits for other words.
@@ -203,7 +203,7 @@ def search_all(
     evident = {name: _found(name, future) for name, future in about.items()}
     rankings = tuple(Ranking(name, hits, words) for name, words, hits in found if hits is not None)
     if not rankings:
-        check(deadline)
+        raise_if_overdue(deadline)
         raise TemporaryError("no channel answered: each failed or was too late; try again")
     missing = [name for name, _, hits in found if hits is None]
     missing += [name for name, hits in evident.items() if hits is None]
@@ -230,8 +230,8 @@ def _wait_for_answers(
     A search that fails while the others are waited for ends nothing.
     """
     patient_until = min(time.monotonic() + deadline_seconds * (1 + PATIENCE), deadline)
-    late = wait([*answers, *evidence], timeout=left(deadline, most=deadline_seconds)).not_done
-    while not any(map(_answered, answers)) and (patience := left(patient_until)):
+    late = wait([*answers, *evidence], timeout=seconds_left(deadline, most=deadline_seconds)).not_done
+    while not any(map(_answered, answers)) and (patience := seconds_left(patient_until)):
         late = late.intersection(answers)
         if not late:
             return

@@ -50,11 +50,11 @@ def route_query(context: RecallContext, vector: NDArray[np.float32]) -> Route:
 
 
 def settled_route(context: RecallContext, candidates: Candidates, route: Route) -> Route:
-    """The route without `multi_hop` where more than `most_turns` of the first candidates are turns.
+    """The route without `multi_hop` if more than `most_turns` of the first candidates are turns.
 
-    Texts about named things lead to each other by these names. What people say in sessions seldom does: who
-    spoke and whom they know connects everything, so the order by graph mass is worse than that by relevance.
-    A question that asks for a relation of a relation needs its hops wherever the answer is.
+    Documents about named things are linked by these names. Turns of sessions are all linked by their speakers
+    and the people they know, so among them the order by graph mass is worse than the order by relevance. A
+    question for a relation of a relation keeps its hops.
     """
     if Intent.MULTI_HOP not in route.intents or not len(candidates):
         return route

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.recall.candidates import StandardGains
-    from helix_query.recall.relevance import Factors, Relevance, Signal, Weighed
+    from helix_query.recall.relevance import BaseScore, Factors, Relevance, Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +57,32 @@ class Scoring:
     scores = relevance x (product of the boosts), then every step in its order.
     """
 
-    weighed: Weighed
+    base_score: BaseScore
     fused_share: float
-    """Of sim: share of the normalised fused score, the rest is the normalised cosine."""
+    """Share of the normalised fused score in `sim`; the rest is the normalised cosine."""
     steps: tuple[Step, ...]
     scores: NDArray[np.float64]
     reached: NDArray[np.bool_]
     """Whether a candidate reaches the threshold of the ranking profile."""
-    late: StandardGains | None = None
-    """None: no candidate was compared."""
-    cross: StandardGains | None = None
-    """Of the cross-encoder; None: no candidate was compared."""
+    late_gains: StandardGains | None = None
+    """What late interaction added; None: it compared no candidate."""
+    cross_gains: StandardGains | None = None
+    """What the cross-encoder added; None: it compared no candidate."""
 
     @property
     def signals(self) -> Mapping[str, Signal]:
         """The normalised signals by name."""
-        return self.weighed.signals
+        return self.base_score.signals
 
     @property
     def relevance(self) -> Relevance:
         """Relevance before all boosts and steps."""
-        return self.weighed.relevance
+        return self.base_score.relevance
 
     @property
     def boosts(self) -> Factors:
         """The boosts by name."""
-        return self.weighed.boosts
+        return self.base_score.boosts
 
     def weight(self, signal: str, position: int) -> float:
         """Weight of a signal: of fused and cosine in sim, of the others in relevance; 0: unused."""
@@ -94,6 +94,6 @@ class Scoring:
         return 0.0 if weights is None else float(weights[position])
 
 
-def boosted(weighed: Weighed) -> ScoreBuilder:
+def boosted(base: BaseScore) -> ScoreBuilder:
     """The scores before all steps: relevance times the product of the boosts."""
-    return ScoreBuilder(weighed.relevance.values * product(weighed.boosts.values()))
+    return ScoreBuilder(base.relevance.values * product(base.boosts.values()))

@@ -11,7 +11,7 @@ from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import merged
 from helix_query.recall.user_profile.statements import chosen_of, statements_of
 from helix_query.recall.visibility import Visibility
-from helix_query.scheduling.deadline import check
+from helix_query.scheduling.deadline import raise_if_overdue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ def user_profile(
     selection = selection.unfiltered()
     if selection.past:
         snapshot.prepare_as_of(deadline)
-    check(deadline)
+    raise_if_overdue(deadline)
     visibility = Visibility.of(snapshot.generation, selection, now)
     chosen = chosen_of(snapshot, visibility, selection.past.happened_by or visibility.moment)
     # all that a profile of one generation depends on
@@ -66,7 +66,7 @@ def _said(
     @cache
     def is_place(name: str) -> bool:
         """Whether a name is surely that of a place: a run of the model for each name."""
-        check(deadline)
+        raise_if_overdue(deadline)
         return centroids.is_place(encoder.embed_query(name))
 
     statements = statements_of(snapshot, selection, chosen)

@@ -1,9 +1,9 @@
 """Leaves out what a user said of their home, work or partner before they said something newer.
 
-Of a fact with one value at a time (`single_values`) the latest counts. It is sure where the later statement
-says that it is new, or was made on another day; words that are also said of other things ("I moved to Vim")
-need a link that consolidation decided and the name of a place. A value beside others ("also", "part-time",
-"for the summer") neither replaces nor is replaced, and what somebody undid is not done again.
+If a fact has one value at a time (`single_values`), the latest counts. The replacement is sure if the later
+statement says that it is new, or was made on another day; words that are also said of other things ("I moved
+to Vim") need a link that consolidation decided and the name of a place. A value beside others ("also",
+"part-time", "for the summer") neither replaces nor is replaced, and what somebody undid is not done again.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Statement:
     ordinal: int
     memory_id: str
     sequence: int
-    """Of the event."""
+    """Stream sequence of its event."""
     sentences: tuple[str, ...]
     part: Part
     facets: tuple[str, ...]

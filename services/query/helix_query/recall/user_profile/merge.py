@@ -29,11 +29,11 @@ _NEGATION: Final = re.compile(
 
 
 def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> list[Merged]:
-    """Best first; equal scores by id. The result does not depend on the order of `statements`.
+    """The statements to show, best first; equal scores by id, whatever the order of `statements`.
 
-    Of a resolved statement and its verbatim memory the resolved one is shown and both are cited. Of two
-    statements of one speaker in the same words, the later one is shown; it cites the earlier one unless it
-    denies it. Of a home, an employer or a partner only the latest is shown (`current_values`).
+    A derived statement is shown instead of its verbatim memory; both are cited. If one speaker says something
+    twice in the same words, the later statement is shown; it cites the earlier one unless it denies it. Only
+    the latest home, employer and partner are shown (`current_values`).
     """
     latest_first = sorted(
         statements,

@@ -62,7 +62,7 @@ _NO_PLACE: Final = re.compile(
     r"|appointment|office|desk|table|position|role|seat|library|framework|editor|app|plan)\b",
     re.IGNORECASE,
 )
-"""Of what the words of an open rule are also said."""
+"""Words for things that are no place; the words of an open rule are also used for them."""
 _END: Final = re.compile(
     r"[;:()!?\n]|\.(?:\s|$)|,? (?:with|because|since|so|but|for|after|when|which|where|while|as|until|than"
     r"|who|from|last|this|next|on|and (?:i|we|my|our|work|am|have|love|like|it|the|study|teach|run|now|got)"
@@ -173,13 +173,13 @@ def _value_by(rule: Rule, read: str, year: int) -> Value | None:
 
 
 def _fact(words: str) -> str:
-    """What a value is of by its words; every kind of number is a phone's."""
+    """The fact that these words announce; every kind of number is a phone number."""
     first = words.lower().replace("-", "").split()[0]
     return "phone" if first in _PHONES else first
 
 
 def _digits(surface: str) -> str:
-    """A number of a phone without spaces and signs: the same district begins many."""
+    """A phone number without spaces and signs."""
     return "".join(filter(str.isdecimal, surface))
 
 

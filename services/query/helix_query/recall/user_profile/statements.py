@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_query.generations.indexes.facet_index import DYNAMIC, PARTS, Part
-from helix_query.recall.packing.rows import completed
+from helix_query.recall.packing.rows import with_signals
 from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.others import is_about_another
 from helix_shared.artifacts.signals.columns import NO_TIME, code
@@ -48,7 +48,7 @@ def chosen_of(snapshot: Snapshot, visibility: Visibility, moment: datetime) -> t
     """The strongest visible memories of the user of `visibility` for each part; reads columns only.
 
     Those of a user are the user's own, shared ones included; without a user, all that everyone may recall.
-    What is visible is told for `moment`. Scores are those at the beginning of its hour, except of a past one.
+    Visibility is that at `moment`. Scores are those at the beginning of its hour, except of a past one.
     """
     selection, signals = visibility.selection, snapshot.generation.signals
     index, now, tenant = snapshot.facet_index.value, microseconds(moment), code(selection.tenant_id)
@@ -73,7 +73,7 @@ def statements_of(snapshot: Snapshot, selection: Selection, chosen: Iterable[Cho
     found: list[Statement] = []
     for one in chosen:
         ordinals = np.array([ordinal for ordinal, _ in one.scores], np.int64)
-        rows = completed(signals.records(ordinals), signals)
+        rows = with_signals(signals.records(ordinals), signals)
         own = [row for row in rows if selection.admits(row) and _is_own(row, user)]
         found += _stated(own[:READ], one.part, dict(one.scores), user)
     return found
@@ -114,9 +114,9 @@ def _is_own(row: Mapping[str, Any], user_id: str) -> bool:
 def _stated(
     rows: Iterable[Mapping[str, Any]], part: Part, scores: Mapping[int, float], user_id: str
 ) -> Iterator[Statement]:
-    """The statements of rows; in the profile of no user, a line names its user where nobody is named.
+    """The statements of rows; without a user, a statement without a speaker gets its user as speaker.
 
-    What is said of others ("Dan's mother is vegan") is no statement of the static part.
+    A sentence about another person ("Dan's mother is vegan") is no statement of the static part.
     """
     for row in rows:
         spans = [

@@ -39,9 +39,9 @@ class Text:
     right: float
     """Estimated."""
     y: float
-    """Of the base line."""
+    """Height of the base line."""
     size: float
-    """Of the font; 0: the text is turned, mirrored or empty, and belongs to no table."""
+    """Size of the font; 0: the text is turned, mirrored or empty, and belongs to no table."""
 
     @property
     def words(self) -> str:

@@ -1,4 +1,4 @@
-"""Words and phrases by which a question is about earlier times, for `history`, which reads them."""
+"""Words and phrases by which a question is about earlier times, for `past_question`, which reads them."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ ACTS: Final = re.compile(
     r"|\bdrop(?:ped)? (?:[\w']{1,30} ){0,2}(?:kids?|children|off)\b"
     r"|\bdid (?:i|we|you|he|she|they) (?:move (?:to|in|into|out|here|there)\b|cancel\W*$)"
 )
-"""What somebody did once, in words that else tell of a change of a value."""
+"""Single acts ("raise a question"), in words that otherwise tell of a change of a value."""
 BEFORE_AN_EVENT: Final = re.compile(
     r"\bbefore (?=(?:breakfast|lunch|dinner|supper|bed|noon|midnight|work|school)\b)"
     r"|(?<=[\w,] )before (?!(?:i|we|you|he|she|it|they|the (?:new|move|change|switch))\b)"
@@ -138,4 +138,4 @@ BEFORE_AN_EVENT: Final = re.compile(
 ONCE: Final = re.compile(
     r"\bdid (?:[\w']{1,30} ){1,3}?(?:say|tell|mention|ask|promise|discuss|leave|eat|lose)\b"
 )
-"""Who says or leaves a thing before an event does so once: no other value holds since."""
+"""Acts that happen once before an event ("what did she say before lunch"): no other value holds since."""

@@ -1,7 +1,8 @@
 """Tells which question a turn answers: one of another speaker in the turn before it.
 
-Length does not matter ("No, I sold my ticket in March"), nor where the question stands in its turn. What
-changes the subject, only thanks, or asks in return is no answer. Only what takes an offer up answers it.
+The answer may be long ("No, I sold my ticket in March"), and the question need not end its turn. A turn that
+changes the subject, only thanks, or asks in return is no answer. An offer is only answered by a
+turn that accepts or declines it, or speaks of it (`offers`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from helix_shared.audience import may_quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from helix_ingest.extraction.draft import LoggedEvent
+    from helix_ingest.extraction.values import LoggedEvent
 
 TOPIC_CHARACTERS: Final = 200
 _ELLIPTIC_WORDS: Final = 3
@@ -68,8 +69,8 @@ class Question:
 def answered_question(answering: LoggedEvent, before: Sequence[LoggedEvent]) -> Question | None:
     """The question that a turn answers; `before` holds the turns before it in its session, oldest first.
 
-    The output of a tool between question and answer is passed over. A question that not everybody who may
-    recall the answer may recall is none.
+    The output of a tool between question and answer is passed over. A question counts only if everybody who
+    may recall the answer may also recall the question.
     """
     event = answering.event
     if not isinstance(event, MessageEvent) or _CHANGES_SUBJECT.match(event.text):

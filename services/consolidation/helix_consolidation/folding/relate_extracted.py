@@ -1,11 +1,11 @@
-"""Relations of the statements that a language model drew from turns.
+"""Relations of extracted statements (`extracted_statements`).
 
-A statement says what its turn says, so it is compared with what its turn is related to, and with the
-statements drawn from these. A later memory that is related to the turn is compared with the statement as
-well. The turns decide in the order of the log (`relate`), and a statement may arrive at any time after that.
-What is decided here therefore follows from the memories that there are: where a statement or a memory comes
-or goes, the decisions around it are made again. A statement closes an earlier memory only if its turn
-replaces it too, and repeats none: its turn counts as the repetition.
+A statement says what its turn says, so it is compared with the memories that its turn is related to, and with
+the statements extracted from these. A later memory that is related to the turn is compared with the statement
+as well. `relate` decides about turns in the order of the log, but a statement may arrive at any time after
+its turn. So the decisions of this module depend only on which memories exist: they are made again when a
+statement or a memory near them is added or removed. A statement closes an earlier memory only if its turn
+replaces that memory too. A statement repeats no memory: its turn counts as the repetition.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _UPDATES: Final = RELATION_KINDS.index("UPDATES")
 
 
-def relate_drawn(context: FoldContext) -> None:
+def relate_extracted(context: FoldContext) -> None:
     """Decide again about the statements around the memories that this batch touched."""
     state = context.state
     touched, state.extracted.touched = state.extracted.touched, set()
@@ -76,7 +76,7 @@ def _decide(context: FoldContext, ordinal: int) -> set[int]:
 
 
 def _pool(state: ConsolidationState, ordinal: int) -> tuple[list[int], set[int]]:
-    """What a memory is compared with, in the order of the log, and what of it the turn replaces."""
+    """The memories to compare with, in the order of the log, and those among them that the turn replaces."""
     table, extracted = state.relations, state.extracted
     source = extracted.source_of(ordinal)
     own = [ordinal] if source is None else [source, *state.ledger.sources.same_turn(source)]
@@ -85,15 +85,15 @@ def _pool(state: ConsolidationState, ordinal: int) -> tuple[list[int], set[int]]
         older = int(table.records["older"][row])
         if extracted.source_of(older) is not None:
             continue
-        drawn = extracted.of_sources(_turns(state, [older]))
-        said = drawn if source is None else drawn | {older}
-        found |= said
-        replaced |= said if table.records["kind"][row] == _UPDATES else set()
+        statements = extracted.of_sources(_turns(state, [older]))
+        compared = statements if source is None else statements | {older}
+        found |= compared
+        replaced |= compared if table.records["kind"][row] == _UPDATES else set()
     return sorted(found, key=state.ledger.order), replaced
 
 
 def _turns(state: ConsolidationState, ordinals: Iterable[int]) -> set[int]:
-    """The verbatim memories that these memories, or what they were drawn or derived from, are."""
+    """The verbatim memories among these memories and their sources."""
     found = set[int]()
     for ordinal in ordinals:
         source = state.extracted.source_of(ordinal)

@@ -3,7 +3,7 @@
 import pytest
 
 from helix_query.profile.past import Past
-from helix_query.recall.routing.past.history import asks_for_former, past_of
+from helix_query.recall.routing.past.past_question import asks_for_former, past_of
 from tests.unit.linear_time import Linear, repeated
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from helix_query.diagnostics import history
-from helix_query.diagnostics.history import Step, history_of
+from helix_query.diagnostics import memory_history
+from helix_query.diagnostics.memory_history import Step, history_of
 
 ASKED = 5
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ def walked(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> set[int]:
         def history(self) -> set[int]:
             return set(self.rows)
 
-    monkeypatch.setattr(history, "_Walk", Walk)
+    monkeypatch.setattr(memory_history, "_Walk", Walk)
     snapshot: Any = SimpleNamespace(ordinals_of=lambda _: [ASKED])
     selection: Any = None
     found: Any = history_of("", selection, snapshot, now=NOW)

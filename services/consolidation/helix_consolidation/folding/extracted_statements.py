@@ -1,12 +1,13 @@
-"""Folding statements that a language model drew from turns: rows beside the verbatim memories.
+"""Folding extracted statements, which a language model made of turns: rows beside the verbatim memories.
 
-A statements message is the complete result for one window of turns; of several messages for a window the
-latest of HELIX_DERIVED counts. It waits until every event up to the end of its window is processed: then it
-is known which publication of an event counts. A statement takes scope, audience, speaker, times and flags
-from the stored verbatim memory, and its source class and confidence are never above that memory's. It is
-hidden and superseded with it (`status.version_family`), and erased with it (`removal`). An event that names a
-statement reaches its turn, because a recall shows the statement in place of the turn; which turn that is
-follows from the id (`event_memories.turn_of`). So nothing depends on the order of arrival.
+A derived statement is made by the rules of ingest instead. A statements message is the complete result for
+one window of turns; if a window has several messages, the latest of HELIX_DERIVED counts. It waits until
+every event up to the end of its window is processed: then it is known which publication of an event counts. A
+statement takes scope, audience, speaker, times and flags from the stored verbatim memory, and its source
+class and confidence are never above that memory's. It is hidden and superseded with it
+(`status.version_family`), and erased with it (`removal`). An event that names a statement reaches its turn,
+because a recall shows the statement in place of the turn; which turn that is follows from the id
+(`event_memories.turn_of`). So nothing depends on the order of arrival.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pyarrow as pa
 from helix_consolidation.folding.incoming.rows import memory_columns, read_rows
 from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.memories import accept_model, store_row
-from helix_consolidation.folding.removal import remove
+from helix_consolidation.folding.removal import remove_memories
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import value_code
 from helix_memory.vocabulary.source_classes import least_trusted
@@ -61,7 +62,7 @@ def fold_statements(context: FoldContext, origin: Origin, rows: pa.RecordBatch, 
         return
     found = [_source(context, origin.tenant_id, row) for row in naming]
     named = _store(context, rows, found, sequence)
-    remove(context, state.extracted.of_window(window) - named)
+    remove_memories(context, state.extracted.of_window(window) - named)
 
 
 def _is_awaited(context: FoldContext, origin: Origin, row: Mapping[str, Any]) -> bool:
@@ -95,7 +96,7 @@ def _store(context: FoldContext, rows: pa.RecordBatch, sources: list[int | None]
         if source is None or not state.ledger.is_there(source):
             continue
         if erased_at := state.tombstones.erased_at(row.facts):
-            remove(context, [source], erased_at=erased_at)
+            remove_memories(context, [source], erased_at=erased_at)
             continue
         ordinal = store_row(context, row, (batch, number), sequence)
         if ordinal is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.diagnostics.explanation import Loss
-from helix_query.recall.packing.rows import completed
+from helix_query.recall.packing.rows import with_signals
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.signals.columns import NO_TIME
 
@@ -45,7 +45,7 @@ def hidden_memory(
         return None
     if visibility.is_valid_at(ordinals).any() or (signals.decayed_at[ordinals] != NO_TIME).any():
         return None
-    rows = completed(signals.records(ordinals), signals)
+    rows = with_signals(signals.records(ordinals), signals)
     if not rows or not selection.access.admits(rows[0]):
         return None
     [state] = snapshot.generation.vectors.take(ordinals, _STATE).to_pylist()
@@ -54,7 +54,7 @@ def hidden_memory(
     if not state["superseded_by"]:
         return Hidden(Loss.NOT_VALID, state, None)
     later = snapshot.ordinals_of([state["superseded_by"]])
-    seen = completed(
+    seen = with_signals(
         signals.records(later[visibility.of_earlier(with_corrected=True).is_visible(later)]), signals
     )
     return Hidden(Loss.REPLACED, state, seen[0] if seen else None)

@@ -2,12 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from helix_query.scheduling.recent import Recent
+from helix_query.scheduling.lru_cache import LruCache
 
 
 def test_the_least_recently_used_value_goes_first() -> None:
     """A look counts as a use, and so does a new value."""
-    kept: Recent[str, int] = Recent(2)
+    kept: LruCache[str, int] = LruCache(2)
     kept.put("a", 1)
     kept.put("b", 2)
     assert kept.get("a") == 1
@@ -23,7 +23,7 @@ def test_the_least_recently_used_value_goes_first() -> None:
 
 def test_threads_never_get_the_value_of_another_key() -> None:
     """And there are never more values than the capacity."""
-    kept: Recent[int, int] = Recent(8)
+    kept: LruCache[int, int] = LruCache(8)
 
     def work(start: int) -> bool:
         for number in range(start, start + 2_000):

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.persons.organisations import with_organisation
-from helix_ingest.extraction.persons.pronouns import Turn, resolved
+from helix_ingest.extraction.persons.pronouns import Turn, with_person
 from helix_memory.events import MessageEvent
 from helix_shared.text.scripts import FULL_STOPS, QUESTION_MARKS, word_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from helix_ingest.extraction.acts.answers import Question
-    from helix_ingest.extraction.draft import LoggedEvent
+    from helix_ingest.extraction.acts.answered_question import Question
+    from helix_ingest.extraction.values import LoggedEvent
 
 ANSWER_WORDS: Final = 40
 """A longer answer can be read on its own."""
@@ -29,7 +29,7 @@ STATING_NOTHING: Final = frozenset({"question", "acknowledgement"})
 _ENDS: Final = (".", "!", ",", ":", ";", "\u2026", *QUESTION_MARKS, *FULL_STOPS)
 
 
-class Statement(NamedTuple):
+class DerivedStatement(NamedTuple):
     """A derived statement: its text, and the text of its own vector."""
 
     text: str
@@ -37,27 +37,27 @@ class Statement(NamedTuple):
     """Without what an elliptic question is about: that is in the context vector (ops/decisions/0035)."""
 
 
-def statement_of(
+def derived_statement(
     event: MessageEvent, question: Question | None, session: Sequence[LoggedEvent]
-) -> Statement | None:
+) -> DerivedStatement | None:
     """The statement that a turn makes with the question it answers, and with a name for its pronoun.
 
     `session` are the turns before it that it may quote, oldest first. None if that adds nothing.
     """
-    turns = [said_by(turn.event) for turn in session if isinstance(turn.event, MessageEvent)]
+    turns = [as_turn(turn.event) for turn in session if isinstance(turn.event, MessageEvent)]
     if question is None or word_count(event.text) > ANSWER_WORDS:
         if word_count(event.text) > RESOLVED_WORDS or speech_act(event, event.text) in STATING_NOTHING:
             return None
-        text = resolved(said_by(event), turns) or with_organisation(said_by(event), turns)
-        return Statement(text, text) if text else None
-    asked, said = _resolved_question(question, turns), resolved(said_by(event), turns) or event.text
+        text = with_person(as_turn(event), turns) or with_organisation(as_turn(event), turns)
+        return DerivedStatement(text, text) if text else None
+    asked, said = _resolved_question(question, turns), with_person(as_turn(event), turns) or event.text
     answered = f"{_ended(asked[-QUESTION_CHARACTERS:].strip())} {said}"
     text = f"{_ended(question.topic)} {answered}" if question.topic else answered
-    return Statement(text, answered)
+    return DerivedStatement(text, answered)
 
 
-def said_by(event: MessageEvent) -> Turn:
-    """A turn as pronouns read it."""
+def as_turn(event: MessageEvent) -> Turn:
+    """A turn as the rules for persons read it."""
     return Turn(event.speaker or event.role, event.text)
 
 
@@ -65,10 +65,10 @@ def _resolved_question(question: Question, turns: Sequence[Turn]) -> str:
     asked = question.asked.event
     if not isinstance(asked, MessageEvent):
         return question.text
-    turn = said_by(asked)
+    turn = as_turn(asked)
     places = [n for n, one in enumerate(turns) if one == turn]
     before = [*turns[: places[-1] if places else 0], Turn(turn.speaker, turn.text[: question.start])]
-    return resolved(Turn(turn.speaker, question.text), before) or question.text
+    return with_person(Turn(turn.speaker, question.text), before) or question.text
 
 
 def _ended(text: str) -> str:

@@ -52,7 +52,7 @@ def _first_of(found: Past, other: Past) -> Past:
 
 
 def _of_note(folded: str) -> Past:
-    """Of a few words that begin with "old", "previous" ..., and of a short demand for such a thing."""
+    """The past of a few words that begin with "old" or "previous", or of a short demand for such a thing."""
     if folded.count(" ") >= words.NOTE_WORDS or folded.endswith("."):
         return Past.NO
     notes = (
@@ -64,7 +64,7 @@ def _of_note(folded: str) -> Past:
 
 
 def _of_strong_words(folded: str) -> Past:
-    """Of a question in the present tense, or with a word for now."""
+    """The past of a question in the present tense, or with a word for now."""
     if "originally" in folded:
         return Past.FIRST
     return Past.FORMER if "used to " in folded else Past.NO

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from helix_ingest.facets.lasting import MOVED_HOME
+from helix_ingest.facets.static_part import MOVED_HOME
 
 _WE_ARE = r"(?:i'm|im|i am|we're|we are|i've been|i have been|we've been|we have been)"
 _NOW = r"(?:(?:currently|still|now|also|busy|finally|just|always|slowly|already) ){0,2}"

@@ -1,9 +1,9 @@
 """The history of a memory: what it replaced and what replaced it, step by step, and what else it relates to.
 
-A value that likely replaced another, or contradicts it, belongs to the chain, whatever the distance; what is
-less sure, or merely extends or repeats a memory of the chain, leads on only from the memory asked for: small
-chances would chain all that one person said. The caller sees the memories that he may recall or could have
-recalled before something replaced them, never forgotten ones.
+A memory that likely replaced another, or contradicts it, belongs to the chain, however far away it is. Less
+sure replacements, extensions and repetitions are followed only from the memory asked for: otherwise small
+probabilities would chain everything that one person said. The caller sees memories that they may recall, or
+could have recalled before something replaced them, never forgotten ones.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_query.recall.packing.rows import completed
-from helix_query.scheduling.deadline import check
+from helix_query.recall.packing.rows import with_signals
+from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.relations.records import DecidedRelation
@@ -78,7 +78,7 @@ def history_of(
         raise NotFoundError(f"no memory {memory_id} is visible to this scope")
     frontier, is_first = set(start), True
     while frontier and not found.is_full:
-        check(deadline)
+        raise_if_overdue(deadline)
         steps = found.steps_of(sorted(frontier))
         followed = [step for step in steps if is_first or step.relation in _IN_CHAIN]
         ends = {end for step in followed if is_first or _is_likely(step) for end in (step.newer, step.older)}
@@ -113,7 +113,7 @@ class _Walk:
             [o for o in wanted.tolist() if o in states and self._is_shown(o, states[o])], np.int64
         )
         signals, found = self._generation.signals, []
-        for row in completed(signals.records(shown), signals) if len(shown) else ():
+        for row in with_signals(signals.records(shown), signals) if len(shown) else ():
             if self._selection.admits(row):
                 found.append(int(row["ordinal"]))
                 self.rows[found[-1]], self._state[found[-1]] = row, states[found[-1]]

@@ -1,4 +1,4 @@
-"""Statements that a language model drew: beside the verbatim memory, with its scope, and gone with it."""
+"""Extracted statements: beside the verbatim memory, with its scope, and gone with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.consolidation.conftest import FIRST, Bench, Stream, lifecycle, r
 from tests.unit.consolidation.folded import folded
 from tests.unit.consolidation.histories import applied, in_log_order, shuffled
 
-DRAWN = statement_id(FIRST, 0)
+EXTRACTED = statement_id(FIRST, 0)
 SEEDS = 40
 
 
@@ -33,12 +33,12 @@ def test_a_statement_stands_beside_its_turn_with_its_scope(bench: Bench, stream:
     """Owner, audience, class and confidence come from the stored turn, whatever the message says."""
     scope = {"user_id": "ann", "acl": ["hr"], "session_id": "s"}
     own = row("acme", "e1", 1, "yes, the blue one", source_class="agent", confidence=0.4, **scope)
-    drawn = statement("acme", "e1", 1, "Ann wants the blue kiln", window=1, user_id="bob", shared=True)
+    extracted = statement("acme", "e1", 1, "Ann wants the blue kiln", window=1, user_id="bob", shared=True)
     outcome = bench.apply(
-        stream.memories("acme", "e1", 1, [own]), stream.statements("acme", "e1", 1, [drawn])
+        stream.memories("acme", "e1", 1, [own]), stream.statements("acme", "e1", 1, [extracted])
     )
     assert (len(outcome.done), outcome.dead, outcome.postponed) == (2, [], [])
-    found = bench.rows()[DRAWN]
+    found = bench.rows()[EXTRACTED]
     assert (found["user_id"], found["acl"], found["shared"], found["session_id"]) == (
         "ann",
         ["hr"],
@@ -55,17 +55,17 @@ def test_a_statement_is_found_by_its_words(bench: Bench, stream: Stream) -> None
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "yes, that one")]),
         stream.statements("acme", "e1", 1, [statement("acme", "e1", 1, "Ann wants the kiln", window=1)]),
     )
-    assert bench.found("kiln") == [DRAWN]
+    assert bench.found("kiln") == [EXTRACTED]
 
 
 def test_statements_wait_for_every_event_of_their_window(bench: Bench, stream: Stream) -> None:
     """Then it is known which memories their turns have."""
-    drawn = stream.statements("acme", "e2", 2, [statement("acme", "e1", 1, "blue kiln", window=2)])
+    extracted = stream.statements("acme", "e2", 2, [statement("acme", "e1", 1, "blue kiln", window=2)])
     first = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")])
     second = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "good")])
-    assert len(bench.apply(drawn, second).postponed) == 1
-    assert len(bench.apply(drawn, first).done) == 2
-    assert DRAWN in bench.rows()
+    assert len(bench.apply(extracted, second).postponed) == 1
+    assert len(bench.apply(extracted, first).done) == 2
+    assert EXTRACTED in bench.rows()
 
 
 def test_the_latest_answer_about_a_window_counts(bench: Bench, stream: Stream) -> None:
@@ -82,8 +82,8 @@ def test_a_statement_is_hidden_restored_and_erased_with_its_turn(
     bench: Bench, stream: Stream, *, reopen: bool
 ) -> None:
     """Forgetting by the id of the turn reaches it, also after a restart."""
-    drawn = stream.statements("acme", "e1", 1, [statement("acme", "e1", 1, "blue kiln", window=1)])
-    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")]), drawn)
+    extracted = stream.statements("acme", "e1", 1, [statement("acme", "e1", 1, "blue kiln", window=1)])
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")]), extracted)
     if reopen:
         bench.publish()
         bench = bench.reopened()
@@ -105,14 +105,16 @@ def test_forgetting_or_erasing_a_statement_reaches_its_turn(
 ) -> None:
     """A recall shows it in place of the turn; in a rebuild the statement may come after the event."""
     turn = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")])
-    drawn = [statement("acme", "e1", 1, text, window=1, number=n) for n, text in enumerate(("kiln", "blue"))]
-    answer = stream.statements("acme", "e1", 1, drawn)
-    messages = [forget(2, memory_ids=[DRAWN]), answer]
+    extracted = [
+        statement("acme", "e1", 1, text, window=1, number=n) for n, text in enumerate(("kiln", "blue"))
+    ]
+    answer = stream.statements("acme", "e1", 1, extracted)
+    messages = [forget(2, memory_ids=[EXTRACTED]), answer]
     bench.apply(turn)
     for one in messages if late else reversed(messages):
         bench.apply(one)
     assert [found["hidden"] for found in bench.rows().values()] == [True, True, True]
-    bench.apply(forget(3, memory_ids=[DRAWN], restore=True))
+    bench.apply(forget(3, memory_ids=[EXTRACTED], restore=True))
     assert [found["hidden"] for found in bench.rows().values()] == [False, False, False]
 
 
@@ -121,7 +123,7 @@ def test_erasing_a_statement_erases_its_turn(bench: Bench, stream: Stream, *, la
     """Nothing of the turn is left, in either order."""
     turn = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")])
     answer = stream.statements("acme", "e1", 1, [statement("acme", "e1", 1, "kiln", window=1)])
-    messages = [erase(2, memory_ids=[DRAWN]), answer]
+    messages = [erase(2, memory_ids=[EXTRACTED]), answer]
     bench.apply(turn)
     for one in messages if late else reversed(messages):
         bench.apply(one)
@@ -149,8 +151,8 @@ def test_a_statement_that_no_turn_can_have_given_is_refused(
 ) -> None:
     """The whole message becomes a dead letter; the turn stays."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")]))
-    drawn = statement("acme", "e1", 1, "blue kiln", window=1) | fields
-    outcome = bench.apply(stream.statements("acme", "e1", 1, [drawn]))
+    extracted = statement("acme", "e1", 1, "blue kiln", window=1) | fields
+    outcome = bench.apply(stream.statements("acme", "e1", 1, [extracted]))
     assert (len(outcome.dead), len(outcome.done)) == (1, 0)
     assert len(bench.rows()) == 1
 
@@ -168,21 +170,21 @@ def test_the_turn_of_a_statement_follows_from_its_id() -> None:
 def test_feedback_and_corrections_of_a_statement_count_for_its_turn(bench: Bench, stream: Stream) -> None:
     """Whether it has arrived or not: a rebuild ends in the same state."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one", user_id="ann")]))
-    praise = FeedbackEvent(event_id="f2", tenant_id="acme", helpful=[FIRST, DRAWN])
+    praise = FeedbackEvent(event_id="f2", tenant_id="acme", helpful=[FIRST, EXTRACTED])
     bench.apply(lifecycle(praise, 2))
-    corrected = row("acme", "e3", 3, "the red one", user_id="ann", corrects=DRAWN)
+    corrected = row("acme", "e3", 3, "the red one", user_id="ann", corrects=EXTRACTED)
     bench.apply(stream.memories("acme", "e3", 3, [corrected]))
-    drawn = statement("acme", "e1", 1, "Ann wants the blue kiln", window=1)
-    bench.apply(stream.statements("acme", "e1", 1, [drawn]))
+    extracted = statement("acme", "e1", 1, "Ann wants the blue kiln", window=1)
+    bench.apply(stream.statements("acme", "e1", 1, [extracted]))
     rows = bench.rows()
     new = memory_id("acme", "e3", 0)
     assert (rows[FIRST]["helpful_count"], rows[FIRST]["superseded_by"]) == (1, new)
-    assert (rows[DRAWN]["superseded_by"], rows[DRAWN]["hidden"]) == (new, True)
+    assert (rows[EXTRACTED]["superseded_by"], rows[EXTRACTED]["hidden"]) == (new, True)
 
 
 @dataclass
-class Drawn:
-    """A random history of turns and of statements drawn from them."""
+class ExtractedHistory:
+    """A random history of turns and of statements extracted from them."""
 
     random: Random
     stream: Stream = field(default_factory=Stream)
@@ -215,12 +217,12 @@ class Drawn:
 
     def _draw(self, turns: list[tuple[str, int]], event: str, window: int) -> None:
         """One answer about a window: other statements, and another number of them, each time."""
-        drawn = [
+        extracted = [
             statement("acme", name, sequence, self._text(), window=window, number=number)
             for name, sequence in turns
             for number in range(self.random.randrange(3))
         ]
-        self.messages.append(self.stream.statements("acme", event, window, drawn))
+        self.messages.append(self.stream.statements("acme", event, window, extracted))
 
     def _act(self, sequence: int) -> None:
         r = self.random
@@ -252,7 +254,7 @@ class Drawn:
 def test_any_order_of_arrival_ends_in_the_same_state(seed: int) -> None:
     """Turns, answers about them, and events that name either, each one to three times."""
     random = Random(seed)
-    messages = Drawn(random).of(random.randrange(6, 16))
+    messages = ExtractedHistory(random).of(random.randrange(6, 16))
     expected = folded(messages, random)
     for _ in range(3):
         assert folded(shuffled(messages, random), random) == expected
@@ -262,6 +264,6 @@ def test_any_order_of_arrival_ends_in_the_same_state(seed: int) -> None:
 def test_the_stores_end_in_the_same_state_with_restarts(seed: int) -> None:
     """Restarts before or after a generation is published; with the real stores."""
     random = Random(seed)
-    messages = Drawn(random).of(10)
+    messages = ExtractedHistory(random).of(10)
     in_order = applied(in_log_order(messages), Random(0))
     assert applied(shuffled(messages, random), random, restarts=0.2) == in_order

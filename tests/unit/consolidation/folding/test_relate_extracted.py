@@ -1,4 +1,4 @@
-"""Statements that a language model drew take part in decisions, whenever they arrive."""
+"""Extracted statements take part in decisions, whenever they arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _, FIRST, SECOND, THIRD = ids(3)
 OLD, NEW = statement_id(FIRST, 0), statement_id(SECOND, 0)
 
 
-def drawn(stream: Stream, sequence: int, text: str) -> Msg:
+def extracted(stream: Stream, sequence: int, text: str) -> Msg:
     """One statement of the turn of an event."""
     name = f"e{sequence}"
     rows = [statement(TENANT, name, sequence, text, window=sequence) | {"links": []}]
@@ -37,8 +37,8 @@ def messages(stream: Stream) -> list[Msg]:
     return [
         said(stream, 1, "port 443"),
         said(stream, 2, "port 8080"),
-        drawn(stream, 1, "port 443 of the gateway"),
-        drawn(stream, 2, "port 8080 of the gateway"),
+        extracted(stream, 1, "port 443 of the gateway"),
+        extracted(stream, 2, "port 8080 of the gateway"),
     ]
 
 
@@ -78,7 +78,7 @@ def test_another_answer_takes_the_relations_of_the_former_back(slots: Bench, mes
     """Before and after a restart: neither the graph nor the history has them."""
     slots.apply(*messages)
     slots.publish()
-    again = drawn(Stream(last=9), 2, "host alpha")
+    again = extracted(Stream(last=9), 2, "host alpha")
     slots.apply(again)
     left = {pair: weight for pair, weight in EXPECTED.items() if NEW not in pair}
     assert related(slots) == left
@@ -117,9 +117,9 @@ def test_another_owner_is_not_compared(slots: Bench, stream: Stream) -> None:
     """A statement has the owner, the audience and at most the class of its turn."""
     slots.apply(
         said(stream, 1, "port 443", user_id="ann"),
-        drawn(stream, 1, "port 443 of the gateway"),
+        extracted(stream, 1, "port 443 of the gateway"),
         said(stream, 2, "port 8080", user_id="bob"),
-        drawn(stream, 2, "port 8080 of the gateway"),
+        extracted(stream, 2, "port 8080 of the gateway"),
     )
     assert related(slots) == {}
 
@@ -129,7 +129,7 @@ def test_a_statement_that_its_turn_does_not_share_closes_nothing(slots: Bench, s
     slots.apply(
         said(stream, 1, "port 443"),
         said(stream, 2, "host alpha"),
-        drawn(stream, 2, "port 8080"),
+        extracted(stream, 2, "port 8080"),
     )
     assert related(slots) == {}
     assert memory_id(TENANT, "e3", 0) == THIRD

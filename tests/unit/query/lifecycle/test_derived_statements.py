@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from helix_query.recall.lifecycle.turns import replaced_turns
+from helix_query.recall.lifecycle.derived_statements import replaced_turns
 
 
 def pairs(codes: list[int], derived: list[bool], scores: list[float]) -> list[tuple[int, int]]:

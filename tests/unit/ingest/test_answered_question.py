@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_ingest.extraction.draft import Draft, LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of
+from helix_ingest.extraction.values import Draft, LoggedEvent
 from helix_ingest.rows import rows_of
 from helix_memory.events import MessageEvent
 from helix_shared.identity import memory_id

@@ -1,4 +1,4 @@
-"""Values by key, of which the most recently used stay."""
+"""A cache of the most recently used values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """At most `capacity` values, the least recently used first out; safe for several threads."""
 
     def __init__(self, capacity: int) -> None:

@@ -1,4 +1,7 @@
-"""Asks the language model within its limits, and records the reply: about windows and about pairs alike."""
+"""The language model, asked within the limits of the settings; every reply is recorded.
+
+Used for windows (`consumer`) and for pairs (`pairs.judge`) alike.
+"""
 
 from __future__ import annotations
 
@@ -32,33 +35,35 @@ async def _always() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What is asked about: a window, or the `count` pairs of one event."""
+class AnswerRequest:
+    """What an answer is wanted about: a window, or the `count` pairs of one event."""
 
     call: str
     """`ABOUT_WINDOWS` or `ABOUT_PAIRS`."""
     tenant_id: str
     key: str
-    """Of the recorded answer."""
+    """Key of the recorded answer."""
     stored_at: datetime
     """When the server stored the event."""
     count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one recorded answer is for: a window, or the pairs of one event and their place."""
+class RecordTarget:
+    """Where a reply is recorded: under the key of a window, or of the pairs of one event in the question."""
 
     key: str
     events: tuple[int, ...]
     """Sequences of the events whose texts are in the question."""
     first: int = 0
+    """Number of the first pair of the event in the question; 0 for a window."""
     pairs: int = 1
+    """Pairs of the event in the question; 1 for a window."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """The limits of all questions of a process; used from one event loop."""
+class LanguageModel:
+    """Asks all questions of a process within its limits; used from one event loop."""
 
     settings: ExtractSettings
     endpoint: Endpoint
@@ -67,7 +72,10 @@ class Asking:
     """Waits so many seconds; raises TemporaryError when the worker ends."""
 
     async def recorded_or_asked(
-        self, about: Subject, ask: Callable[[], Awaitable[RecordedAnswer | None]], connected: Connected
+        self,
+        request: AnswerRequest,
+        ask: Callable[[], Awaitable[RecordedAnswer | None]],
+        connected: Connected,
     ) -> RecordedAnswer | None:
         """The recorded answer, else what `ask` returns; None where the model may not be asked.
 
@@ -75,13 +83,13 @@ class Asking:
             TemporaryError: NATS does not answer, or the worker ends.
             HelixError: what `ask` raised.
         """
-        recorded = await find_answer(connected.client, about.tenant_id, about.key)
+        recorded = await find_answer(connected.client, request.tenant_id, request.key)
         if recorded is not None:
-            await self.note(about.call, "repeated", about.count)
+            await self.note(request.call, "repeated", request.count)
             return recorded
         days = self.settings.oldest_days
-        if days and datetime.now(UTC) - about.stored_at > timedelta(days=days):
-            await self.note(about.call, "too old", about.count)
+        if days and datetime.now(UTC) - request.stored_at > timedelta(days=days):
+            await self.note(request.call, "too old", request.count)
             return None
         return await ask()
 
@@ -90,12 +98,12 @@ class Asking:
         question: Question,
         tenant: str,
         prompt: str,
-        parts: Sequence[Part],
+        targets: Sequence[RecordTarget],
         connected: Connected,
         *,
         may_ask: Callable[[], Awaitable[bool]] = _always,
     ) -> list[RecordedAnswer] | None:
-        """Ask until there is an answer, and record it for each of `parts`.
+        """Ask until there is an answer, and record it for each of `targets`.
 
         `prompt` is the version of the prompt. `may_ask` is called before each attempt. None: it said no, or
         the budget is spent.
@@ -105,14 +113,14 @@ class Asking:
             TemporaryError: NATS does not answer, or the worker ends.
         """
         expected = estimate_tokens(question.system + question.text) + question.most_tokens
-        count = sum(part.pairs for part in parts)
+        count = sum(target.pairs for target in targets)
         if not await self.ledger.reserve(tenant, expected):
             await self.note(question.call, "over budget", count)
             return None
         try:
             while await may_ask():
                 try:
-                    return await self._ask(question, tenant, prompt, parts, connected)
+                    return await self._ask(question, tenant, prompt, targets, connected)
                 except UnavailableError as error:
                     seconds = round(error.delay_seconds, 1)
                     _log.info("not answered", reason=str(error), wait_seconds=seconds)
@@ -121,19 +129,24 @@ class Asking:
                 except RefusedError as error:
                     await self.note(question.call, "refused", count, problem=str(error))
                     raise
-                earlier = [await find_answer(connected.client, tenant, part.key) for part in parts]
+                earlier = [await find_answer(connected.client, tenant, target.key) for target in targets]
                 known = [answer for answer in earlier if answer is not None]
-                if len(known) == len(parts):
+                if len(known) == len(targets):
                     return known
             return None
         finally:
             self.ledger.release(tenant, expected)
 
     async def _ask(
-        self, question: Question, tenant: str, prompt: str, parts: Sequence[Part], connected: Connected
+        self,
+        question: Question,
+        tenant: str,
+        prompt: str,
+        targets: Sequence[RecordTarget],
+        connected: Connected,
     ) -> list[RecordedAnswer]:
         reply = await self.endpoint.ask(question)
-        count = sum(part.pairs for part in parts)
+        count = sum(target.pairs for target in targets)
         answer = RecordedAnswer(
             model=self.endpoint.model,
             prompt=prompt,
@@ -143,11 +156,11 @@ class Asking:
             completion_tokens=reply.completion_tokens,
         )
         recorded = []
-        for part in parts:
-            place = {"first": part.first, "asked": count if part.first else 0}
+        for target in targets:
+            place = {"first": target.first, "asked": count if target.first else 0}
             own = answer.model_copy(update=place)
             found = await record_answer(
-                connected.client, connected.publisher, tenant, part.key, own, events=part.events
+                connected.client, connected.publisher, tenant, target.key, own, events=target.events
             )
             recorded.append(found)
         tokens = reply.prompt_tokens + reply.completion_tokens

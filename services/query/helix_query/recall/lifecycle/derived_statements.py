@@ -12,13 +12,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.candidates import CandidateSignals
+    from helix_query.recall.candidate_signals import CandidateSignals
 
 
 def replaced_turns(
     source_code: NDArray[np.int64], is_derived: NDArray[np.bool_], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of turns of which a derived statement is here too, and the row of the best one of each."""
+    """Rows of turns with a derived statement among the rows, and the row of the best one of each turn."""
     verbatim = np.flatnonzero(~is_derived)
     # best score last, so that of equal codes the last one is taken
     derived = np.flatnonzero(is_derived)
@@ -31,7 +31,7 @@ def replaced_turns(
 
 
 def derived_gains(scores: NDArray[np.float64], raw: CandidateSignals) -> NDArray[np.float64]:
-    """What the best derived statement of each turn lacks to the score of the turn; 0 for all others."""
+    """Gains that raise the best derived statement of each turn to the score of the turn; 0 for all others."""
     gains = np.zeros(len(scores))
     if raw.is_derived.any():
         turns, derived = replaced_turns(raw.source_code, raw.is_derived, scores)
