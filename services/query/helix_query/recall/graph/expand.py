@@ -129,13 +129,10 @@ def _graph_candidates(
 def _with_mass(
     candidates: Candidates, added: NDArray[np.int64], mass: Mass, *, cosines: Cosines, cap: float
 ) -> Candidates:
-    """The candidates and the `added` memories, with their shares of the mass.
-
-    Preferences and facts of the caller are left out: a question that walks the graph is ranked without them.
-    """
+    """The candidates and the `added` memories, with their shares of the mass."""
     together = candidates.with_found_by_graph(added, cosines)
     # Shares among the candidates only: the mass of hidden memories must not affect them.
     shares = mass.of(together.ordinals)
     total = float(shares.sum())
     shares = np.minimum(shares / total, cap) if total > 0 else shares
-    return replace(together, mass=shares, preferences=None, profile_facts=None, fusion_inputs=())
+    return replace(together, mass=shares, fusion_inputs=())
