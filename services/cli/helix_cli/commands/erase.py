@@ -45,8 +45,8 @@ HELP: Final = f"""
 A memory is erased with its whole event: every piece, what was derived from
 it, what other memories quote of it, the event in the log, its dead letters.
 `helix memory forget` hides single memories instead, and can be taken back.
-The other versions of a memory, those before and after a correction, are
-memories of their own: the command names those that stay.
+The versions that a memory had replaced go with it, so none of them holds
+again. Later versions stay: the command names them.
 
   helix erase 4f0c1a2b --tenant acme
   helix erase --of-session s1 --tenant acme --user ana --verify

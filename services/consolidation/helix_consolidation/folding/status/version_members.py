@@ -34,6 +34,12 @@ def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
     return [member.ordinal for member in family(state, ordinal) if member.ordinal is not None]
 
 
+def versions_before(state: ConsolidationState, ordinal: int) -> list[int]:
+    """Ordinals of the versions of a memory that are of earlier events: it replaced them."""
+    sequence, _ = state.ledger.order(ordinal)
+    return [one for one in members_of(state, ordinal) if state.ledger.order(one)[0] < sequence]
+
+
 def current_before(state: ConsolidationState, ordinal: int, sequence: int) -> int:
     """Ordinal of the version of a memory that held before an event of this sequence.
 
