@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import IO, TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ from nats.js.errors import NotFoundError as NoStreamError
 
 from helix_cli.exchange.erased import NOTHING_ERASED, Erased, erased_memories
 from helix_memory import subjects
+from helix_memory.transport import dead_letters
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker.log_reader import read_range
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from helix_shared.event_log.record import EventRecord
 
 ERASE: Final = "erase"
+REFUSED_HEADER: Final = "Helix-Refused"
+"""In a line of an export: the event had no effect where it comes from. An import takes it off."""
 Advance = Callable[[int, int], None]
 """Hears the number of lines that are written, and of all."""
 
@@ -110,9 +113,10 @@ async def export(
         if record.sequence in kept:
             writer.add(ANSWER, record)
             advance(written := written + 1, total)
+    refused = await _refused(client, tenants)
     async for record in _records(client, subjects.EVENTS_STREAM, events_of(tenants), last):
         if not erased.holds(record):
-            writer.add(EVENT, record)
+            writer.add(EVENT, marked(record) if record.sequence in refused else record)
             advance(written := written + 1, total)
     digest = writer.finish()
     return Exported(
@@ -176,6 +180,19 @@ async def _answer_places(
     ):
         if tenant_of(record.subject) not in without:
             yield record.sequence
+
+
+async def _refused(client: Client, tenants: Sequence[str]) -> set[int]:
+    """The events that had no effect: an import expects that they have none there either."""
+    found = [
+        await dead_letters.refused_events(client.jetstream(), one) for one in dict.fromkeys(tenants or [""])
+    ]
+    return set().union(*found)
+
+
+def marked(record: EventRecord) -> EventRecord:
+    """The record of an event that was refused."""
+    return replace(record, headers={**record.headers, REFUSED_HEADER: "1"})
 
 
 def tenant_of(subject: str) -> str:
