@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError as NoStreamError
 
 from helix_cli.exchange.erased import NOTHING_ERASED, Erased, erased_memories
+from helix_cli.exchange.orphans import Orphans
 from helix_memory import subjects
 from helix_memory.transport import dead_letters
 from helix_shared.artifacts.generation.folders import current_number, folder_of
@@ -52,6 +53,8 @@ class Exported:
     """Events of each, by its name."""
     tenants_without_answers: list[str] = field(default_factory=list)
     """An answer may repeat what was erased, so tenants with an erase event export none."""
+    completed: int = 0
+    """Corrections of erased memories, which are memories of their own in the export."""
 
 
 @dataclass(slots=True)
@@ -84,9 +87,8 @@ async def export(
     info = await client.jetstream().stream_info(subjects.EVENTS_STREAM)
     last = info.state.last_seq
     counted = await _count(client, tenants, last, NOTHING_ERASED)
-    erased = NOTHING_ERASED
+    erased, place = NOTHING_ERASED, await read_map(client.jetstream())
     if counted.last_erasure:
-        place = await read_map(client.jetstream())
         last_erasures: dict[Path, int] = {}
         # a shard knows what was erased of its own tenants
         for tenant, sequence in counted.last_erasure.items():
@@ -114,9 +116,11 @@ async def export(
             writer.add(ANSWER, record)
             advance(written := written + 1, total)
     refused = await _refused(client, tenants)
+    orphans = Orphans(erased, lambda tenant: data_of(place.shard_of(tenant)))
     async for record in _records(client, subjects.EVENTS_STREAM, events_of(tenants), last):
         if not erased.holds(record):
-            writer.add(EVENT, marked(record) if record.sequence in refused else record)
+            whole = orphans.complete(record)
+            writer.add(EVENT, _marked(whole) if record.sequence in refused else whole)
             advance(written := written + 1, total)
     digest = writer.finish()
     return Exported(
@@ -128,6 +132,7 @@ async def export(
         digest,
         dict(sorted(counted.tenants.items())),
         sorted(counted.last_erasure),
+        orphans.completed,
     )
 
 
@@ -190,7 +195,7 @@ async def _refused(client: Client, tenants: Sequence[str]) -> set[int]:
     return set().union(*found)
 
 
-def marked(record: EventRecord) -> EventRecord:
+def _marked(record: EventRecord) -> EventRecord:
     """The record of an event that was refused."""
     return replace(record, headers={**record.headers, REFUSED_HEADER: "1"})
 
