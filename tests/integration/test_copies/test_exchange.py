@@ -206,7 +206,9 @@ def test_what_corrects_an_erased_memory_arrives_and_what_was_refused_fails_nothi
         time.sleep(0.5)
     assert "84 euros" not in file.read_text()
     told = _report(other, "import", str(file), "--tenant", "parasol-two", "--wait")
-    assert (told["refused"], told["left_out"]) == ([], 1)
+    assert told["refused"] == []
+    # the erase event, and the erased one as long as the log has it
+    assert told["left_out"] in {1, 2}
     assert [one["field"] for one in told["refused_before"]] == ["memory_ids"]
     for user, texts in ("ana", ["The annual fee is 96 euros."]), ("bo", []):
         request = RecallRequest(
