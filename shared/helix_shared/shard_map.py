@@ -163,6 +163,12 @@ def folder_of_shard(data: Path, shard: int) -> Path:
     return data / "shards" / str(shard) if shard else data
 
 
+def first_folder(data: Path, shard: int) -> Path:
+    """The data folder of the first shard, where `data` is that of `shard`; `data` where it lies elsewhere."""
+    first = data.parent.parent
+    return first if shard and folder_of_shard(first, shard) == data else data
+
+
 def bucket_of_shard(bucket: str, shard: int) -> str:
     """The address of a shard in object storage, where `bucket` is that of the first; empty without one."""
     return f"{bucket.rstrip('/')}/shard-{shard}" if bucket and shard else bucket

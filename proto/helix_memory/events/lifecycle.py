@@ -47,6 +47,7 @@ class ForgetEvent(EventBase, Selector):
 class EraseEvent(EventBase, Selector):
     """Removes memories for good. It applies to the same memories as `forget`.
 
+    A memory that is named by id goes with the versions that it had replaced; later versions stay.
     A memory is erased with its whole event: every piece, what was derived from it, what other memories
     quote of it, the event in the log, its dead letters. This event stays: it holds ids only. `GetErasure`
     has the receipt.

@@ -113,6 +113,13 @@ async def letters_from(jetstream: JetStreamContext, sequence: int) -> AsyncItera
         yield letter
 
 
+async def refused_events(jetstream: JetStreamContext, tenant_id: str = "") -> set[int]:
+    """Sequences of the events, of one tenant or of all, that have a letter by which they had no effect."""
+    subject, start = Filter(tenant_id=tenant_id).subject, 1
+    letters = [letter async for letter in _between(jetstream, subject, start, _NO_END)]
+    return {letter.event_sequence for letter in letters if letter.refuses_its_event}
+
+
 async def _between(
     jetstream: JetStreamContext, subject: str, sequence: int, end: int
 ) -> AsyncIterator[DeadLetter]:

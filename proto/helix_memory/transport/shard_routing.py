@@ -167,4 +167,14 @@ def status_of_all(replies: Sequence[recall_pb2.GetStatusResponse]) -> recall_pb2
     whole.CopyFrom(min(replies, key=lambda reply: (reply.applied_sequence, reply.generation)))
     for count in ("memories", "entities", "edges", "decayed"):
         setattr(whole, count, sum(getattr(reply, count) for reply in replies))
+    accesses = [reply.accesses for reply in replies if reply.HasField("accesses")]
+    adapters = [reply.learned_adapters for reply in replies if reply.HasField("learned_adapters")]
+    if accesses:
+        for count in ("waiting", "dropped", "forwarders"):
+            setattr(whole.accesses, count, sum(getattr(one, count) for one in accesses))
+    if adapters:
+        for count in ("fitting", "refused"):
+            setattr(whole.learned_adapters, count, sum(getattr(one, count) for one in adapters))
+    del whole.shards[:]
+    whole.shards.extend(sorted((one for reply in replies for one in reply.shards), key=lambda one: one.shard))
     return whole

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js import api
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError, NotFoundError
 
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import TemporaryError
 from helix_shared.shard_map import ShardMap
 
 if TYPE_CHECKING:
@@ -31,17 +31,6 @@ async def read_map(jetstream: JetStreamContext) -> ShardMap:
         CorruptArtifactError: what is there is no map.
     """
     return (await _read(jetstream))[0]
-
-
-async def require_one_shard(jetstream: JetStreamContext, what: str) -> None:
-    """Refuse what works on one data folder only; the folders of other shards may be on other machines.
-
-    Raises:
-        PermanentError: the instance has several shards.
-        nats.errors.Error: the server does not answer.
-    """
-    if (shards := (await read_map(jetstream)).shards) > 1:
-        raise PermanentError(f"{what} is not possible yet in an instance with {shards} shards")
 
 
 async def replace_map(

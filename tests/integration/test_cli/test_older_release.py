@@ -35,7 +35,7 @@ def test_what_an_older_release_wrote_is_rebuilt_with_the_command_that_the_error_
 
     code, out, err = run(home, "rebuild", "--json")
     assert code == 0, out + err
-    assert json.loads(out)["memories"] == 7
+    assert json.loads(out)["shards"][0]["memories"] == 7
     with Stack(home, nats_port=0, query_port=0) as stack:
         stack.wait_ready()
         assert json.loads(run(home, "dlq", "ls", "--json")[1]) == []

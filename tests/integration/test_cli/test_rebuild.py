@@ -140,7 +140,7 @@ def _memories(home: Path) -> dict[str, Any]:
 def _rebuilt(home: Path, *options: str, expected: int = 0) -> dict[str, Any]:
     code, out, err = run(home, "rebuild", "--json", *options)
     assert code == expected, out + err
-    found: dict[str, Any] = json.loads(out)
+    found: dict[str, Any] = json.loads(out)["shards"][0]
     return found
 
 
@@ -266,7 +266,7 @@ def test_one_changed_row_is_a_difference_and_nothing_is_replaced(
         code, out, err = run(home, "rebuild", "--json")
     assert code == 1, out + err
     assert "--accept-differences" in err
-    parity = json.loads(out)["parity"]
+    parity = json.loads(out)["shards"][0]["parity"]
     different = {one["name"]: one for one in parity["sections"] if one["different"]}
     assert set(different) == {"questions"}
     assert different["questions"]["different"] == 1
@@ -288,7 +288,7 @@ def test_a_generation_made_with_other_settings_says_so(stack: Stack, monkeypatch
     monkeypatch.setattr("helix_cli.rebuilding.derive.VERSION", "99")
     code, out, _ = run(home, "rebuild", "--check", "--json")
     assert code == 1
-    rows = {row["name"]: row for row in json.loads(out)["made_with"]}
+    rows = {row["name"]: row for row in json.loads(out)["shards"][0]["made_with"]}
     assert [name for name, row in rows.items() if row["differs"]] == ["memories"]
 
 

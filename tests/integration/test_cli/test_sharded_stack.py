@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from helix_cli.home.folder import HomeFolder
+from helix_cli.model_build.description import Description
+from helix_cli.model_build.importing import Origin, import_folder
 from helix_cli.residue.stored import stored_rows
 from helix_cli.stack.stack import Stack
-from helix_memory.client import Helix
 from helix_memory.errors import InvalidInputError, PermanentError
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.sharding import hashed_shard
 from helix_memory.transport.recall_client import RecallClient
+from helix_shared.encoders.store import default_model
+from helix_shared.keys.key_store import KEYS
 
 from .running import run, until
+from .sharded import Saved, Sharded
 
 pytestmark = pytest.mark.integration
 
@@ -26,33 +30,8 @@ OLD = next(f"old{n}" for n in range(99) if hashed_shard(f"old{n}", 2) == 1)
 """Existed when there was one shard: it stays there, although hashing places it in the second."""
 FIRST = next(f"new{n}" for n in range(99) if hashed_shard(f"new{n}", 2) == 0)
 SECOND = next(f"new{n}" for n in range(99) if hashed_shard(f"new{n}", 2) == 1)
+CANARY = "zqattic"
 UNUSED = dict.fromkeys(("doc2query", "kg"), 0)
-
-
-@dataclass
-class Sharded:
-    """A stack with two shards, and one text of each tenant."""
-
-    stack: Stack
-    texts: dict[str, str]
-    models: Path
-
-    def client(self, tenant: str, address: str = "") -> Helix:
-        """A client of a tenant; by default with the addresses of all shards."""
-        return Helix(
-            tenant=tenant, nats_url=self.stack.nats_url, query_address=address or self.stack.query_address
-        )
-
-    def remember(self, tenant: str, text: str) -> None:
-        """Write one memory and wait until it can be recalled."""
-        with self.client(tenant) as helix:
-            helix.remember(text, wait=True)
-        self.texts[tenant] = text
-
-    def recalled(self, tenant: str) -> list[str]:
-        """What a tenant recalls."""
-        with self.client(tenant) as helix:
-            return [one.text for one in helix.recall("where is the key?").memories]
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +42,26 @@ def sharded(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Itera
         stack.wait_ready()
         made = Sharded(stack, {}, models_dir)
         made.remember(OLD, "The key of the shed is under the blue pot.")
-    with Stack(home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir, shards=2) as stack:
+    # all workers: an erasure is complete when they have acknowledged what was derived
+    with Stack(home, nats_port=0, query_port=0, models=models_dir, shards=2) as stack:
         stack.wait_ready()
         made.stack = stack
         made.remember(FIRST, "The key of the boat is in the drawer.")
         made.remember(SECOND, "The key of the attic is behind the mirror.")
         yield made
+
+
+@pytest.fixture(scope="module")
+def saved(
+    tmp_path_factory: pytest.TempPathFactory, models_dir: Path, encoder_folder: Callable[..., Path]
+) -> Saved:
+    """Nothing is saved yet."""
+    root = tmp_path_factory.mktemp("saved")
+    built = default_model(models_dir)
+    shutil.copytree(built, root / "models" / built.name)
+    small = encoder_folder(root / "tiny", Description(pooling="mean", max_tokens=96))
+    import_folder(small, root / "models", Origin("tiny", "a test", keep_fp32=True), existing="refuse")
+    return Saved(root / "backups", root / "models")
 
 
 def test_every_tenant_recalls_its_own_and_nothing_else(sharded: Sharded) -> None:
@@ -127,9 +120,6 @@ def test_commands_find_the_shards(sharded: Sharded) -> None:
     code, _, err = run(home, "shards", "plan", "--shards", "1")
     assert code != 0
     assert "1 must be 2 to 16" in err
-    code, _, err = run(home, "backup", str(home / "copy"))
-    assert code != 0
-    assert "not possible yet in a home with 2 shards" in err
 
 
 def test_doctor_and_archive_look_at_every_shard(sharded: Sharded) -> None:
@@ -143,7 +133,7 @@ def test_doctor_and_archive_look_at_every_shard(sharded: Sharded) -> None:
     assert [one.split(":")[0] for one in found] == ["shard 0", "shard 1"] * 3
     code, out, err = run(home.root, "archive", "verify", "--json")
     assert code == 0, err
-    kept = [one["records"] for one in json.loads(out)]
+    kept = [one["records"] for one in json.loads(out)["shards"]]
     assert len(kept) == 2
     assert min(kept) > 0
 
@@ -193,10 +183,37 @@ def test_a_rebuild_makes_every_shard_again(sharded: Sharded) -> None:
     assert "2 must be 0 to 1" in err
 
 
-def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(sharded: Sharded) -> None:
-    """Doctor points CURRENT of the second shard to a good generation."""
-    home, at = sharded.stack.home.root, sharded.stack.home.data_of(1)
+def test_a_backup_holds_every_shard_and_an_erasure_reaches_it(sharded: Sharded, saved: Saved) -> None:
+    """The second adds what is new. The erasure is in the second shard; its key is in the home's one store."""
+    home = sharded.stack.home.root
+    first = saved.back_up(home)
+    sharded.remember(SECOND, f"The key of the {CANARY} is gone.")
+    second = saved.back_up(home)
+    assert 0 < second["new_bytes"] < second["bytes"]
+    for told in first, second:
+        assert [one["shard"] for one in told["shards"]] == [0, 1]
+        assert min(one["generation"] for one in told["shards"]) > 0
+        assert min(one["applied_sequence"] for one in told["shards"]) == told["applied_sequence"]
+    found = json.loads(run(home, "memory", "ls", "--tenant", SECOND, "--json")[1])["memories"]
+    name = next(one["memory_id"] for one in found if CANARY in one["text"])
+    code, out, err = run(home, "erase", name, "--tenant", SECOND, "--json", "--wait-seconds", "120")
+    assert code == 0, (out, err)
+    assert json.loads(out)["places"]["backups"]["count"] == 1
+    assert not (sharded.stack.home.data_of(1) / KEYS).exists()
+    saved.back_up(home)
+    code, out, err = run(home, "backup", str(saved.folder), "--verify")
+    assert (code, out.count("all good")) == (0, 3), (out, err)
+    # the last text of the tenant is not the erased one
+    sharded.texts[SECOND] = "The key of the lighthouse is with Ana."
+    saved.texts |= sharded.texts
+    (sharded.stack.home.root / "data" / KEYS).rename(saved.keys)
     sharded.stack.stop()
+
+
+def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(sharded: Sharded, saved: Saved) -> None:
+    """In a restored home; doctor points CURRENT of the second shard to a good generation."""
+    home = saved.restore("good", number=3)
+    at = HomeFolder.at(home).data_of(1)
     number = (at / "CURRENT").read_text()
     (at / "CURRENT").write_text("none")
     code, out, _ = run(home, "doctor")
@@ -214,15 +231,20 @@ def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(sharded: Sharde
         assert {tenant: sharded.texts[tenant] in sharded.recalled(tenant) for tenant in sharded.texts} == (
             dict.fromkeys(sharded.texts, True)
         )
+        sharded.remember(FIRST, "The key of the gate is new.")
+        until(lambda: run(home, "archive", "verify")[0] == 0)
 
 
-def test_one_query_process_serves_all_shards(sharded: Sharded, models_dir: Path) -> None:
-    """The last test of this home. A client with its one address finds the tenants of both shards."""
-    home = sharded.stack.home.root
-    sharded.stack.stop()
+def test_one_query_process_serves_all_shards_and_another_model(saved: Saved) -> None:
+    """The last test of this home. A client with its one address finds the tenants of both shards.
+
+    The home is a backup of before an erasure: its log alone, of which every shard makes its own again.
+    """
+    home = saved.restore("older", number=2)
+    assert [path for path in home.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()] == []
     environment = {"HELIX_QUERY_SHARDS": "0,1"}
     with Stack(
-        home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir, environment=environment
+        home, nats_port=0, query_port=0, copies=UNUSED, models=saved.models, environment=environment
     ) as stack:
         stack.wait_ready()
         names = [child.name for child in stack.processes]
@@ -231,11 +253,23 @@ def test_one_query_process_serves_all_shards(sharded: Sharded, models_dir: Path)
             "forwarder-1",
         ]
         assert "," not in stack.query_address
-        together = Sharded(stack, dict(sharded.texts), models_dir)
-        for tenant, text in sharded.texts.items():
-            assert text in together.recalled(tenant)
+        together = Sharded(stack, dict(saved.texts), saved.models)
         together.remember(SECOND, "The key hangs in the hall.")
-        assert "The key hangs in the hall." in together.recalled(SECOND)
+        together.expect_all()
+        code, out, err = run(home, "doctor", "--json")
+        served = [one["found"] for one in json.loads(out)["findings"] if one["check"] == "query"]
+        assert code == 0, (out, err)
+        numbers = [int((stack.home.data_of(shard) / "CURRENT").read_text()) for shard in (0, 1)]
+        assert served == [f"shard {n}: serves generation {number}" for n, number in enumerate(numbers)]
+        code, out, err = run(home, "models", "use", "tiny", "--every", "0.1")
+        assert code == 0, (out, err)
+        assert "shard 1 of 2" in err
+        status = json.loads(run(home, "status", "--json")[1])["query"]
+        assert [(one["shard"], one["model"]) for one in status["shards"]] == [(0, "tiny"), (1, "tiny")]
+        assert sum(one["memories"] for one in status["shards"]) == status["memories"]
+        assert "in use already" in run(home, "models", "use", "tiny")[1]
+        together.remember(FIRST, "The key of the mill is under the stone.")
+        together.expect_all()
 
 
 def test_a_query_process_for_some_shards_is_refused(tmp_path: Path) -> None:

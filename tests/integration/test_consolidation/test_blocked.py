@@ -119,7 +119,7 @@ def metrics(port: int) -> str:
 
 def not_ready(stack: Stack) -> str:
     """What `helix up` would wait for, without a query service."""
-    return missing(queries=(), nats_url=stack.url, data=stack.data, consumers=streams.CONSUMERS)
+    return missing(queries=(), nats_url=stack.url, data_of=lambda _: stack.data, consumers=streams.CONSUMERS)
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 """Another instance, and another tenant, recall from an export what the source recalls."""
 
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -180,6 +181,42 @@ def test_erased_event_does_not_leave(source: Stack, tmp_path: Path) -> None:
     assert "left out 2 events" in said, "the log has lost the event; what only names it is left"
     assert ERASED_TEXT not in file.read_text()
     assert [json.loads(one.body)["event_id"] for one in records_of(file)] == ["kept"]
+
+
+def test_what_corrects_an_erased_memory_arrives_and_what_was_refused_fails_nothing(
+    source: Stack, other: Stack, tmp_path: Path
+) -> None:
+    """Two corrections of a fee whose first version is erased, and a forget that named nothing."""
+    home, file = source.home.root, tmp_path / "parasol.jsonl"
+    first = memory_id("parasol", "fee", 0)
+    told = {"text": "The annual fee is 84 euros.", "user_id": "ana", "tags": ["money"], "session_id": "board"}
+    _publish(home, _event("parasol", "fee", **told))
+    for name, text in (("fee2", "The annual fee is 90 euros."), ("fee3", "The annual fee is 96 euros.")):
+        _publish(home, _event("parasol", name, "correct", memory_id=first, text=text))
+    _publish(home, _event("parasol", "nothing", "forget", memory_ids=["0" * 32]))
+    _run(home, "erase", first, "--tenant", "parasol", "--no-wait")
+    deadline = time.monotonic() + 120
+    while (
+        CliRunner(env={"HELIX_HOME": str(home)})
+        .invoke(app, ["export", "--tenant", "parasol", "--out", str(file)])
+        .exit_code
+        or not file.exists()
+    ):
+        assert time.monotonic() < deadline, "the erase event is not applied"
+        time.sleep(0.5)
+    assert "84 euros" not in file.read_text()
+    told = _report(other, "import", str(file), "--tenant", "parasol-two", "--wait")
+    assert told["refused"] == []
+    # the erase event, and the erased one as long as the log has it
+    assert told["left_out"] in {1, 2}
+    assert [one["field"] for one in told["refused_before"]] == ["memory_ids"]
+    for user, texts in ("ana", ["The annual fee is 96 euros."]), ("bo", []):
+        request = RecallRequest(
+            scope=Scope(tenant_id="parasol-two", user_id=user), query="How much is the fee?", never_skip=True
+        )
+        with RecallClient(other.query_address) as client:
+            found = client.recall(request).memories
+        assert [one.memory.text for one in found] == texts
 
 
 def test_export_without_the_data_folder_refuses_where_something_was_erased(

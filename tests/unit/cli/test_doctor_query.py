@@ -21,13 +21,15 @@ class Status(recall_pb2_grpc.RecallServiceServicer):
 
     def __init__(self) -> None:
         self.calls, self.opened, self.address = 0, 0, ""
+        self.shards: dict[int, int] = {}
 
     def GetStatus(  # noqa: N802  gRPC's name
         self, _request: recall_pb2.GetStatusRequest, _context: grpc.ServicerContext
     ) -> recall_pb2.GetStatusResponse:
         """Reply."""
         self.calls += 1
-        return recall_pb2.GetStatusResponse(generation=8 if self.calls >= self.opened else 7)
+        shards = [recall_pb2.ShardStatus(shard=one, generation=at) for one, at in self.shards.items()]
+        return recall_pb2.GetStatusResponse(generation=8 if self.calls >= self.opened else 7, shards=shards)
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def status() -> Iterator[Status]:
 def test_a_generation_that_is_being_opened_is_waited_for(status: Status) -> None:
     """A new one is published every second or two."""
     status.opened = 3
-    found = query_checks(Server(status.address), Generations(current=8))
+    found = query_checks(Server(status.address), Generations(current=8), 0)
     assert (found.level, found.found) == ("ok", "serves generation 8")
 
 
@@ -52,8 +54,20 @@ def test_one_that_is_not_opened_is_a_warning(status: Status, monkeypatch: pytest
     """With both numbers."""
     monkeypatch.setattr(server_checks, "OPENING_SECONDS", 0.3)
     status.opened = 1_000_000
-    found = query_checks(Server(status.address), Generations(current=8))
+    found = query_checks(Server(status.address), Generations(current=8), 0)
     assert (found.level, found.found) == ("warning", "serves generation 7, CURRENT names 8")
+
+
+def test_one_of_several_shards_is_compared_with_its_own_generation(
+    status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One process serves both: its status is that of the shard that is behind in the log, here the first."""
+    monkeypatch.setattr(server_checks, "OPENING_SECONDS", 0.3)
+    status.shards = {0: 8, 1: 3}
+    server = Server(status.address)
+    assert query_checks(server, Generations(current=3), 1).level == "ok"
+    found = query_checks(server, Generations(current=4), 1)
+    assert (found.level, found.found) == ("warning", "serves generation 3, CURRENT names 4")
 
 
 async def test_a_log_that_cannot_be_compared_hides_no_other_finding(tmp_path: Path) -> None:

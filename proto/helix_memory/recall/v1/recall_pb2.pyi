@@ -3088,6 +3088,7 @@ class GetStatusResponse(_message.Message):
     CROSS_ENCODERS_FIELD_NUMBER: _builtins.int
     LEARNED_ADAPTERS_FIELD_NUMBER: _builtins.int
     REPLICA_FIELD_NUMBER: _builtins.int
+    SHARDS_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     """Loaded generation; 0 while there is none."""
     applied_sequence: _builtins.int
@@ -3132,6 +3133,12 @@ class GetStatusResponse(_message.Message):
     def replica(self) -> Global___ReplicaStatus:
         """What this replica pulls from object storage; absent: it only reads its data folder."""
 
+    @_builtins.property
+    def shards(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShardStatus]:
+        """Each shard that has a generation, in ascending order; a client with addresses of several services gets those of
+        all. Fields 1 to 5 and 10 are those of the shard that is behind the others.
+        """
+
     def __init__(
         self,
         *,
@@ -3151,14 +3158,53 @@ class GetStatusResponse(_message.Message):
         cross_encoders: _abc.Iterable[Global___LoadedCrossEncoder] | None = ...,
         learned_adapters: Global___LearnedAdapterStatus | None = ...,
         replica: Global___ReplicaStatus | None = ...,
+        shards: _abc.Iterable[Global___ShardStatus] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "learned_adapters", b"learned_adapters", "published_at", b"published_at", "replica", b"replica"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "cross_encoders", b"cross_encoders", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "learned_adapters", b"learned_adapters", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "replica", b"replica", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "cross_encoders", b"cross_encoders", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "learned_adapters", b"learned_adapters", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "replica", b"replica", "shards", b"shards", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStatusResponse: _TypeAlias = GetStatusResponse  # noqa: Y015
+
+@_typing.final
+class ShardStatus(_message.Message):
+    """The generation of one shard."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    APPLIED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    shard: _builtins.int
+    """Number of the shard, 0 and up."""
+    generation: _builtins.int
+    """The generation that is loaded, or would be by the next call, 1 and up."""
+    applied_sequence: _builtins.int
+    """It has every event of its tenants up to this sequence of HELIX_EVENTS, 0 and up."""
+    memories: _builtins.int
+    """Memories that can be recalled, without hidden ones, 0 and up."""
+    model: _builtins.str
+    """Name of the embedding model."""
+    def __init__(
+        self,
+        *,
+        shard: _builtins.int = ...,
+        generation: _builtins.int = ...,
+        applied_sequence: _builtins.int = ...,
+        memories: _builtins.int = ...,
+        model: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied_sequence", b"applied_sequence", "generation", b"generation", "memories", b"memories", "model", b"model", "shard", b"shard"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShardStatus: _TypeAlias = ShardStatus  # noqa: Y015
 
 @_typing.final
 class ReplicaStatus(_message.Message):

@@ -10,10 +10,19 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from helix_cli.backup.objects import Objects
 from helix_memory.refusal import first_broken
+from helix_memory.sharding import MOST_SHARDS
 from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError
 
@@ -22,8 +31,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = "helix-backup"
-VERSION: Final = 2
-"""A reader takes this version and all earlier ones. Version 1 is in the clear, with a snapshot of the log."""
+VERSION: Final = 3
+"""A reader takes this version and all earlier ones. Version 1 is in the clear, with a snapshot of the log;
+versions 1 and 2 hold one shard, whose fields are those of the manifest."""
+_LAST_OF_ONE_SHARD: Final = 2
 MANIFESTS: Final = "manifests"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -55,7 +66,7 @@ class Derived(_Frozen):
 
 
 class FileCopy(_Frozen):
-    """A file; `path` is relative to the data folder, or to that of the models."""
+    """A file; `path` is relative to the data folder of its shard, or to that of the models."""
 
     path: Annotated[str, AfterValidator(_inside)]
     size: int = Field(ge=0)
@@ -90,6 +101,15 @@ class Keys(_Frozen):
     state: str = Field(description="name of the key of everything but events")
 
 
+class ShardCopy(_Frozen):
+    """What a backup holds of one shard; the log and the other streams are those of all."""
+
+    generation: int = Field(default=0, ge=0, description="0: nothing was published yet")
+    applied_sequence: int = Field(default=0, ge=0, description="events up to this one are in the generation")
+    epoch: int = Field(default=0, ge=0, description="fencing token of its writer")
+    files: tuple[FileCopy, ...] = Field(default=(), description="generation and learned adapters")
+
+
 class Contents(_Frozen):
     """The manifest of one backup."""
 
@@ -99,18 +119,48 @@ class Contents(_Frozen):
     made_at: AwareDatetime
     helix: str
     last_sequence: int = Field(ge=0, description="the backup holds every event up to this one")
-    generation: int = Field(ge=0, description="0: nothing was published yet")
-    applied_sequence: int = Field(ge=0, description="events up to this one are in the generation")
-    epoch: int = Field(ge=0, description="fencing token of its writer")
+    shards: tuple[ShardCopy, ...] = Field(min_length=1, max_length=MOST_SHARDS)
+    shard_map: Sha256 | None = Field(default=None, description="piece with the map; None: there is none")
     floors: dict[str, int] = Field(description="by consumer of HELIX_EVENTS: what it needs no more")
     streams: dict[str, StreamCopy]
     derived: Derived
-    files: tuple[FileCopy, ...] = Field(description="generation and learned adapters")
     models: dict[str, str] = Field(description="checksum by name, of the models that were installed")
     model_files: tuple[FileCopy, ...] = ()
     settings: dict[str, str] = Field(description="variables with which memories are made")
     keys: Keys | None = Field(default=None, description="None: the backup is in the clear")
     events: EventsCopy | None = Field(default=None, description="None: `streams` has a snapshot of the log")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_shard_of_before(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        if fields.get("version", VERSION) > _LAST_OF_ONE_SHARD:
+            return fields
+        own = {name: fields[name] for name in ShardCopy.model_fields if name in fields}
+        return {name: value for name, value in fields.items() if name not in own} | {"shards": [own]}
+
+    @property
+    def applied_sequence(self) -> int:
+        """Events up to this one are in the generation of their shard."""
+        return min(one.applied_sequence for one in self.shards)
+
+    def facts(self) -> dict[str, Any]:
+        """What commands print as JSON."""
+        told = self.model_dump(mode="json", include={"number", "made_at", "helix", "last_sequence", "models"})
+        shards = [one.model_dump(include={"generation", "applied_sequence"}) for one in self.shards]
+        return told | {
+            "applied_sequence": self.applied_sequence,
+            "shards": [{"shard": number} | one for number, one in enumerate(shards)],
+        }
+
+    def line(self) -> str:
+        """What commands print."""
+        if len(self.shards) == 1:
+            return f"events up to {self.last_sequence}, generation {self.shards[0].generation}"
+        shards = (
+            f"shard {number} as of event {one.applied_sequence} (generation {one.generation})"
+            for number, one in enumerate(self.shards)
+        )
+        return f"events up to {self.last_sequence}; {', '.join(shards)}"
 
     def names(self) -> Iterator[str]:
         """The pieces that the backup consists of; some may repeat."""
@@ -119,12 +169,20 @@ class Contents(_Frozen):
         yield from self.derived.pieces
         yield from (file.sha256 for file in self.model_files)
         yield from (piece.name for piece in (self.events.pieces if self.events else ()))
-        for file in self.files:
-            yield from file.pieces if self.keys else (file.sha256,)
+        for shard in self.shards:
+            for file in shard.files:
+                yield from file.pieces if self.keys else (file.sha256,)
+        if self.shard_map:
+            yield self.shard_map
 
     def without_state(self) -> Self:
         """The log and the models alone: nothing is applied, and every reader begins at the first event."""
-        none = {"generation": 0, "applied_sequence": 0, "epoch": 0, "floors": {}, "streams": {}, "files": ()}
+        none: dict[str, Any] = {
+            "shards": (ShardCopy(),) * len(self.shards),
+            "shard_map": None,
+            "floors": {},
+            "streams": {},
+        }
         return self.model_copy(update={**none, "derived": Derived(messages=0, pieces=())})
 
 

@@ -4,7 +4,7 @@ Everything is prepared in a folder of its own (`HomeFolder.restoring`), by a NAT
 its place by one rename. What a restore that is killed leaves there is in the clear; the next command of the
 home removes it. Sequences and times of the log are those of the backup. Events whose keys are destroyed are
 left out. Once the state key is (by any erasure after the backup), the log alone is restored, and `helix up`
-makes every memory again from it (ops/decisions/0082).
+makes every memory again from it (ops/decisions/0082). The home gets as many shards as the backup has (0110).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helix_cli.backup.contents import Contents, FileCopy, check_pieces
+from helix_cli.backup.contents import Contents, FileCopy, ShardCopy, check_pieces
 from helix_cli.backup.derived_copy import publish_derived
 from helix_cli.backup.event_copy import PublishedEvents, publish_events
 from helix_cli.backup.objects import Objects, Pieces
@@ -33,9 +33,11 @@ from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT, SIGNALS, folder_of
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import replace_map
 from helix_shared.encoders.store import folder_with_checksum
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, PermanentError
 from helix_shared.keys.key_store import KEYS, KeyStore
+from helix_shared.shard_map import ShardMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,12 +53,10 @@ class Restored:
     """What became of a backup."""
 
     contents: Contents
-    model: str
-    """Model of the generation; empty where there is none."""
-    has_model: bool
-    """Whether the home has it."""
+    missing_models: tuple[str, ...]
+    """Models of generations that the home does not have."""
     has_state: bool = True
-    """Whether the generation and everything besides the log are restored."""
+    """Whether the generations and everything besides the log are restored."""
     events: PublishedEvents | None = None
     """None where the backup is in the clear."""
 
@@ -123,19 +123,22 @@ def _restore_into(
     has_state = store is None or (contents.keys is not None and store.state_name == contents.keys.state)
     if not has_state:
         contents = contents.without_state()
-    if isinstance(pieces, SealedObjects):
-        for file in contents.files:
-            pieces.copy_to(file.pieces, file.sha256, draft.data / file.path)
-    else:
-        _files(contents.files, draft.data, objects)
+    for shard, copy in enumerate(contents.shards):
+        data = draft.data_of(shard)
+        data.mkdir(parents=True, exist_ok=True)
+        if isinstance(pieces, SealedObjects):
+            for file in copy.files:
+                pieces.copy_to(file.pieces, file.sha256, data / file.path)
+        else:
+            _files(copy.files, data, objects)
     log, published = _streams(contents, home, draft.nats, objects, pieces, store)
-    model = _finish_generation(contents, draft.data, log)
+    made = [_finish_generation(copy, draft.data_of(shard), log) for shard, copy in enumerate(contents.shards)]
     _files(contents.model_files, home.models, objects, keep=True)
     if store is not None:
         store.copy_to(draft.data / KEYS)
-    name, checksum = (model.model.name, model.model.checksum) if model else ("", "")
-    has_model = not name or folder_with_checksum(home.models, checksum) is not None
-    return Restored(contents, name, has_model, has_state, published)
+    models = {one.model.checksum: one.model.name for one in made if one is not None}
+    missing = (name for checksum, name in models.items() if not folder_with_checksum(home.models, checksum))
+    return Restored(contents, tuple(missing), has_state, published)
 
 
 def _files(files: tuple[FileCopy, ...], folder: Path, objects: Objects, *, keep: bool = False) -> None:
@@ -159,6 +162,8 @@ def _streams(
         async with connected_client(server.address, credentials=server.nats) as client:
             for name, copy in contents.streams.items():
                 await restore(client, name, copy, pieces)
+            # before the consumers of the writers, which are made for each shard
+            await _place_tenants(client, contents, pieces)
             await streams.provision(client.jetstream(), endpoint=subjects.ANSWERS_STREAM in contents.streams)
             published = None
             if contents.events is not None and store is not None:
@@ -171,6 +176,16 @@ def _streams(
         return run_async(work(server))
 
 
+async def _place_tenants(client: Client, contents: Contents, pieces: Pieces) -> None:
+    """Restore the shard map. Where no key opens it, hashing places every tenant: nothing is applied yet."""
+    if contents.shard_map is not None:
+        places = ShardMap.decoded(pieces.read(contents.shard_map))
+    else:
+        places = ShardMap(shards=len(contents.shards), starts=(0,) * len(contents.shards))
+    if places.shards > 1:
+        await replace_map(client.jetstream(), ShardMap(), places, replicas=1)
+
+
 async def _continue_readers(client: Client, contents: Contents) -> None:
     """Let the readers of the log continue where they were, and the lease count on."""
     jetstream = client.jetstream()
@@ -178,14 +193,14 @@ async def _continue_readers(client: Client, contents: Contents) -> None:
         if floor:
             await jetstream.reset_consumer(subjects.EVENTS_STREAM, name, floor + 1)
     # a writer refuses a generation whose epoch its lease does not follow
-    await jetstream.purge_stream(streams.LEASE_STREAM, seq=contents.epoch + 1)
+    await jetstream.purge_stream(streams.LEASE_STREAM, seq=max(one.epoch for one in contents.shards) + 1)
 
 
-def _finish_generation(contents: Contents, data: Path, log: StreamState) -> Manifest | None:
-    """Name the restored log in the manifest of the generation, and make it the current one."""
-    if not contents.generation:
+def _finish_generation(copy: ShardCopy, data: Path, log: StreamState) -> Manifest | None:
+    """Name the restored log in the manifest of a shard's generation, and make it the current one."""
+    if not copy.generation:
         return None
-    folder = folder_of(data, contents.generation)
+    folder = folder_of(data, copy.generation)
     # without a memory it has no file, and no backup has folders
     (folder / SIGNALS).mkdir(exist_ok=True)
     manifest = Manifest.read(folder)
@@ -197,7 +212,7 @@ def _finish_generation(contents: Contents, data: Path, log: StreamState) -> Mani
     stream = manifest.stream.model_copy(update={"created_at": log.created_at})
     manifest = manifest.model_copy(update={"stream": stream})
     write_synced(folder / MANIFEST_NAME, manifest.sealed())
-    write_synced(data / CURRENT, f"{contents.generation}\n".encode("ascii"))
+    write_synced(data / CURRENT, f"{copy.generation}\n".encode("ascii"))
     return manifest
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from helix_memory.recall.v1.recall_pb2 import GetStatusResponse
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import HelixError
@@ -40,6 +41,17 @@ class ReplicaStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardStatus:
+    """The generation of one shard."""
+
+    shard: int
+    generation: int
+    applied_sequence: int
+    memories: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStatus:
     """Status of the query service; `problem` is empty when it answers."""
 
@@ -65,6 +77,14 @@ class QueryStatus:
     """None: there are none."""
     replica: ReplicaStatus | None = None
     """None: it pulls nothing."""
+    shards: tuple[ShardStatus, ...] = ()
+    """Those that have a generation; generation, age and sequences above are of the one that is behind."""
+
+
+def generation_of(reply: GetStatusResponse, shard: int) -> int:
+    """The generation that is served of a shard; 0: none. A service of an older release names no shard."""
+    found = {one.shard: one.generation for one in reply.shards}
+    return found.get(shard, 0) if found else reply.generation
 
 
 def query_status(
@@ -102,4 +122,8 @@ def query_status(
         replica=ReplicaStatus(reply.replica.bucket, reply.replica.newest, reply.replica.problem)
         if reply.HasField("replica")
         else None,
+        shards=tuple(
+            ShardStatus(one.shard, one.generation, one.applied_sequence, one.memories, one.model)
+            for one in reply.shards
+        ),
     )

@@ -43,6 +43,10 @@ class Tally:
     published: int = 0
     duplicates: int = 0
     refusals: list[Refusal] = field(default_factory=list)
+    expected: set[str] = field(default_factory=set)
+    """Places of events that were refused where an export was made; they fail no command."""
+    refused_before: list[Refusal] = field(default_factory=list)
+    """Those of them that were refused here, too."""
     last_sequence: int = 0
     seconds: float = 0.0
     places: dict[int, str] | None = None

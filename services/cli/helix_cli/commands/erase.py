@@ -20,7 +20,7 @@ from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
 from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
-from helix_cli.commands.memory.state import other_versions, short
+from helix_cli.commands.memory.state import later_versions, short
 from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.home.folder import HomeFolder
@@ -45,8 +45,8 @@ HELP: Final = f"""
 A memory is erased with its whole event: every piece, what was derived from
 it, what other memories quote of it, the event in the log, its dead letters.
 `helix memory forget` hides single memories instead, and can be taken back.
-The other versions of a memory, those before and after a correction, are
-memories of their own: the command names those that stay.
+The versions that a memory had replaced go with it, so none of them holds
+again. Later versions stay: the command names them.
 
   helix erase 4f0c1a2b --tenant acme
   helix erase --of-session s1 --tenant acme --user ana --verify
@@ -121,7 +121,7 @@ def erase_command(
     data = _data_of(home, tenant) if verify else home
     before = _stored(data, tenant) if verify else []
     named = list(selected["memory_ids"])
-    others = _other_versions(service, scope, named)
+    others = _later_versions(service, scope, named)
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
     with recorded(broker, "cli.erase", wanted) as record:
         seconds = wait_seconds if wait else None
@@ -134,7 +134,7 @@ def erase_command(
     report["places"] = {p.name: {"count": p.count, "generation": p.generation} for p in receipt.places}
     report["not_covered"] = COPIES
     if others:
-        report["other_versions"] = others
+        report["later_versions"] = others
     if verify:
         report |= _verified(before, home.expanduser(), _stored(data, tenant), broker)
     _show(report, as_json=as_json)
@@ -142,15 +142,15 @@ def erase_command(
         raise typer.Exit(FAILED_EXIT)
 
 
-def _other_versions(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[str]:
-    """Versions that stay; none where they cannot be read, because that must not keep from erasing."""
+def _later_versions(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[str]:
+    """Later versions, which stay; none where they cannot be read, because that must not keep from erasing."""
     if not named:
         return []
     with (
         contextlib.suppress(HelixError),
         RecallClient(service.address, instance=service.instance, credentials=service.calls) as client,
     ):
-        return other_versions(client, scope, named)
+        return later_versions(client, scope, named)
     return []
 
 
@@ -267,8 +267,8 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         table.add_row(name, f"{place['count']}{kind}", str(place["generation"] or PENDING))
     stdout().print(table)
     note(report["not_covered"])
-    if others := report.get("other_versions"):
-        note(f"other versions stay; to erase them, too: helix memory erase {' '.join(map(short, others))}")
+    if others := report.get("later_versions"):
+        note(f"later versions stay; to erase them, too: helix memory erase {' '.join(map(short, others))}")
     if "residue" in report:
         found = sum(report["residue"].values())
         typer.echo(f"searched for {report['searched']} erased texts: residue {found}")

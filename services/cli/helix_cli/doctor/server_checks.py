@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from nats.errors import Error as NatsError
 
 from helix_cli.clients.broker_status import BrokerStatus, broker_status
+from helix_cli.clients.query_status import generation_of
 from helix_cli.doctor.finding import Finding, ok
 from helix_cli.doctor.generation_checks import REBUILD, Generations
 from helix_cli.home.addresses import Server
@@ -105,15 +106,15 @@ async def log_checks(client: Client, data: Path, known: Generations) -> AsyncIte
         yield ok("log", f"the newest {compared.events} applied events have their memories")
 
 
-def query_checks(server: Server, known: Generations) -> Finding:
-    """Whether the query service answers, and from which generation; a new one has time to be opened."""
+def query_checks(server: Server, known: Generations, shard: int) -> Finding:
+    """Whether the query service answers, and from which generation of a shard; it has time to open one."""
     served = 0
     try:
         with RecallClient(
             server.address, call_seconds=CALL_SECONDS, instance=server.instance, credentials=server.calls
         ) as client:
             for _ in poll(OPENING_SECONDS):
-                served = client.status().generation
+                served = generation_of(client.status(), shard)
                 if served >= known.current:
                     break
     except HelixError as error:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import IO, TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError as NoStreamError
 
 from helix_cli.exchange.erased import NOTHING_ERASED, Erased, erased_memories
+from helix_cli.exchange.orphans import Orphans
 from helix_memory import subjects
+from helix_memory.transport import dead_letters
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker.log_reader import read_range
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from helix_shared.event_log.record import EventRecord
 
 ERASE: Final = "erase"
+REFUSED_HEADER: Final = "Helix-Refused"
+"""In a line of an export: the event had no effect where it comes from. An import takes it off."""
 Advance = Callable[[int, int], None]
 """Hears the number of lines that are written, and of all."""
 
@@ -49,6 +53,8 @@ class Exported:
     """Events of each, by its name."""
     tenants_without_answers: list[str] = field(default_factory=list)
     """An answer may repeat what was erased, so tenants with an erase event export none."""
+    completed: int = 0
+    """Corrections of erased memories, which are memories of their own in the export."""
 
 
 @dataclass(slots=True)
@@ -81,9 +87,8 @@ async def export(
     info = await client.jetstream().stream_info(subjects.EVENTS_STREAM)
     last = info.state.last_seq
     counted = await _count(client, tenants, last, NOTHING_ERASED)
-    erased = NOTHING_ERASED
+    erased, place = NOTHING_ERASED, await read_map(client.jetstream())
     if counted.last_erasure:
-        place = await read_map(client.jetstream())
         last_erasures: dict[Path, int] = {}
         # a shard knows what was erased of its own tenants
         for tenant, sequence in counted.last_erasure.items():
@@ -110,9 +115,12 @@ async def export(
         if record.sequence in kept:
             writer.add(ANSWER, record)
             advance(written := written + 1, total)
+    refused = await _refused(client, tenants)
+    orphans = Orphans(erased, lambda tenant: data_of(place.shard_of(tenant)))
     async for record in _records(client, subjects.EVENTS_STREAM, events_of(tenants), last):
         if not erased.holds(record):
-            writer.add(EVENT, record)
+            whole = orphans.complete(record)
+            writer.add(EVENT, _marked(whole) if record.sequence in refused else whole)
             advance(written := written + 1, total)
     digest = writer.finish()
     return Exported(
@@ -124,6 +132,7 @@ async def export(
         digest,
         dict(sorted(counted.tenants.items())),
         sorted(counted.last_erasure),
+        orphans.completed,
     )
 
 
@@ -176,6 +185,19 @@ async def _answer_places(
     ):
         if tenant_of(record.subject) not in without:
             yield record.sequence
+
+
+async def _refused(client: Client, tenants: Sequence[str]) -> set[int]:
+    """The events that had no effect: an import expects that they have none there either."""
+    found = [
+        await dead_letters.refused_events(client.jetstream(), one) for one in dict.fromkeys(tenants or [""])
+    ]
+    return set().union(*found)
+
+
+def _marked(record: EventRecord) -> EventRecord:
+    """The record of an event that was refused."""
+    return replace(record, headers={**record.headers, REFUSED_HEADER: "1"})
 
 
 def tenant_of(subject: str) -> str:

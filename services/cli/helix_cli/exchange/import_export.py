@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.exchange.erased import named_ids
-from helix_cli.exchange.export import events_of, tenant_of
+from helix_cli.exchange.export import REFUSED_HEADER, events_of, tenant_of
 from helix_cli.exchange.present import PresentIds
 from helix_cli.exchange.rename import Renaming
 from helix_memory import subjects
@@ -139,13 +139,16 @@ def _outgoing(
     for line in _lines(checked, EVENT):
         record = renaming.event(line.record) if renaming else line.record
         message_id = record.message_id or f"import:{tenant_of(record.subject)}:{record.sequence}"
+        headers = {name: value for name, value in record.headers.items() if name != REFUSED_HEADER}
+        if len(headers) < len(record.headers):
+            tally.expected.add(message_id)
         if (there := present.sequence_of(message_id)) is not None:
             tally.duplicates += 1
             tally.last_sequence = max(tally.last_sequence, there)
             advance()
             continue
         times = sealed(key, record.subject, record.body, message_id, min(record.stored_at, now))
-        yield Outgoing(record.subject, record.body, message_id, {**record.headers, **times})
+        yield Outgoing(record.subject, record.body, message_id, {**headers, **times})
 
 
 async def _publish_answers(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from helix_shared.errors import InvalidInputError, PermanentError
+from helix_shared.errors import InvalidInputError
 from helix_shared.shard_map import folder_of_shard
 
 
@@ -56,15 +56,6 @@ class HomeFolder:
         while self.data_of(shard).is_dir():
             shard += 1
         return shard
-
-    def require_one_shard(self, what: str) -> None:
-        """Refuse what works on one data folder only.
-
-        Raises:
-            PermanentError: the home has several shards.
-        """
-        if self.shards > 1:
-            raise PermanentError(f"{what} is not possible yet in a home with {self.shards} shards")
 
     @property
     def nats(self) -> Path:

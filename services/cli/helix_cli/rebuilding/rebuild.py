@@ -76,6 +76,8 @@ class Task:
     archive: Path | None = None
     """Where events are read, as far as it goes; None: in the log alone."""
     shard: int = 0
+    prepares: bool = False
+    """End before anything is held: the stores are left with a checkpoint, for a call that hands them over."""
 
     @property
     def data(self) -> Path:
@@ -148,7 +150,7 @@ async def rebuild(task: Task) -> Made:
                 task.say(f"continues after event {replay.sequence:,}, where it was ended")
             made = await _Run(task, client, shard, place, replay, source, check).to_the_end()
             shard.close()
-        if made.manifest is not None or made.parity is None:
+        if not task.prepares and (made.manifest is not None or made.parity is None):
             clear_workspace(workspace)
     return made
 
@@ -204,6 +206,9 @@ class _Run:
         # both took long if there is much
         await self._catch_up(progress)
         events = replay.sequence - first
+        if task.prepares:
+            await replay.checkpoint()
+            return Made(None, events=events, seconds=seconds)
         task.say(f"embedded {replay.sequence:,} events; ingest and consolidation stop for the rest")
         if self.check is not None:
             await self.check.prepare(self.client)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from nats.js import JetStreamContext
 
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.deep_client import is_listening
+from helix_cli.clients.query_status import generation_of
 from helix_cli.clients.writer_status import writer_status
 from helix_memory.subjects import EVENTS_STREAM
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
@@ -25,9 +26,9 @@ CALL_SECONDS: Final = 2.0
 
 def missing(
     *,
-    queries: Sequence[tuple[str, Sequence[Path]]],
+    queries: Sequence[tuple[str, Sequence[int]]],
     nats_url: str,
-    data: Path,
+    data_of: Callable[[int], Path],
     consumers: Sequence[DurableConsumer],
     deep_address: str = "",
     gateway_port: int = 0,
@@ -36,14 +37,14 @@ def missing(
 ) -> str:
     """The part that is not ready yet, for people; empty when every part is ready.
 
-    `queries`: address of every query service, with the data folders of its shards; `data` is the first one.
+    `queries`: address of every query service, with its shards; `data_of` gives the data folder of a shard.
     """
     try:
-        if reason := run_async(_not_consuming(nats_url, consumers, nats, is_new=not _published(data))):
+        if reason := run_async(_not_consuming(nats_url, consumers, nats, is_new=not _published(data_of(0)))):
             return reason
-        for address, folders in queries:
-            # of several shards it tells one
-            if reason := _not_serving(address, calls, at_least=min(map(_published, folders))):
+        for address, shards in queries:
+            published = {shard: _published(data_of(shard)) for shard in shards}
+            if reason := _not_serving(address, calls, published):
                 return reason
         if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS, credentials=calls):
             return f"the deep service does not listen at {deep_address}"
@@ -62,18 +63,21 @@ def _is_listening(port: int) -> bool:
         return False
 
 
-def _not_serving(address: str, calls: CallCredentials | None, *, at_least: int) -> str:
-    """Why the query service does not serve this generation or a later one; empty when it does.
+def _not_serving(address: str, calls: CallCredentials | None, published: Mapping[int, int]) -> str:
+    """Why the query service does not serve this generation of each shard or a later one; empty when it does.
 
     Where it takes no credential of the stack (`HELIX_QUERY_AUTH=jwt`), its health tells, which says only
     whether it serves a generation. A new home has none to serve: that it refuses the call is enough.
     """
     try:
         with RecallClient(address, call_seconds=CALL_SECONDS, credentials=calls) as client:
-            served = client.status().generation
+            status = client.status()
     except (UnauthenticatedError, DeniedError):
-        return "" if not at_least or _is_healthy(address, calls) else "query serves no generation"
-    return f"query serves generation {served}" if served < at_least else ""
+        is_ready = not any(published.values()) or _is_healthy(address, calls)
+        return "" if is_ready else "query serves no generation"
+    served = {shard: generation_of(status, shard) for shard in published}
+    behind = [f"generation {served[shard]}" for shard, least in published.items() if served[shard] < least]
+    return f"query serves {behind[0]}" if behind else ""
 
 
 def _is_healthy(address: str, calls: CallCredentials | None) -> bool:

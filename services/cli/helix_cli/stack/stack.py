@@ -262,17 +262,15 @@ class Stack:
             self.home.data_of(shard).mkdir(parents=True, exist_ok=True)
 
     def _missing(self) -> str:
-        queries, folders = self._ports.query_addresses, [*map(self.home.data_of, range(self._shards))]
+        queries, shards = self._ports.query_addresses, range(self._shards)
         return missing(
-            queries=list(zip(queries, [[one] for one in folders], strict=True))
-            if len(queries) == self._shards
-            else [(queries[0], folders)],
+            queries=list(zip(queries, [[one] for one in shards] if queries[1:] else [shards], strict=True)),
             deep_address=self.deep_address,
             gateway_port=self._ports.gateway,
             nats_url=self.nats_url,
             nats=self.secured.nats,
             calls=self.secured.calls,
-            data=self.home.data,
+            data_of=self.home.data_of,
             consumers=consumers_of(self._copies),
         )
 

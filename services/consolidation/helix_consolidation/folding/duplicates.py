@@ -1,8 +1,8 @@
 """Folding near-duplicates: a memory points to the earliest of the log that says nearly the same; both stay.
 
-Each memory has at most one such `RELATES` edge, to the memory it duplicates; it counts before the edge of a
-decided relation to the same memory. `ledger.near_duplicates` is the
-index.
+A version of a memory is no duplicate of another version of it. Each memory has at most one such `RELATES`
+edge, to the memory it duplicates; it counts before the edge of a decided relation to the same memory.
+`ledger.near_duplicates` is the index.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.status.links import decided_weight
+from helix_consolidation.folding.status.version_members import one_memory
 from helix_consolidation.ledger.sequences import log_position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.rows import IncomingRow
@@ -35,7 +36,7 @@ def index_duplicates(context: FoldContext, ordinal: int, row: IncomingRow, *, is
             _record(context, changed, None)
         match_later(context, sorted(near.remove(ordinal)))
     matches = near.add(ordinal, log_position(row.entry.stream_sequence, row.entry.piece), *values)
-    _record_match(context, ordinal, matches.earliest)
+    _record_match(context, ordinal, matches.earlier)
     match_again(context, [*duplicates, *context.state.ledger.duplicates_of(sorted(matches.displaced))])
     _match_later(context, ordinal, matches.later)
 
@@ -43,7 +44,7 @@ def index_duplicates(context: FoldContext, ordinal: int, row: IncomingRow, *, is
 def match_again(context: FoldContext, ordinals: Iterable[int]) -> None:
     """Look up again what these memories duplicate."""
     for ordinal in ordinals:
-        _record_match(context, ordinal, context.state.near.matches(ordinal).earliest)
+        _record_match(context, ordinal, context.state.near.matches(ordinal).earlier)
 
 
 def match_later(context: FoldContext, ordinals: Iterable[int]) -> None:
@@ -52,15 +53,22 @@ def match_later(context: FoldContext, ordinals: Iterable[int]) -> None:
         _match_later(context, ordinal, context.state.near.matches(ordinal).later)
 
 
-def _match_later(context: FoldContext, ordinal: int, matches: Iterable[DuplicateMatch]) -> None:
+def _match_later(context: FoldContext, ordinal: int, matches: Sequence[DuplicateMatch]) -> None:
     ledger = context.state.ledger
-    for later in matches:
+    for later in _of_others(context, ordinal, matches):
         current = ledger.duplicate_of(later.ordinal)
         if current is None or ledger.order(current) > ledger.order(ordinal):
             _record(context, later.ordinal, ordinal, later.jaccard)
 
 
-def _record_match(context: FoldContext, ordinal: int, match: DuplicateMatch | None) -> None:
+def _of_others(context: FoldContext, ordinal: int, matches: Sequence[DuplicateMatch]) -> list[DuplicateMatch]:
+    """The matches that are no version of the same memory."""
+    own = one_memory(context.state, ordinal) if matches else set[int]()
+    return [match for match in matches if match.ordinal not in own]
+
+
+def _record_match(context: FoldContext, ordinal: int, earlier: Sequence[DuplicateMatch]) -> None:
+    match = next(iter(_of_others(context, ordinal, earlier)), None)
     if match is None:
         _record(context, ordinal, None)
     else:

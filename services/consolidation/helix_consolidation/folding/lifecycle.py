@@ -20,13 +20,19 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.erasure.carry_out import carry_out_erasure
 from helix_consolidation.folding.event_memories import turn_of
+from helix_consolidation.folding.feedback import count_feedback
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.status.links import update_links
 from helix_consolidation.folding.status.version_family import update_status
-from helix_consolidation.folding.status.version_members import corrections_undone, family_of, members_of
+from helix_consolidation.folding.status.version_members import (
+    corrections_undone,
+    family_of,
+    members_of,
+    versions_before,
+)
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING, family_code, value_code
-from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Usage
-from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
+from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord
+from helix_consolidation.ledger.usage_facts import record_decay
 from helix_shared.identity import MOST_STATEMENTS, statement_id
 
 if TYPE_CHECKING:
@@ -50,7 +56,7 @@ def fold_action(context: FoldContext, action: LifecycleAction) -> None:
     state = context.state
     if state.tombstones.is_repeat(action.event, action.sequence):
         return
-    action = _of_families(context, action)
+    action = _with_versions_before(context, _of_families(context, action))
     if action.kind == "replace" and state.tombstones.executed.get(action.event) == action.sequence:
         return
     _update_reached(context, state.pending.add(action))
@@ -103,12 +109,12 @@ def _due_actions(context: FoldContext) -> Iterator[LifecycleAction]:
 def _execute(context: FoldContext, action: LifecycleAction) -> None:
     tombstones = context.state.tombstones
     if action.kind == "feedback":
-        _count_feedback(context, action)
+        count_feedback(context, action)
         return
     if action.kind == "undo":
         _undo(context, action)
         return
-    action = _of_families(context, _of_whole_turns(context, action))
+    action = _of_families(context, _of_whole_turns(context, _with_versions_before(context, action)))
     reached = _reached(context, action)
     _note_unreached(context, action, reached)
     for selector in action.selectors:
@@ -161,6 +167,8 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
         named = _named(context, action)
         if action.kind in _OF_FAMILIES:
             named = [one for ordinal in named for one in members_of(context.state, _turn(ledger, ordinal))]
+        elif action.kind == "erase":
+            named += _before(context, named)
         turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named]
         found = sorted({member for ordinal, others in turns for member in (ordinal, *others)})
     else:
@@ -170,6 +178,12 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
             for ordinal in ledger.selected(action.selector_kind, code, before=action.sequence)
         ]
     return [ordinal for ordinal in found if action.reaches(ledger.memory_facts(ordinal))]
+
+
+def _before(context: FoldContext, named: Iterable[int]) -> list[int]:
+    """Ordinals of the versions that these memories replaced."""
+    state = context.state
+    return [one for ordinal in named for one in versions_before(state, _turn(state.ledger, ordinal))]
 
 
 def _turn(ledger: Ledger, ordinal: int) -> int:
@@ -213,6 +227,20 @@ def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleA
     return replace(action, selectors=tuple(sorted({*action.selectors, *sources}))) if sources else action
 
 
+def _with_versions_before(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
+    """The action, which where it erases memories by id also selects what each had replaced.
+
+    Otherwise an outdated version would hold again. A later version stays: it may leave out what is erased.
+    """
+    if action.selector_kind != "memory" or action.kind != "erase":
+        return action
+    ledger = context.state.ledger
+    facts = map(ledger.memory_facts, _before(context, _named(context, action)))
+    codes = {value_code(action.tenant_id, "memory", memory_id) for memory_id in action.memory_ids}
+    codes |= {one.memory for one in facts if action.reaches(one)}
+    return replace(action, selectors=tuple(sorted(codes)))
+
+
 def _of_families(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it forgets or restores memories by id selects each with all its versions.
 
@@ -229,29 +257,6 @@ def _of_families(context: FoldContext, action: LifecycleAction) -> LifecycleActi
         versions = {family_code(state.ledger.code(ordinal)) for ordinal in _reached(context, action)}
         families |= codes | turns | (versions & state.tombstones.forgotten.keys())
     return replace(action, selectors=tuple(sorted(families)))
-
-
-def _count_feedback(context: FoldContext, action: LifecycleAction) -> None:
-    helpful_ones = _feedback_targets(context, action.tenant_id, action.memory_ids)
-    unhelpful_ones = _feedback_targets(context, action.tenant_id, action.unhelpful)
-    for ordinal in sorted(helpful_ones | unhelpful_ones):
-        if action.reaches(context.state.ledger.memory_facts(ordinal)):
-            helpful, unhelpful = ordinal in helpful_ones, ordinal in unhelpful_ones
-            # an unhelpful memory was not used: it neither stays recent nor escapes decay
-            accessed_at = action.at if helpful else 0
-            usage = Usage(int(helpful), int(unhelpful), int(helpful), accessed_at, action.at)
-            context.add_usage(ordinal, usage)
-            if helpful:
-                show_decayed(context, ordinal)
-
-
-def _feedback_targets(context: FoldContext, tenant_id: str, ids: Iterable[str]) -> set[int]:
-    """Ordinals of the named memories; in place of an extracted statement its verbatim memory."""
-    found = set[int | None]()
-    for memory_id in ids:
-        turn = turn_of(context, tenant_id, memory_id)
-        found.add(context.find(tenant_id, memory_id) if turn is None else turn)
-    return {ordinal for ordinal in found if ordinal is not None}
 
 
 def reach_late(context: FoldContext, tenant_id: str, memory_id: str, facts: MemoryFacts) -> None:
@@ -273,15 +278,6 @@ def reach_late(context: FoldContext, tenant_id: str, memory_id: str, facts: Memo
 
 def _reaches(actor: Actor, sequence: int, facts: MemoryFacts) -> bool:
     return sequence > facts.stream_sequence and actor.reaches(facts.visibility, facts.user)
-
-
-def show_decayed(context: FoldContext, ordinal: int) -> None:
-    """Show a memory again that decay hides."""
-    ledger = context.state.ledger
-    if decayed_at(ledger, ordinal) != NEVER:
-        record_decay(ledger, ordinal, NEVER)
-        context.changes.reindex(ordinal)
-        update_status(context, [ordinal])
 
 
 def _update_reached(context: FoldContext, actions: Iterable[LifecycleAction]) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.status.links import add_link
 from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.folding.status.version_members import one_memory
 from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
 from helix_consolidation.metrics import DECIDED_EARLY
@@ -159,8 +160,8 @@ def _relations(
     if not state.ledger.is_there(row.ordinal):
         return
     _, corrected = state.ledger.corrected_by(row.ordinal)
-    known = {row.ordinal, corrected, state.ledger.sources.of(row.ordinal)}
-    matches = [match for match in matches if state.statements.ordinal(match.number) not in known]
+    own = one_memory(state, row.ordinal) if matches else set[int]()
+    matches = [match for match in matches if state.statements.ordinal(match.number) not in own]
     if not matches:
         return
     new = row.statement

@@ -41,8 +41,8 @@ class DuplicateMatch:
 class DuplicateMatches:
     """The near-duplicates of one memory."""
 
-    earliest: DuplicateMatch | None
-    """The earliest of the log, before this one."""
+    earlier: list[DuplicateMatch]
+    """Those before it, in the order of the log."""
     later: list[DuplicateMatch]
     """Those after it that are compared with it."""
     displaced: set[int]
@@ -127,7 +127,7 @@ class NearDuplicates:
                 earlier.update(other for other in chosen if self._positions[other] < self._positions[ordinal])
         near = self._compared(ordinal, np.array(sorted(earlier), np.int64))
         return DuplicateMatches(
-            earliest=min(near, key=lambda other: int(self._positions[other.ordinal]), default=None),
+            earlier=sorted(near, key=lambda other: int(self._positions[other.ordinal])),
             later=self._compared(ordinal, np.array(sorted(later), np.int64)),
             displaced=displaced,
         )

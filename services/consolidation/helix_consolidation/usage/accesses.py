@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.lifecycle import show_decayed
+from helix_consolidation.folding.feedback import show_decayed
 from helix_consolidation.ledger.lifecycle.tombstones import Usage
 from helix_shared.accesses import decode_accesses
 from helix_shared.errors import PermanentError

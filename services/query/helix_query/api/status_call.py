@@ -54,11 +54,12 @@ async def _of_shard(
         with state.current.lease() as snapshot:
             snapshot.require_tenant(tenant_id)
             manifest = snapshot.generation.manifest
-            reply = status_response(manifest, uptime_seconds=uptime_seconds, instance=instance)
+            shard = snapshot.generation.place.shard
+            reply = status_response(manifest, shard, uptime_seconds=uptime_seconds, instance=instance)
             # it reads the folder of the adapters
             await asyncio.to_thread(describe_learned_adapters, reply, snapshot)
     except TemporaryError:
-        reply = status_response(state.newest, uptime_seconds=uptime_seconds, instance=instance)
+        reply = status_response(state.newest, state.shard, uptime_seconds=uptime_seconds, instance=instance)
     if state.replica is not None:
         describe_replica(reply, state.replica)
     return reply

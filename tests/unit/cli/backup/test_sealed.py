@@ -8,7 +8,7 @@ import pytest
 
 from helix_cli.backup import event_copy
 from helix_cli.backup.backup import _last_events
-from helix_cli.backup.contents import Contents, Derived, EventsCopy, Keys, write_contents
+from helix_cli.backup.contents import Contents, Derived, EventsCopy, Keys, ShardCopy, write_contents
 from helix_cli.backup.event_copy import _Pieces, entries_of
 from helix_cli.backup.objects import Objects
 from helix_cli.backup.sealed import SealedObjects, open_event, seal_event
@@ -184,13 +184,10 @@ def test_events_under_other_keys_are_written_again(
         made_at=AT,
         helix="0.1.0",
         last_sequence=0,
-        generation=0,
-        applied_sequence=0,
-        epoch=0,
+        shards=(ShardCopy(),),
         floors={},
         streams={},
         derived=Derived(messages=0, pieces=()),
-        files=(),
         models={},
         settings={},
         keys=Keys(store="a", epoch=1, state="s"),

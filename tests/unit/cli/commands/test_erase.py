@@ -46,10 +46,10 @@ def test_receipt_says_which_copies_are_not_reached(capsys: pytest.CaptureFixture
 
 def test_versions_that_stay_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     """A correction repeats most of a text: who erases one version must know of the others."""
-    erase._show(report(other_versions=["a" * 32, "b" * 32]), as_json=False)
+    erase._show(report(later_versions=["a" * 32, "b" * 32]), as_json=False)
     assert "helix memory erase aaaaaaaa bbbbbbbb" in " ".join(capsys.readouterr().err.split())
     erase._show(report(), as_json=False)
-    assert "other versions" not in capsys.readouterr().err
+    assert "later versions" not in capsys.readouterr().err
 
 
 def test_memory_erase_is_the_same_command() -> None:

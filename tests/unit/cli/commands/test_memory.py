@@ -166,7 +166,10 @@ def test_the_other_versions_of_a_memory_are_told() -> None:
     """What corrects it and what it corrects, over several steps; what was taken back is none."""
     steps = [(REPLACED, ASKED, True), (WEAK, REPLACED, True), (FAR, WEAK, False)]
     found = recall_pb2.GetHistoryResponse(
-        memories=[recall_pb2.Memory(memory_id=one) for one in (ASKED, REPLACED, WEAK, FAR)],
+        memories=[
+            recall_pb2.Memory(memory_id=one, source=recall_pb2.Source(stream_sequence=number))
+            for number, one in enumerate((ASKED, REPLACED, WEAK, FAR), 1)
+        ],
         relations=[
             recall_pb2.HistoryRelation(newer_id=newer, older_id=older, relation="CORRECTS", counts=counts)
             for newer, older, counts in steps
@@ -174,6 +177,8 @@ def test_the_other_versions_of_a_memory_are_told() -> None:
     )
     before, after = state.Seen(WEAK, None, found), state.Seen(WEAK, a_state("FORGOTTEN"), None)
     assert before.other_versions == [ASKED, REPLACED]
+    assert before.later_versions == []
+    assert state.Seen(REPLACED, None, found).later_versions == [WEAK]
     shows = "; `helix memory restore` shows them again"
     all_told = state.forgotten(before, after).text
     assert all_told == f"forgotten with its other versions aaaaaaaa, bbbbbbbb{shows}"

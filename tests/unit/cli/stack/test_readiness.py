@@ -41,13 +41,13 @@ def test_a_service_that_refuses_the_stack_is_ready_when_its_health_says_so(servi
     """Health answers everybody; without a generation it says NOT_SERVING."""
     address, state = service
     state.set("", HealthCheckResponse.NOT_SERVING)
-    assert _not_serving(address, None, at_least=1) == "query serves no generation"
-    assert _not_serving(address, None, at_least=0) == "", "a new home has no generation"
+    assert _not_serving(address, None, {0: 1}) == "query serves no generation"
+    assert _not_serving(address, None, {0: 0}) == "", "a new home has no generation"
     state.set("", HealthCheckResponse.SERVING)
-    assert _not_serving(address, None, at_least=1) == ""
+    assert _not_serving(address, None, {0: 1}) == ""
 
 
 def test_a_service_that_is_not_there_is_not_ready() -> None:
     """Nothing listens at port 9."""
     with pytest.raises(HelixError):
-        _not_serving("127.0.0.1:9", None, at_least=1)
+        _not_serving("127.0.0.1:9", None, {0: 1})

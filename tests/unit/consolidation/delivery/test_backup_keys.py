@@ -8,6 +8,7 @@ from helix_consolidation.delivery.erasing.backup_keys import BackupKeys, Keyed
 from helix_shared.errors import NotFoundError, TemporaryError
 from helix_shared.keys.key_store import KEYS, KeyStore
 from helix_shared.keys.owner import owner_code
+from helix_shared.shard_map import first_folder, folder_of_shard
 
 ANA, BO = owner_code("acme", "ana"), owner_code("acme", "bo")
 SUBJECT = "helix.v1.events.acme.s1.memory"
@@ -51,3 +52,22 @@ async def test_an_erasure_without_events_makes_no_keys(tmp_path: Path) -> None:
     await BackupKeys(tmp_path).destroy({})
     with pytest.raises(NotFoundError), KeyStore.held(tmp_path / KEYS, create=False):
         pass
+
+
+async def test_the_writers_of_all_shards_share_the_keys_of_their_home(tmp_path: Path) -> None:
+    """A tenant may be moved: its next writer erases what was backed up under the keys of the first one."""
+    second = folder_of_shard(tmp_path, 1)
+    second.mkdir(parents=True)
+    with KeyStore.held(tmp_path / KEYS) as keys:
+        assert (found := keys.key_for(ANA, 4)) is not None
+    await BackupKeys(first_folder(second, 1)).destroy({4: Keyed(SUBJECT, ANA)})
+    with KeyStore.held(tmp_path / KEYS) as keys:
+        assert keys.find(found[0], 4) is None
+
+
+def test_a_shard_whose_folder_lies_elsewhere_has_its_own(tmp_path: Path) -> None:
+    """Such as that of a writer on a machine of its own."""
+    assert first_folder(tmp_path, 0) == tmp_path
+    assert first_folder(tmp_path / "volume", 1) == tmp_path / "volume"
+    assert first_folder(tmp_path / "shards/2", 1) == tmp_path / "shards/2"
+    assert first_folder(tmp_path / "shards/1", 1) == tmp_path

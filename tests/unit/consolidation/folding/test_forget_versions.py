@@ -76,12 +76,12 @@ def test_statements_of_every_version_are_hidden(bench: Bench, stream: Stream) ->
 
 
 def test_a_forget_reaches_the_versions_through_an_erased_one(bench: Bench, stream: Stream) -> None:
-    """The version between was erased, before and after a restart."""
-    bench.apply(*chain(stream), lifecycle(event_of("erase", NEW, name="x"), 4))
+    """The last two correct one that was erased, before and after a restart."""
+    bench.apply(*chain(stream, last_corrects=OLD), lifecycle(event_of("erase", OLD, name="x"), 4))
     for sequence in (5, 7):
         bench.apply(lifecycle(event_of("forget", NEWEST, name=f"f{sequence}"), sequence))
         assert visible(bench.rows()) == {}
-        bench.apply(lifecycle(event_of("restore", OLD, name=f"r{sequence}"), sequence + 1))
+        bench.apply(lifecycle(event_of("restore", NEW, name=f"r{sequence}"), sequence + 1))
         assert visible(bench.rows()) == {"e3": ""}
         bench.publish()
         bench = bench.reopened()

@@ -79,6 +79,18 @@ def test_a_corrected_memory_closes_nothing_any_more(slots: Bench, stream: Stream
     assert current(slots) == {"port 80", "host 443"}
 
 
+def test_versions_of_one_memory_are_not_related_as_if_they_were_several(slots: Bench, stream: Stream) -> None:
+    """The correction of a correction fills the slot of the first version, too: the corrections say it all."""
+    slots.apply(
+        said(stream, 1, "port 80"),
+        stream.memories(TENANT, "e2", 2, [row(TENANT, "e2", 2, "port 443", corrects=ID[1])]),
+        stream.memories(TENANT, "e3", 3, [row(TENANT, "e3", 3, "port 8080", corrects=ID[2])]),
+    )
+    assert current(slots) == {"port 8080"}
+    assert edges(slots) == {(ID[2], ID[1], "UPDATES"): 1.0, (ID[3], ID[2], "UPDATES"): 1.0}
+    assert len(slots.shard.state.relations.to([0, 1, 2])) == 0
+
+
 def test_of_two_that_close_a_memory_the_first_counts(slots: Bench, stream: Stream) -> None:
     """When it is forgotten the other one does."""
     slots.apply(*(said(stream, n, f"port {n}") for n in (1, 2, 3)))

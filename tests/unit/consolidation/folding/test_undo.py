@@ -1,4 +1,4 @@
-"""A correction that is undone or erased does not count: the version before it is current again."""
+"""A correction that is undone does not count: the version before it holds again. An erasure takes both."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ def visible(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
     return {r["text"]: r["superseded_by"] for r in rows.values() if not r["hidden"]}
 
 
-@pytest.mark.parametrize("kind", ["undo", "erase"])
-def test_undoing_a_correction_restores_the_version_before(bench: Bench, stream: Stream, kind: str) -> None:
+def test_undoing_a_correction_restores_the_version_before(bench: Bench, stream: Stream) -> None:
     """Not superseded, not hidden, the latest again."""
     bench.apply(*chain(stream)[:2])
     assert visible(bench.rows()) == {"e2": ""}
-    bench.apply(lifecycle(event_of(kind, NEW), 3))
+    bench.apply(lifecycle(event_of("undo", NEW), 3))
     assert visible(bench.rows()) == {"e1": ""}
     assert bench.rows()[OLD]["is_latest"]
 
@@ -61,30 +60,41 @@ def test_restoring_the_correction_supersedes_the_version_before_again(bench: Ben
 
 @pytest.mark.parametrize("last_corrects", [NEW, OLD])
 @pytest.mark.parametrize(
-    ("undone", "current"), [((NEW,), "e3"), ((NEWEST,), "e2"), ((NEW, NEWEST), "e1"), ((OLD,), "e3")]
+    ("erased", "left"), [((OLD,), {"e2", "e3"}), ((NEW,), {"e3"}), ((NEWEST,), set()), ((OLD, NEWEST), set())]
 )
-def test_a_chain_has_one_current_version_after_any_erasure(
-    bench: Bench, stream: Stream, last_corrects: str, undone: tuple[str, ...], current: str
+def test_an_erasure_of_a_version_takes_those_that_it_replaced(
+    bench: Bench, stream: Stream, last_corrects: str, erased: tuple[str, ...], left: set[str]
 ) -> None:
-    """Erase the middle: no change. The last: the one before. Both: the first. Also after restarts."""
+    """No outdated version holds again, and what was said later stays. Also after restarts."""
     bench.apply(*chain(stream, last_corrects=last_corrects))
     bench.publish()
-    for number, memory in enumerate(undone):
+    for number, memory in enumerate(erased):
         bench.apply(lifecycle(event_of("erase", memory, name=f"u{number}"), 4 + number))
         bench.publish()
-    assert visible(bench.rows()) == {current: ""}
     reopened = bench.reopened()
-    # a later correction of the same family can be erased as well
-    reopened.apply(
-        stream.memories(
-            "acme", "e9", 9, [row("acme", "e9", 9, "e9", corrects=memory_id("acme", current, 0))]
-        ),
-        *(stream.memories("acme", f"n{n}", n, []) for n in range(4 + len(undone), 9)),
-    )
-    assert visible(reopened.rows()) == {"e9": ""}
-    reopened.apply(lifecycle(event_of("erase", memory_id("acme", "e9", 0), name="last"), 10))
-    assert visible(reopened.rows()) == {current: ""}
+    assert {row["text"] for row in reopened.rows().values()} == left
+    assert visible(reopened.rows()) == ({"e3": ""} if left else {})
+    if left:
+        # a later correction of the same family can be erased as well
+        reopened.apply(
+            stream.memories("acme", "e9", 9, [row("acme", "e9", 9, "e9", corrects=NEWEST)]),
+            *(stream.memories("acme", f"n{n}", n, []) for n in range(4 + len(erased), 9)),
+        )
+        assert visible(reopened.rows()) == {"e9": ""}
+        reopened.apply(lifecycle(event_of("erase", memory_id("acme", "e9", 0), name="last"), 10))
+        assert reopened.rows() == {}
     reopened.shard.close()
+
+
+def test_an_erasure_hides_the_versions_before_while_an_earlier_event_is_missing(
+    bench: Bench, stream: Stream
+) -> None:
+    """It is carried out later; the outdated version does not hold until then."""
+    bench.apply(*chain(stream)[:2], lifecycle(event_of("erase", NEW), 4))
+    assert bench.shard.state.pending.actions
+    assert visible(bench.rows()) == {}
+    bench.apply(stream.memories("acme", "e3", 3, []))
+    assert bench.rows() == {}
 
 
 @pytest.mark.parametrize("kind", ["undo", "erase"])
@@ -95,7 +105,8 @@ def test_every_order_of_arrival_undoes_the_same(stream: Stream, kind: str, undon
     others = Random(2).sample([list(order) for order in permutations(messages)], 3)
     states = [applied(order, Random(1)) for order in (messages, messages[::-1], *others)]
     assert all(found == states[0] for found in states)
-    assert list(visible(states[0]["rows"])) == ["e3" if undone == NEW else "e2"]
+    before = ["e2"] if kind == "undo" else []
+    assert list(visible(states[0]["rows"])) == (["e3"] if undone == NEW else before)
 
 
 def test_pieces_of_one_correction_do_not_supersede_each_other() -> None:

@@ -56,8 +56,8 @@ def test_a_nearly_equal_text_of_the_same_group_is_a_near_duplicate() -> None:
     added(one_by_one, 0, TEXT)
     expected = DuplicateMatch(0, float((vector(TEXT) == vector(NEARLY)).mean()))
     assert expected.jaccard >= 0.8
-    assert added(loaded, 1, NEARLY) == DuplicateMatches(expected, [], set())
-    assert added(one_by_one, 1, NEARLY) == DuplicateMatches(expected, [], set())
+    assert added(loaded, 1, NEARLY) == DuplicateMatches([expected], [], set())
+    assert added(one_by_one, 1, NEARLY) == DuplicateMatches([expected], [], set())
 
 
 def test_a_late_memory_is_matched_with_later_ones() -> None:
@@ -65,7 +65,7 @@ def test_a_late_memory_is_matched_with_later_ones() -> None:
     near = NearDuplicates()
     added(near, 5, TEXT)
     place = added(near, 1, TEXT)
-    assert place.earliest is None
+    assert place.earlier == []
     assert [later.ordinal for later in place.later] == [5]
 
 
@@ -73,28 +73,28 @@ def test_another_group_has_no_near_duplicate() -> None:
     """Tenant, owner, audience and type are in the group."""
     near = NearDuplicates()
     added(near, 0, TEXT)
-    assert added(near, 1, TEXT, group=8).earliest is None
+    assert added(near, 1, TEXT, group=8).earlier == []
 
 
 def test_a_different_text_is_no_near_duplicate() -> None:
     """No shared band, no match."""
     near = NearDuplicates()
     added(near, 0, TEXT)
-    assert added(near, 1, "nothing in common with it").earliest is None
+    assert added(near, 1, "nothing in common with it").earlier == []
 
 
 def test_equal_content_matches_with_any_signature() -> None:
     """The content hash ignores case and white space, the shingles may not."""
     near = NearDuplicates()
     added(near, 0, "alpha beta", content=1)
-    assert added(near, 1, "gamma delta", content=1).earliest == DuplicateMatch(0, 1.0)
+    assert added(near, 1, "gamma delta", content=1).earlier == [DuplicateMatch(0, 1.0)]
 
 
 def test_texts_without_words_have_no_near_duplicates() -> None:
     """Their signatures are all equal and are not compared."""
     near = NearDuplicates()
     added(near, 0, "")
-    assert added(near, 1, "").earliest is None
+    assert added(near, 1, "").earlier == []
 
 
 def test_an_erased_memory_is_no_near_duplicate() -> None:
@@ -102,9 +102,9 @@ def test_an_erased_memory_is_no_near_duplicate() -> None:
     near = NearDuplicates()
     added(near, 0, TEXT)
     near.remove(0)
-    assert added(near, 1, TEXT).earliest is None
+    assert added(near, 1, TEXT).earlier == []
     added(near, 1, "quite another text")
-    assert added(near, 2, TEXT).earliest is None
+    assert added(near, 2, TEXT).earlier == []
 
 
 @pytest.mark.parametrize("is_folded", [False, True])
@@ -116,7 +116,7 @@ def test_boilerplate_is_compared_with_the_first_copies_of_the_log(*, is_folded: 
     if is_folded:
         near._fold_tail()
     place = added(near, 101, TEXT, content=1)
-    assert place.earliest == DuplicateMatch(1, 1.0)
+    assert place.earlier[0] == DuplicateMatch(1, 1.0)
     assert (place.later, place.displaced) == ([], set())
     assert near.matches(LONGEST_BUCKET).later[0].ordinal == LONGEST_BUCKET + 1
     first = added(near, 0, TEXT, content=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from helix_memory.identity import memory_id
 from tests.unit.consolidation.conftest import (
     FIRST,
     NOON,
@@ -90,6 +91,18 @@ def test_a_near_duplicate_points_to_the_earliest(bench: Bench, stream: Stream) -
     assert (stored[FIRST]["duplicate_of"], stored[SECOND]["duplicate_of"]) == ("", FIRST)
     assert not stored[SECOND]["hidden"]
     assert bench.publish().counts.edges == 2
+
+
+def test_a_version_is_no_near_duplicate_of_another_one(bench: Bench, stream: Stream) -> None:
+    """But of another memory that says the same, though a version comes before that."""
+    text = " ".join(f"word{n}" for n in range(40))
+    texts = (text, f"{text} too", text.replace("word7", "seven"), text.replace("word9", "nine"))
+    corrected = ("", "", FIRST, memory_id("acme", "e3", 0))
+    for number, (said, corrects) in enumerate(zip(texts, corrected, strict=True), 1):
+        rows = [row("acme", f"e{number}", number, said, corrects=corrects)]
+        bench.apply(stream.memories("acme", f"e{number}", number, rows))
+    found = {one["event_id"]: one["duplicate_of"] for one in bench.rows().values()}
+    assert found == {"e1": "", "e2": FIRST, "e3": SECOND, "e4": SECOND}
 
 
 def test_private_statements_are_not_compared_across_owners(bench: Bench, stream: Stream) -> None:

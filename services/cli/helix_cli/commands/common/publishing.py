@@ -130,7 +130,8 @@ def conclude(
         if waiting is not None and tally.last_sequence:
             before = len(tally.refusals)
             generation = await_outcome(tally, waiting)
-            if not as_json and len(tally.refusals) - before < len(tally.places or {}):
+            refused = len(tally.refusals) + len(tally.refused_before) - before
+            if not as_json and refused < len(tally.places or {}):
                 typer.echo(f"recallable in generation {generation}")
     finally:
         if as_json:
@@ -172,6 +173,10 @@ def await_outcome(tally: Tally, waiting: Waiting) -> int:
     """
     generation = wait_for(tally.last_sequence, waiting.query, waiting.seconds)
     refused = _refused(tally, waiting.nats)
+    tally.refused_before = [one for one in refused if one.where in tally.expected]
+    if count := len(tally.refused_before):
+        note(f"{count} events were refused where they come from, and here, too; `helix dlq ls` says why")
+    refused = [one for one in refused if one.where not in tally.expected]
     for refusal in refused:
         note(f"refused {refusal}")
     tally.refusals += refused

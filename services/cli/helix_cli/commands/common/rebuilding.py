@@ -14,7 +14,7 @@ from rich.table import Table
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common.lines.parity import print_parity
 from helix_cli.commands.common.model_use import wait_served
-from helix_cli.home.addresses import nats_server, query_of_shard, query_server
+from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.home.record import running_record
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.output.exit_codes import FAILED_EXIT
@@ -97,11 +97,11 @@ def rebuild_home(
                 _print(made[one])
     for one, found in made.items():
         if record is not None and found.manifest is not None:
-            wait_served(query_of_shard(query_server(query, home.root, wait=False), one), found.manifest)
+            wait_served(query_server(query, home.root, wait=False), found.manifest, shard=one)
     if as_json:
         rows = [_as_json(found) for found in made.values()]
         told = [{"shard": one} | row for one, row in zip(made, rows, strict=True)]
-        typer.echo(json.dumps(rows[0] if shards == 1 else {"shards": told}, indent=2))
+        typer.echo(json.dumps({"shards": told}, indent=2))
     if any(_is_refused(found) for found in made.values()):
         complain(
             "the memories differ from those that are there, and nothing explains it: nothing was replaced; "
@@ -149,8 +149,8 @@ def check_versions(home: HomeFolder, *, as_json: bool) -> None:
         else:
             _print_versions(served, rows, f"shard {shard}, " if home.shards > 1 else "")
     if as_json:
-        shards = {"shards": [{"shard": shard} | one for shard, one in enumerate(told)]}
-        typer.echo(json.dumps(told[0] if home.shards == 1 else shards, indent=2))
+        shards = [{"shard": shard} | one for shard, one in enumerate(told)]
+        typer.echo(json.dumps({"shards": shards}, indent=2))
     if differs:
         raise typer.Exit(FAILED_EXIT)
 

@@ -48,11 +48,11 @@ def verify_command(*, as_json: options.AsJson = False, home: options.Home = opti
         if not (folder / CARD).exists():
             raise NotFoundError(f"{folder} is no archive: consolidation has written none")
         found = verify(folder)
-        told.append(asdict(found))
+        told.append({"shard": shard} | asdict(found))
         if not as_json:
             typer.echo(("" if at.shards == 1 else f"shard {shard}: ") + _line(found))
     if as_json:
-        typer.echo(json.dumps(told[0] if at.shards == 1 else told))
+        typer.echo(json.dumps({"shards": told}))
 
 
 def _line(found: Verified) -> str:

@@ -30,14 +30,15 @@ HELP: Final = f"""
   helix backup /backups/helix --verify
 
 Runs beside `helix up`, which must run on the same home: nothing is paused.
-A backup holds the log with its sequences and times, the current generation,
-what is under way between them, recorded answers of the language model, dead
-letters, learned adapters, and the names of the models. The folder may hold
-many backups; a later one adds only what is new. A backup that did not end
-does not exist. With --verify nothing is written: every byte of all backups
-in the folder is compared with its checksum. A file that was changed since it
-was written is also found by the next backup, which writes it again; remove
-another one that --verify names, and the next backup does the same.
+A backup holds the log with its sequences and times, the current generation
+of every shard, what is under way between them, recorded answers of the
+language model, dead letters, learned adapters, and the names of the models.
+The folder may hold many backups; a later one adds only what is new. A backup
+that did not end does not exist. With --verify nothing is written: every byte
+of all backups in the folder is compared with its checksum. A file that was
+changed since it was written is also found by the next backup, which writes
+it again; remove another one that --verify names, and the next backup does
+the same.
 
 What belongs to a user is encrypted under that user's key. The keys lie in
 data/keys of the home, and in no backup: WITHOUT THEM NO BACKUP CAN BE
@@ -74,7 +75,6 @@ def backup_command(
         _verify(root, as_json=as_json)
         return
     server, at = nats_server(nats, home), HomeFolder.at(home)
-    at.require_one_shard("a backup")
     record = read_record(at)
 
     async def work() -> BackedUp:
@@ -84,7 +84,7 @@ def backup_command(
             return await back_up(
                 client,
                 root,
-                data=at.data,
+                folders=[at.data_of(shard) for shard in range(at.shards)],
                 models=at.models,
                 settings=dict(record.settings) if record else {},
                 with_models=with_models,
@@ -99,7 +99,7 @@ def backup_command(
         note(f"older backups stay: {error}")
     if as_json:
         facts = {"new_bytes": made.new_bytes, "bytes": made.all_bytes, "freed_bytes": freed}
-        typer.echo(json.dumps(_facts(made.contents) | facts))
+        typer.echo(json.dumps(made.contents.facts() | facts))
         return
     typer.echo(
         f"{_line(made.contents)}: {size(made.all_bytes)}, of which {size(made.new_bytes)} are new"
@@ -117,7 +117,7 @@ def _verify(root: Path, *, as_json: bool) -> None:
         for number in found:
             contents = read_contents(root, number)
             pieces, total = check_pieces(root, contents)
-            checked.append(_facts(contents) | {"pieces": pieces, "bytes": total})
+            checked.append(contents.facts() | {"pieces": pieces, "bytes": total})
             if not as_json:
                 typer.echo(f"{_line(contents)}: {pieces} pieces, {size(total)}, all good")
     finally:
@@ -126,13 +126,5 @@ def _verify(root: Path, *, as_json: bool) -> None:
             typer.echo(json.dumps(checked))
 
 
-def _facts(contents: Contents) -> dict[str, object]:
-    kept = {"number", "made_at", "helix", "last_sequence", "generation", "applied_sequence", "models"}
-    return contents.model_dump(mode="json", include=kept)
-
-
 def _line(contents: Contents) -> str:
-    return (
-        f"backup {contents.number} of {contents.made_at:%Y-%m-%d %H:%M:%S} UTC: events up to "
-        f"{contents.last_sequence}, generation {contents.generation}"
-    )
+    return f"backup {contents.number} of {contents.made_at:%Y-%m-%d %H:%M:%S} UTC: {contents.line()}"

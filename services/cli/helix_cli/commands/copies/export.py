@@ -97,6 +97,8 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], home: H
         record.tenants, record.count = list(written.tenants) or tenants, written.tenants
     if written.left_out:
         note(f"left out {written.left_out} events of which a memory was erased")
+    if written.completed:
+        note(f"{written.completed} corrections of erased memories are exported as memories of their own")
     if written.tenants_without_answers:
         note(
             f"without answers of the language model, which may repeat what was erased: "

@@ -24,7 +24,8 @@ HELP: Final = f"""
 
 Checks every byte of the backup, then makes it the data of a home that has
 none; a backup that is damaged changes nothing. The log has the sequences
-and times that it had. `helix up` then continues with new events.
+and times that it had, and the home as many shards as the backup. `helix up`
+then continues with new events; `helix up --shards` adds shards.
 
 --keys names the folder with the keys of the backup: data/keys of the home
 that made it, or a copy that `helix keys copy` made. What was erased after
@@ -54,23 +55,19 @@ def restore_command(
     opening = keys.expanduser().absolute() if keys else None
     restored = restore_backup(root, read_contents(root, number), at, keys=opening)
     contents, events = restored.contents, restored.events
-    if not restored.has_model:
+    for model in restored.missing_models:
         note(
-            f"the model of the generation, {restored.model}, is not in {at.models}: bring it with "
+            f"the model of the generation, {model}, is not in {at.models}: bring it with "
             "`helix models` before `helix up`, or back up with --with-models"
         )
     _tell(restored)
     if contents.settings:
         note(f"helix up ran with {' '.join(f'{name}={value}' for name, value in contents.settings.items())}")
     if as_json:
-        facts = {"number", "made_at", "last_sequence", "generation", "applied_sequence"}
         left_out = {"left_out": events.left_out if events else 0, "has_generation": restored.has_state}
-        typer.echo(json.dumps(contents.model_dump(mode="json", include=facts) | left_out))
+        typer.echo(json.dumps(contents.facts() | left_out))
         return
-    typer.echo(
-        f"restored backup {contents.number} into {at.root}: events up to {contents.last_sequence}, "
-        f"generation {contents.generation}"
-    )
+    typer.echo(f"restored backup {contents.number} into {at.root}: {contents.line()}")
 
 
 def _tell(restored: Restored) -> None:
@@ -89,4 +86,6 @@ def _tell(restored: Restored) -> None:
             "an erasure came after this backup: the log is restored without a generation, "
             f"`helix up` makes every memory again from {events.events} events"
         )
+        if len(restored.contents.shards) > 1:
+            note("a tenant that `helix shards` had placed lies where its name places it; place it again")
     note("its keys now lie in this home, too: an erasure here does not destroy those of another home")

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -101,6 +101,8 @@ def take(path: Path, *, tenant: str, server: Server, tracked: bool, name: str = 
             note(f"{outcome(tally)}; not everything was; repeat the command, nothing is stored twice")
         raise
     tally.seconds = time.monotonic() - started
+    if checked.header.left_out:
+        note(f"the export lacks {checked.header.left_out} events, of which a memory was erased")
     if renaming and renaming.unknown:
         note(f"{len(renaming.unknown)} ids of memories are of no event of the export and stay as they are")
     return Taken(tally, checked, answers, renaming.new if renaming else "")
@@ -110,7 +112,9 @@ def report_taken(taken: Taken, *, as_json: bool) -> None:
     """Say what became of an export."""
     if as_json:
         tenants = [taken.tenant] if taken.tenant else sorted(taken.checked.tenants)
-        typer.echo(json.dumps(summary(taken.tally) | {"answers": taken.answers, "tenants": tenants}))
+        before = {"refused_before": [asdict(one) for one in taken.tally.refused_before]}
+        told = {"answers": taken.answers, "tenants": tenants, "left_out": taken.checked.header.left_out}
+        typer.echo(json.dumps(summary(taken.tally) | before | told))
         return
     typer.echo(f"{outcome(taken.tally)}; {taken.answers} recorded answers")
 

@@ -68,6 +68,13 @@ class Seen:
         return [one.memory_id for one in there if one.memory_id in family - {self.memory_id}]
 
     @property
+    def later_versions(self) -> list[str]:
+        """Those of them that came after this one."""
+        there = () if self.history is None else self.history.memories
+        places = {one.memory_id: one.source.stream_sequence for one in there}
+        return [one for one in self.other_versions if places[one] > places.get(self.memory_id, 0)]
+
+    @property
     def current(self) -> recall_pb2.Memory | None:
         """The memory with all its corrections."""
         if self.history is None:
@@ -98,13 +105,13 @@ def seen(client: RecallClient, scope: recall_pb2.Scope, memory_id: str) -> Seen:
     return Seen(memory_id, client.state(scope, memory_id), _history(client, scope, memory_id))
 
 
-def other_versions(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> list[str]:
-    """Ids of the versions of these memories that are not among them.
+def later_versions(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> list[str]:
+    """Ids of the later versions of these memories that are not among them.
 
     Raises:
         InvalidInputError, TemporaryError, PermanentError: as `RecallClient.recall`.
     """
-    found = (Seen(one, None, _history(client, scope, one)).other_versions for one in memory_ids)
+    found = (Seen(one, None, _history(client, scope, one)).later_versions for one in memory_ids)
     return list(dict.fromkeys(one for others in found for one in others if one not in memory_ids))
 
 

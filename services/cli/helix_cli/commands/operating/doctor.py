@@ -131,7 +131,7 @@ def _examined(
 
     findings += run_async(ask())
     for shard, one in enumerate(known):
-        findings += of_shard(shard, len(known), [query_checks(query_of_shard(query, shard), one)])
+        findings += of_shard(shard, len(known), [query_checks(query_of_shard(query, shard), one, shard)])
     return findings
 
 

@@ -223,8 +223,14 @@ def _served(service: QueryStatus) -> str:
         return f"       no generation yet, model {service.model or 'none'}{replica}"
     age = "" if service.age_seconds is None else f", {service.age_seconds:.0f} s old"
     decayed = f" ({service.decayed} more hidden by decay)" if service.decayed else ""
+    shards = (
+        f"       shard {one.shard}: generation {one.generation}, applied to sequence {one.applied_sequence}, "
+        f"{one.memories} memories\n"
+        for one in (service.shards if len(service.shards) > 1 else ())
+    )
     return (
         f"       generation {service.generation}{age}, applied to sequence {service.applied_sequence}\n"
+        f"{''.join(shards)}"
         f"       {service.memories} memories{decayed}, {service.entities} entities, {service.edges} edges\n"
         f"       model {service.model} ({service.model_checksum[:12]})"
         f"{_learned(service.learned_adapters)}{replica}"

@@ -1,13 +1,14 @@
 """Destroys keys of backups: what an erasure took cannot be read from any backup that was made before.
 
-A backup holds the keys until it is whole. An erasure that comes meanwhile waits, and tries again.
+A backup holds the keys until it is whole. An erasure that comes meanwhile waits, and tries again. The writers
+of all shards share the keys, so a tenant that is moved to another shard keeps its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_shared.keys.key_store import KEYS, KeyStore
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from helix_shared.keys.key_store import Range
+
+_WAIT_SECONDS: Final = 0.5
+"""The writer of another shard has the keys for milliseconds; a backup has them for longer."""
 
 
 class Keyed(NamedTuple):
@@ -51,9 +55,9 @@ class BackupKeys:
         await asyncio.to_thread(self._replace_state_key)
 
     def _destroy(self, erased: Mapping[str, Sequence[Range]]) -> None:
-        with KeyStore.held(self._folder, wait_seconds=0) as keys:
+        with KeyStore.held(self._folder, wait_seconds=_WAIT_SECONDS) as keys:
             keys.destroy(erased)
 
     def _replace_state_key(self) -> None:
-        with KeyStore.held(self._folder, wait_seconds=0) as keys:
+        with KeyStore.held(self._folder, wait_seconds=_WAIT_SECONDS) as keys:
             keys.replace_state_key()

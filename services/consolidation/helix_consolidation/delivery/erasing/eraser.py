@@ -29,6 +29,7 @@ from helix_consolidation.delivery.erasing.round import Round, Task
 from helix_memory import subjects
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.errors import HelixError
+from helix_shared.shard_map import first_folder
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ class Eraser:
         erase_archived: EraseArchived,
         data: Path,
     ) -> None:
-        """`data`: the data folder, which has the keys of backups."""
+        """`data`: the data folder; that of the first shard has the keys of backups, for all shards."""
         self._client = client
-        self._keys = BackupKeys(data)
+        self._keys = BackupKeys(first_folder(data, shard.place.shard))
         self._jetstream = client.jetstream()
         self._publisher = publisher
         self._thread = thread

@@ -34,6 +34,22 @@ def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
     return [member.ordinal for member in family_members(state, ordinal) if member.ordinal is not None]
 
 
+def one_memory(state: ConsolidationState, ordinal: int) -> set[int]:
+    """Ordinals of all versions of a memory, with the statements that stand beside each.
+
+    They say one thing after another: what one of them is to another one, the correction says.
+    """
+    source = state.ledger.sources.of(ordinal)
+    turns = members_of(state, ordinal if source is None else source)
+    return {one for turn in turns for one in (turn, *state.ledger.sources.same_turn(turn))}
+
+
+def versions_before(state: ConsolidationState, ordinal: int) -> list[int]:
+    """Ordinals of the versions of a memory that are of earlier events: it replaced them."""
+    sequence, _ = state.ledger.order(ordinal)
+    return [one for one in members_of(state, ordinal) if state.ledger.order(one)[0] < sequence]
+
+
 def current_before(state: ConsolidationState, ordinal: int, sequence: int) -> int:
     """Ordinal of the version of a memory that held before an event of this sequence.
 

@@ -134,9 +134,9 @@ def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb
 
 
 def status_response(
-    manifest: Manifest | None, *, uptime_seconds: float, instance: str
+    manifest: Manifest | None, shard: int, *, uptime_seconds: float, instance: str
 ) -> recall_pb2.GetStatusResponse:
-    """The reply to GetStatus about a generation; generation 0 without one."""
+    """The reply to GetStatus about a generation of a shard; generation 0 without one."""
     if manifest is None:
         return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds, instance=instance)
     return recall_pb2.GetStatusResponse(
@@ -152,6 +152,15 @@ def status_response(
         decayed=manifest.counts.decayed,
         uptime_seconds=uptime_seconds,
         instance=instance,
+        shards=[
+            recall_pb2.ShardStatus(
+                shard=shard,
+                generation=manifest.generation,
+                applied_sequence=manifest.applied_sequence,
+                memories=manifest.counts.recallable,
+                model=manifest.model.name,
+            )
+        ],
     )
 
 

@@ -101,10 +101,11 @@ class Shards:
 
     def states(self, tenant_id: str) -> Sequence[ShardState]:
         """Of the shard of a tenant, or of all; none is loaded for it."""
-        chosen = [self._shards[self._places.shard_of(tenant_id)]] if tenant_id else self._shards.values()
+        chosen = [self._places.shard_of(tenant_id)] if tenant_id else self._shards
+        found = [(number, self._shards[number]) for number in chosen]
         return [
-            ShardState(one.current, one.newest, None if one.replica is None else one.replica.state())
-            for one in chosen
+            ShardState(one.current, number, one.newest, None if one.replica is None else one.replica.state())
+            for number, one in found
         ]
 
     def load(self, shard: Shard) -> Future[None]:

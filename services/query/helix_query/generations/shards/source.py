@@ -44,6 +44,8 @@ class ShardState:
     """What GetStatus tells of one shard."""
 
     current: SnapshotSource
+    shard: int = 0
+    """Its number; the generation that is loaded states it, too."""
     newest: Manifest | None = None
     """Of a shard that is not loaded: the generation that it would be loaded from."""
     replica: ReplicaState | None = None
