@@ -28,10 +28,12 @@ from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelId
 from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.artifacts.lexicon.writer import entries_of
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
+from helix_shared.artifacts.object_storage.cloud_store import CHUNK_BYTES
 from helix_shared.artifacts.object_storage.collecting import Collector
 from helix_shared.artifacts.object_storage.layout import PARTS
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import Puller
-from helix_shared.artifacts.object_storage.store import CHUNK_BYTES, ConflictError, ObjectStore
+from helix_shared.artifacts.object_storage.store import ConflictError, ObjectStore
 from helix_shared.artifacts.object_storage.uploading import Uploader
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.vectors.records import record_schema
@@ -89,7 +91,7 @@ def s3(moto: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReques
         ("AWS_REGION", "us-east-1"),
     ):
         monkeypatch.setenv(name, value)
-    return ObjectStore.open(f"s3://helix/{abs(hash(request.node.name))}")
+    return open_store(f"s3://helix/{abs(hash(request.node.name))}")
 
 
 class Writer:
@@ -218,7 +220,7 @@ def test_a_replica_serves_a_generation_within_two_seconds(
     kind: str, s3: ObjectStore, writer: Writer, tmp_path: Path, models_dir: Path, *, capsys: Any
 ) -> None:
     """From the publication by the writer until the replica answers from it, over 20 generations."""
-    store = s3 if kind == "moto" else ObjectStore.open(f"file://{tmp_path}/objects")
+    store = s3 if kind == "moto" else open_store(f"file://{tmp_path}/objects")
     uploader, replica_root = Uploader(store, writer.root, grace_seconds=600.0), tmp_path / "replica"
     (tmp_path / "scratch").mkdir()
     current = CurrentGeneration(

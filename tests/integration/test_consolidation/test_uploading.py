@@ -14,6 +14,7 @@ from helix_shared.artifacts.erasures.receipts import all_receipts
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.object_storage.layout import PARTS, Position
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.artifacts.object_storage.remote import read_pointer, stored_positions
@@ -44,7 +45,7 @@ async def test_every_generation_reaches_the_bucket_and_an_erasure_takes_it_away(
 
     Without the erasure, three generations and all that is younger than the grace stay there.
     """
-    store = ObjectStore.open(f"file://{tmp_path}/objects")
+    store = open_store(f"file://{tmp_path}/objects")
     await stack.log_events(2)
     stack.start(bucket=store.url)
     for number in range(2):

@@ -11,7 +11,9 @@ import pytest
 
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.cloud_store import CloudStore
 from helix_shared.artifacts.object_storage.layout import part_path
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ObjectStore
 from helix_shared.artifacts.object_storage.uploading import Uploader
 
@@ -32,7 +34,7 @@ QUERIES = ("what was decided about the release", "tea", "who is on call", "error
 @pytest.fixture
 def uploader(tmp_path: Path, corpus: Corpus) -> Uploader:
     """The uploads of the writer, to a folder."""
-    return Uploader(ObjectStore.open(f"file://{tmp_path}/objects"), corpus.root, grace_seconds=600.0)
+    return Uploader(open_store(f"file://{tmp_path}/objects"), corpus.root, grace_seconds=600.0)
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
     corpus.publish()
     second, third = (Manifest.read(folder_of(corpus.root, number)).files for number in (2, 3))
     new = next(entry for entry in third if entry.sha256 not in {one.sha256 for one in second})
-    upload = ObjectStore.upload
+    upload = CloudStore.upload
 
     def cut(self: ObjectStore, path: str, file: Path) -> None:
         upload(self, path, file)
@@ -107,7 +109,7 @@ def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
             os.truncate(tmp_path / "objects" / path, new.size - 1)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ObjectStore, "upload", cut)
+        patch.setattr(CloudStore, "upload", cut)
         uploader.upload()
     replica.wait_for(lambda one: bool(one.status().replica.problem))
     problem = replica.status().replica.problem

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from helix_memory.transport.connection import connect
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import (
     MANIFEST_NAME,
@@ -20,13 +22,30 @@ from helix_shared.artifacts.generation.manifest import (
 )
 from helix_shared.artifacts.generation.publishing import set_pointer
 from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ObjectStore
+from helix_shared.broker.server import NatsServer
+from helix_shared.broker.streams import provision
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> ObjectStore:
     """A folder as object store."""
-    return ObjectStore.open(f"file://{tmp_path}/objects")
+    return open_store(f"file://{tmp_path}/objects")
+
+
+@pytest.fixture
+def object_server(tmp_path: Path) -> Iterator[NatsServer]:
+    """A NATS server with the bucket of generations."""
+
+    async def make_bucket() -> None:
+        client = await connect(server.url, name="test")
+        await provision(client.jetstream(), objects=True)
+        await client.close()
+
+    with NatsServer(tmp_path / "nats") as server:
+        asyncio.run(make_bucket())
+        yield server
 
 
 @pytest.fixture

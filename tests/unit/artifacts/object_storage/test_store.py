@@ -1,13 +1,16 @@
 import hashlib
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
+from helix_shared.artifacts.object_storage.cloud_store import CHUNK_BYTES
 from helix_shared.artifacts.object_storage.layout import Position
-from helix_shared.artifacts.object_storage.store import CHUNK_BYTES, ConflictError, ObjectStore
+from helix_shared.artifacts.object_storage.opening import open_store
+from helix_shared.artifacts.object_storage.store import ConflictError, ObjectStore
 from helix_shared.errors import (
     CorruptArtifactError,
     InvalidInputError,
@@ -15,6 +18,18 @@ from helix_shared.errors import (
     PermanentError,
     TemporaryError,
 )
+
+
+@pytest.fixture(params=["folder", pytest.param("nats", marks=pytest.mark.integration)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
+    """A folder, and a bucket of NATS with a prefix: both keep the same promises."""
+    if request.param == "folder":
+        yield open_store(f"file://{tmp_path}/objects")
+        return
+    server = request.getfixturevalue("object_server")
+    opened = open_store(f"{server.url}/of/a/shard")
+    yield opened
+    opened.close()
 
 
 def _s3_at(address: str, patch: pytest.MonkeyPatch) -> ObjectStore:
@@ -26,7 +41,7 @@ def _s3_at(address: str, patch: pytest.MonkeyPatch) -> ObjectStore:
         ("AWS_REGION", "us-east-1"),
     ):
         patch.setenv(name, value)
-    return ObjectStore.open("s3://helix/shard")
+    return open_store("s3://helix/shard")
 
 
 def test_one_of_many_creates_an_object(store: ObjectStore) -> None:
@@ -90,7 +105,7 @@ def test_a_truncated_and_a_missing_object_are_told_apart(store: ObjectStore, tmp
         store.download("parts/ab/abc", tmp_path / "two", size=8)
 
 
-def test_a_folder_passes_the_canary_and_keeps_nothing_of_it(store: ObjectStore) -> None:
+def test_the_canary_passes_and_keeps_nothing(store: ObjectStore) -> None:
     """It honours both preconditions."""
     prove_preconditions(store)
     assert list(store.list("canary")) == []
@@ -116,7 +131,7 @@ def test_a_store_that_does_not_answer_is_a_temporary_error(monkeypatch: pytest.M
 def test_an_unknown_address_is_refused() -> None:
     """The setting names a store that obstore has."""
     with pytest.raises(InvalidInputError, match="bucket"):
-        ObjectStore.open("ftp://example/bucket")
+        open_store("ftp://example/bucket")
 
 
 def test_a_later_writer_is_newer_than_a_higher_number() -> None:

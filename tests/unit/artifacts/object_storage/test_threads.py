@@ -12,6 +12,7 @@ from helix_consolidation.uploading.upload_thread import UploadThread
 from helix_query.generations.replica import Replica
 from helix_shared.artifacts.generation.folders import CURRENT, current_number
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.cloud_store import CloudStore
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import FILE
 from helix_shared.artifacts.object_storage.remote import read_pointer
@@ -35,7 +36,7 @@ class Nothing:
         """Nothing to try."""
 
 
-class Panicking(ObjectStore):
+class Panicking(CloudStore):
     """A store whose engine panics."""
 
     def read(self, *_: object, **__: object) -> None:

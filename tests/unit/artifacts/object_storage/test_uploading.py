@@ -8,7 +8,9 @@ import pytest
 
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.cloud_store import CloudStore
 from helix_shared.artifacts.object_storage.layout import POINTER, Position
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.artifacts.object_storage.remote import read_pointer
 from helix_shared.artifacts.object_storage.store import ObjectStore, Version
@@ -19,7 +21,7 @@ Publish = Callable[..., Manifest]
 DAY = 86_400.0
 
 
-class Pausing(ObjectStore):
+class Pausing(CloudStore):
     """A store whose writer is interrupted right before it replaces the pointer."""
 
     meanwhile: Callable[[], None] = staticmethod(lambda: None)
@@ -113,7 +115,7 @@ def test_a_writer_that_paused_before_the_pointer_does_not_replace_it(
     root: Path, published: Publish, tmp_path: Path, *, is_conditional: bool
 ) -> None:
     """It compared its epoch before the pause. Without If-Match the pointer goes back to its generation."""
-    store = ObjectStore.open(f"file://{tmp_path}/objects")
+    store = open_store(f"file://{tmp_path}/objects")
     published(epoch=1)
     Uploader(store, root, grace_seconds=DAY).upload()
     published(epoch=1)
@@ -170,13 +172,13 @@ def test_an_upload_holds_its_generation(
 ) -> None:
     """The writer retires it meanwhile."""
     published()
-    upload = ObjectStore.upload
+    upload = CloudStore.upload
 
     def retired(self: ObjectStore, path: str, file: Path) -> None:
         shutil.rmtree(folder_of(root, 1), ignore_errors=True)
         upload(self, path, file)
 
-    monkeypatch.setattr(ObjectStore, "upload", retired)
+    monkeypatch.setattr(CloudStore, "upload", retired)
     _upload(store, root)
     assert _pointed(store) == (1, 1)
 
