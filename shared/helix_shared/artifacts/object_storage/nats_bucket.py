@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from nats.js import api
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
 from helix_shared.object_bucket import BUCKET, CHUNKS, METAS, STREAM
 
@@ -36,7 +36,7 @@ HEADER_BYTES: Final = 8 * 1024
 """Kept free of a message for subject and headers."""
 BATCH: Final = 512
 _WRONG_SEQUENCE: Final = (10071, 10164)
-_NO_MESSAGE: Final = 10057
+_NO_MESSAGE: Final = (10043, 10057)
 _NO_STREAM: Final = 10059
 _DIGEST: Final = "SHA-256="
 
@@ -181,6 +181,8 @@ class NatsBucket:
                     found.append(Meta.decoded(message.data, int(headers["Nats-Sequence"]), at))
                 if headers["Status"] == "404":
                     break
+                if headers["Status"] == "503":  # nobody answers this subject
+                    raise NoStreamResponseError
                 if headers["Status"] != "204":
                     raise APIError.from_msg(message)
                 pending, start = int(headers["Nats-Num-Pending"]), int(headers["Nats-Last-Sequence"]) + 1
@@ -210,7 +212,7 @@ class NatsBucket:
             try:
                 await self._jetstream.delete_msg(STREAM, sequence)
             except APIError as error:
-                if error.err_code != _NO_MESSAGE:
+                if error.err_code not in _NO_MESSAGE:
                     raise
 
     async def erase_chunks(self, nuid: str) -> None:

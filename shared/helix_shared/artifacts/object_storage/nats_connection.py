@@ -45,7 +45,8 @@ class NatsConnection:
             nats.errors.Error, TimeoutError, OSError: the server does not answer, or refuses.
             TemporaryError: no server answers at first, or this was closed.
         """
-        running = asyncio.run_coroutine_threadsafe(self._run(work), self._started())
+        loop = self._started()
+        running = asyncio.run_coroutine_threadsafe(self._run(work), loop)
         try:
             return running.result(CALL_SECONDS)
         except concurrent.futures.CancelledError as error:

@@ -12,7 +12,7 @@ import hashlib
 import io
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from nats.js.errors import APIError, NoStreamResponseError
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from helix_memory.transport.credentials import NatsCredentials
 
+    P = ParamSpec("P")
     T = TypeVar("T")
 
 PART_BYTES: Final = 16 * 1024 * 1024
@@ -66,8 +67,8 @@ class NatsStore(ObjectStore):
         self.url = url
         self._connection = connection
         self._prefix = prefix
-        self._written = 0
-        """Sequence of the newest meta that this store wrote and did not delete."""
+        self._written: Meta | None = None
+        """The newest that this store wrote and did not delete."""
 
     @classmethod
     def open(cls, url: str, *, credentials: NatsCredentials | None) -> Self:
@@ -88,7 +89,7 @@ class NatsStore(ObjectStore):
     def read(self, path: str, *, unless: Version | None = None) -> Found | None:
         """As `ObjectStore.read`."""
         for _ in range(_ATTEMPTS):
-            meta = self._call(lambda bucket: bucket.meta(self._prefix + path))
+            meta = self._call(NatsBucket.meta, self._prefix + path)
             if meta is None:
                 raise NotFoundError(f"object {path} of {self.url} does not exist")
             version = Version(str(meta.sequence))
@@ -105,14 +106,14 @@ class NatsStore(ObjectStore):
         """As `ObjectStore.upload`."""
         with file.open("rb") as source:
             for name in self._names(path, file.stat().st_size):
-                before = self._call(lambda bucket, name=name: bucket.meta(name))
+                before = self._call(NatsBucket.meta, name)
                 self._put(name, source, PART_BYTES, expected=None)
                 if before is not None:
                     self._erase(before.chunks)
 
     def download(self, path: str, target: Path, *, size: int) -> str:
         """As `ObjectStore.download`."""
-        found = [self._call(lambda bucket, name=name: bucket.meta(name)) for name in self._names(path, size)]
+        found = [self._call(NatsBucket.meta, name) for name in self._names(path, size)]
         metas = [meta for meta in found if meta is not None]
         if not metas:
             raise NotFoundError(f"object {path} of {self.url} does not exist")
@@ -143,7 +144,7 @@ class NatsStore(ObjectStore):
                 if modified is None:
                     # of an upload that has not ended, or never will
                     nuid = entry.leftovers[0]
-                    modified = self._call(lambda bucket, nuid=nuid: bucket.last_written(nuid))
+                    modified = self._call(NatsBucket.last_written, nuid)
                 if modified is not None:
                     yield Listed(path, entry.size, modified)
 
@@ -157,15 +158,15 @@ class NatsStore(ObjectStore):
             # the meta first: nobody may find an object without chunks
             self._erase([*metas, *(chunk for meta in entry.metas for chunk in meta.chunks)])
             for nuid in entry.leftovers:
-                self._call(lambda bucket, nuid=nuid: bucket.erase_chunks(nuid))
-            if self._written in metas:
-                self._written = 0
+                self._call(NatsBucket.erase_chunks, nuid)
+            if self._written is not None and self._written.sequence in metas:
+                self._written = None
 
     def close(self) -> None:
         """As `ObjectStore.close`."""
         self._connection.close()
 
-    def _names(self, path: str, size: int) -> list[str]:
+    def _names(self, path: str, size: int) -> Sequence[str]:
         """The objects of a file, in their order."""
         more = range(1, -(-size // PART_BYTES))
         return [self._prefix + path, *(f"{self._prefix}{path}~{place}" for place in more)]
@@ -178,7 +179,7 @@ class NatsStore(ObjectStore):
             raise ConflictError(path, self.url) from error
         # of older contents, and of writes that did not succeed
         before = min((*meta.chunks, meta.sequence))
-        self._call(lambda bucket: bucket.purge_older(name, before))
+        self._call(NatsBucket.purge_older, name, before)
         return Version(str(meta.sequence))
 
     def _put(self, name: str, source: BinaryIO, size: int, *, expected: int | None) -> Meta:
@@ -188,28 +189,27 @@ class NatsStore(ObjectStore):
         while body := source.read(min(most, size - length)):
             digest.update(body)
             length += len(body)
-            sequences.append(self._call(lambda bucket, body=body: bucket.add_chunk(nuid, body)))
+            sequences.append(self._call(NatsBucket.add_chunk, nuid, body))
         meta = Meta(name, nuid, length, tuple(sequences), digest.digest())
         try:
-            sequence = self._call(lambda bucket: bucket.add_meta(meta, expected))
+            sequence = self._call(NatsBucket.add_meta, meta, expected)
         except ChangedError:
             self._erase(sequences)
             raise
-        self._written = max(self._written, sequence)
-        return replace(meta, sequence=sequence)
+        self._written = replace(meta, sequence=sequence)
+        return self._written
 
     def _chunks(self, meta: Meta) -> Iterator[Sequence[bytes | None]]:
         places = range(len(meta.chunks))
         for start in places[::_WINDOW]:
             window = places[start : start + _WINDOW]
-            yield self._call(lambda bucket, window=window: bucket.chunks(meta, window))
+            yield self._call(NatsBucket.chunks, meta, window)
 
     def _entries(self) -> dict[str, _Entry]:
         """Everything in the bucket, by the name of its file; not older than what this store wrote."""
         until = time.monotonic() + _FRESH_SECONDS
         metas = self._call(NatsBucket.metas)
-        while self._written > max((meta.sequence for meta in metas), default=0):
-            # a replica of the stream answered that is behind
+        while self._is_behind(metas):
             if time.monotonic() > until:
                 raise TemporaryError(f"object store {self.url} does not list what was written")
             time.sleep(0.05)
@@ -225,14 +225,27 @@ class NatsStore(ObjectStore):
             found.setdefault(_file_of(owner_of(nuid)), _Entry()).leftovers.append(nuid)
         return found
 
+    def _is_behind(self, metas: Sequence[Meta]) -> bool:
+        """Whether a replica of the stream answered that does not have yet what this store wrote."""
+        written = self._written
+        if written is None or any(meta.sequence >= written.sequence for meta in metas):
+            return False
+        now = self._call(NatsBucket.meta, written.name)
+        return now is not None and now.sequence == written.sequence
+
     def _erase(self, sequences: Sequence[int]) -> None:
         for start in range(0, len(sequences), _WINDOW):
             some = sequences[start : start + _WINDOW]
-            self._call(lambda bucket, some=some: bucket.erase(some))
+            self._call(NatsBucket.erase, some)
 
-    def _call(self, work: Callable[[NatsBucket], Coroutine[Any, Any, T]]) -> T:
+    def _call(
+        self,
+        work: Callable[Concatenate[NatsBucket, P], Coroutine[Any, Any, T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
         try:
-            return self._connection.run(work)
+            return self._connection.run(lambda bucket: work(bucket, *args, **kwargs))
         except NoStreamResponseError as error:
             raise self._without_bucket() from error
         except APIError as error:

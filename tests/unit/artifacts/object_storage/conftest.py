@@ -48,6 +48,17 @@ def object_server(tmp_path: Path) -> Iterator[NatsServer]:
         yield server
 
 
+@pytest.fixture(params=["folder", pytest.param("nats", marks=pytest.mark.integration)])
+def either_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
+    """A folder, then a bucket of NATS with a prefix."""
+    if request.param == "folder":
+        yield open_store(f"file://{tmp_path}/objects")
+        return
+    opened = open_store(f"{request.getfixturevalue('object_server').url}/of/a/shard")
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The data folder of the writer."""

@@ -1,6 +1,7 @@
 import hashlib
 import os
-from collections.abc import Iterator
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,16 +21,10 @@ from helix_shared.errors import (
 )
 
 
-@pytest.fixture(params=["folder", pytest.param("nats", marks=pytest.mark.integration)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
-    """A folder, and a bucket of NATS with a prefix: both keep the same promises."""
-    if request.param == "folder":
-        yield open_store(f"file://{tmp_path}/objects")
-        return
-    server = request.getfixturevalue("object_server")
-    opened = open_store(f"{server.url}/of/a/shard")
-    yield opened
-    opened.close()
+@pytest.fixture
+def store(either_store: ObjectStore) -> ObjectStore:
+    """Both keep the same promises."""
+    return either_store
 
 
 def _s3_at(address: str, patch: pytest.MonkeyPatch) -> ObjectStore:
@@ -141,3 +136,16 @@ def test_a_later_writer_is_newer_than_a_higher_number() -> None:
     assert sorted(position.path for position in positions) == [position.path for position in positions]
     assert [Position.of_path(position.path) for position in positions] == positions
     assert Position.of_path("manifests/other.json") is None
+
+
+@pytest.mark.parametrize(
+    ("address", "client"), [("file:///tmp/objects", "obstore"), ("nats://127.0.0.1:1/shard", "nats")]
+)
+def test_only_the_client_of_the_address_is_imported(address: str, client: str) -> None:
+    """A query service whose bucket is no bucket of NATS stays without a client of NATS."""
+    code = (
+        "import sys; from helix_shared.artifacts.object_storage.opening import open_store;"
+        f"open_store({address!r}); print(*sorted({{'nats', 'obstore'}} & sys.modules.keys()))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == [client]
