@@ -69,12 +69,16 @@ def root(tmp_path: Path) -> Path:
 def published(root: Path) -> Callable[..., Manifest]:
     """Publishes the next generation: files of the last three, `files` of them new, and one that is replaced.
 
+    With `receipt`, something was erased before it.
+
     Object storage sees nothing but files and their manifest, so these need no engine.
     """
     count, bodies = itertools.count(1), {"memories.lance/first": b"first", "memories.lance/empty": b""}
 
-    def publish_next(*, epoch: int = 1, files: int = 1) -> Manifest:
+    def publish_next(*, epoch: int = 1, files: int = 1, receipt: bytes = b"") -> Manifest:
         number = next(count)
+        if receipt:
+            bodies[f"erasures/{number}.jsonl"] = receipt
         for name in [name for name in bodies if name.startswith(f"memories.lance/{number - 3}-")]:
             del bodies[name]
         for place in range(files):
