@@ -179,12 +179,19 @@ GENERATIONS: Final = api.StreamConfig(
     name=object_bucket.STREAM,
     description="generations for replicas, where there is no other object storage",
     subjects=[f"{object_bucket.CHUNKS}.>", f"{object_bucket.METAS}.>"],
+    retention=api.RetentionPolicy.LIMITS,
     discard=api.DiscardPolicy.NEW,
     storage=api.StorageType.FILE,
+    duplicate_window=120.0,
     allow_rollup_hdrs=True,
     allow_direct=True,
+    compression=api.StoreCompression.NONE,
 )
 """A bucket of the object store of NATS; it exists only where it is asked for."""
+
+
+OPTIONAL: Final = frozenset(str(stream.name) for stream in (ANSWERS, PAIRS, GENERATIONS))
+"""Streams that exist where they are asked for."""
 
 
 async def provision(
@@ -223,8 +230,8 @@ async def provision(
 
 
 def wanted_streams() -> list[api.StreamConfig]:
-    """Every stream as `provision` wants it, those that only a language model needs last."""
-    return [_complete(stream) for stream in (*STREAMS, ANSWERS, PAIRS)]
+    """Every stream as `provision` wants it, those of `OPTIONAL` last."""
+    return [*(_complete(stream) for stream in (*STREAMS, ANSWERS, PAIRS)), GENERATIONS]
 
 
 async def ensure_answers(jetstream: JetStreamContext) -> None:
