@@ -206,7 +206,7 @@ def test_without_credentials_a_service_says_that_it_is_open(name: str) -> None:
         if "auth" in settings.model_fields:
             given, prefix = environment(container), settings.model_config["env_prefix"]
             assert (f"{prefix}INSECURE" in given) is (f"{prefix}AUTH" not in given)
-            assert (f"{prefix}AUTH" in given) is (name in {"all_on", "tls"})
+            assert (f"{prefix}AUTH" in given) is (name in {"all_on", "tls", "nats_bucket"})
 
 
 def test_the_model_is_copied_into_the_volume_that_its_services_read(tmp_path: Path) -> None:
