@@ -274,6 +274,17 @@ def test_a_store_outlives_its_server(store: ObjectStore, object_server: NatsServ
     store.replace(POINTER, b"1", version)
 
 
+def test_an_address_may_name_several_servers(object_server: NatsServer) -> None:
+    """The first of them does not answer; all servers of a cluster have the bucket."""
+    address = f"nats://127.0.0.1:1,{object_server.url.removeprefix('nats://')}/shard"
+    store = open_store(address)
+    store.create(POINTER, b"0")
+    found = store.read(POINTER)
+    assert found is not None
+    assert found.body == b"0"
+    store.close()
+
+
 def test_a_closed_store_refuses(store: ObjectStore) -> None:
     """A thread that is left behind ends at its next call."""
     store.create(POINTER, b"0")
