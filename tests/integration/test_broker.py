@@ -13,6 +13,7 @@ from helix_memory.events import MessageEvent, encode_event
 from helix_memory.transport.connection import connect
 from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher
+from helix_shared import object_bucket
 from helix_shared.broker import log, settlement, streams
 from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.server import NatsServer
@@ -61,6 +62,18 @@ async def test_provisioning_twice_changes_nothing(nats_client: Client) -> None:
     await streams.provision(nats_client.jetstream())
     after = await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)
     assert (before.config, before.state.messages) == (after.config, after.state.messages)
+
+
+async def test_the_bucket_of_generations_is_made_where_it_is_asked_for(nats_client: Client) -> None:
+    """A later call without the option changes its copies as those of every stream, and keeps what it has."""
+    jetstream = nats_client.jetstream()
+    assert await streams.stream_settings(jetstream, object_bucket.STREAM) is None
+    await streams.provision(jetstream, objects=True)
+    await (await jetstream.object_store(object_bucket.BUCKET)).put("one", b"object")
+    done = await streams.provision(jetstream)
+    assert f"stream {object_bucket.STREAM} up to date" in done
+    found = await (await jetstream.object_store(object_bucket.BUCKET)).get("one")
+    assert found.data == b"object"
 
 
 async def test_streams_refuse_rather_than_drop(nats_client: Client) -> None:

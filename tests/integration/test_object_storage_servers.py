@@ -1,7 +1,8 @@
-"""The same against an S3 server (moto), and how long it takes until a replica serves a generation."""
+"""The same against an S3 server (moto) and a bucket of NATS: times and bytes until a replica serves."""
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import itertools
 import os
@@ -19,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from helix_memory.transport.connection import connect
 from helix_query.generations.current import CurrentGeneration
 from helix_query.generations.replica import Replica
 from helix_query.profile.files import load_profiles
@@ -28,13 +30,17 @@ from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelId
 from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.artifacts.lexicon.writer import entries_of
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
+from helix_shared.artifacts.object_storage.cloud_store import CHUNK_BYTES
 from helix_shared.artifacts.object_storage.collecting import Collector
 from helix_shared.artifacts.object_storage.layout import PARTS
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import Puller
-from helix_shared.artifacts.object_storage.store import CHUNK_BYTES, ConflictError, ObjectStore
+from helix_shared.artifacts.object_storage.store import ConflictError, ObjectStore
 from helix_shared.artifacts.object_storage.uploading import Uploader
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.vectors.records import record_schema
+from helix_shared.broker.server import NatsServer
+from helix_shared.broker.streams import provision
 from helix_shared.edges import empty_row
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.minhash import minhash
@@ -46,6 +52,9 @@ START_SECONDS = 60
 ROUNDS = 20
 SLOWEST_SECONDS = 2.0
 """From the publication until a replica serves it, for 95 of 100 generations."""
+MANY, NEW = 100_000, 1_000
+MOST_TIMES = 3.0
+"""Bytes of an upload, in those of the new memories themselves."""
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +98,7 @@ def s3(moto: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReques
         ("AWS_REGION", "us-east-1"),
     ):
         monkeypatch.setenv(name, value)
-    return ObjectStore.open(f"s3://helix/{abs(hash(request.node.name))}")
+    return open_store(f"s3://helix/{abs(hash(request.node.name))}")
 
 
 class Writer:
@@ -101,6 +110,8 @@ class Writer:
         self._encoder = encoder
         self._generation = 0
         self._next = itertools.count()
+        self.own_bytes = 0
+        """Of the records of the memories that were published last, vectors and texts included."""
 
     def publish(self, memories: int) -> Manifest:
         """The next generation, with so many new memories."""
@@ -116,6 +127,7 @@ class Writer:
             [self._row(*one) for one in zip(ordinals, texts, vectors, strict=True)],
             schema=record_schema(self._encoder.card.dimensions),
         )
+        self.own_bytes = table.nbytes
         self.live.vectors.upsert(table)
         self.live.signals.append(*signals_of(table))
         self.live.lexicon.upsert(entries_of(table))
@@ -213,12 +225,76 @@ def test_a_generation_goes_through_s3_and_old_parts_are_collected(
     assert {one.path.rpartition("/")[2] for one in s3.list(PARTS)} == pointed.sizes.keys()
 
 
-@pytest.mark.parametrize("kind", ["folder", "moto"])
+@pytest.fixture
+def bucket(nats_server: NatsServer) -> Iterator[ObjectStore]:
+    """A bucket of NATS."""
+
+    async def make_bucket() -> None:
+        client = await connect(nats_server.url, name="test")
+        await provision(client.jetstream(), objects=True)
+        await client.close()
+
+    asyncio.run(make_bucket())
+    opened = open_store(f"{nats_server.url}/shard")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.timeout(3_600)  # 100,000 memories are indexed first
+def test_an_upload_is_little_more_than_the_new_memories(
+    bucket: ObjectStore, writer: Writer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1,000 new ones among 100,000, where the signals merge no segments; a merge uploads these again."""
+    uploader = Uploader(bucket, writer.root, grace_seconds=600.0)
+    puller = Puller(bucket, tmp_path / "replica")
+    for start in range(0, MANY, NEW * 10):
+        writer.publish(min(NEW * 10, MANY - start))
+    began = time.monotonic()
+    first = uploader.upload()
+    uploaded = time.monotonic()
+    pulled = puller.pull()
+    assert first is not None
+    assert pulled is not None
+    told = (
+        f"{MANY} memories: {first.bytes / 1e6:.0f} MB in {first.parts} parts, uploaded in "
+        f"{uploaded - began:.1f} s, pulled in {time.monotonic() - uploaded:.1f} s"
+    )
+    times = []
+    for _ in range(8):
+        writer.publish(NEW)
+        began = time.monotonic()
+        sent = uploader.upload()
+        uploaded = time.monotonic()
+        pulled = puller.pull()
+        assert sent is not None
+        assert pulled is not None
+        assert pulled.bytes == sent.bytes
+        times.append(sent.bytes / writer.own_bytes)
+        told += (
+            f"\n{NEW} new: {sent.bytes / 1e6:.2f} MB in {sent.parts} parts, {times[-1]:.2f} times their own "
+            f"{writer.own_bytes / 1e6:.2f} MB, uploaded in {uploaded - began:.2f} s, "
+            f"pulled in {time.monotonic() - uploaded:.2f} s"
+        )
+    with capsys.disabled():
+        print(f"\n{told}")  # noqa: T201
+    assert min(times) < MOST_TIMES
+
+
+@pytest.mark.parametrize("kind", ["folder", "moto", "nats"])
 def test_a_replica_serves_a_generation_within_two_seconds(
-    kind: str, s3: ObjectStore, writer: Writer, tmp_path: Path, models_dir: Path, *, capsys: Any
+    kind: str,
+    request: pytest.FixtureRequest,
+    writer: Writer,
+    tmp_path: Path,
+    models_dir: Path,
+    *,
+    capsys: Any,
 ) -> None:
     """From the publication by the writer until the replica answers from it, over 20 generations."""
-    store = s3 if kind == "moto" else ObjectStore.open(f"file://{tmp_path}/objects")
+    if kind == "folder":
+        store = open_store(f"file://{tmp_path}/objects")
+    else:
+        store = request.getfixturevalue("s3" if kind == "moto" else "bucket")
     uploader, replica_root = Uploader(store, writer.root, grace_seconds=600.0), tmp_path / "replica"
     (tmp_path / "scratch").mkdir()
     current = CurrentGeneration(

@@ -58,7 +58,7 @@ async def connect(
     credentials: NatsCredentials | None = None,
     timeout_seconds: float = CONNECT_SECONDS,
 ) -> Client:
-    """A connected client.
+    """A connected client; `url` may name several servers of a cluster, with commas between them.
 
     Raises:
         TemporaryError: no server answers at `url` within `timeout_seconds`.
@@ -95,7 +95,7 @@ async def _raised(_: Exception) -> None:
 
 
 async def _connected(url: str, options: dict[str, Any]) -> Client:
-    client = await nats.connect(url, **options)
+    client = await nats.connect(url.split(","), **options)
     deliver_all(client)
     stay_with_server(client)
     return client
@@ -135,7 +135,7 @@ async def _probe(url: str, options: dict[str, Any]) -> None:
     """Connect; again after a reset, because the server may end a connection before its reason is read."""
     for attempt in range(1, PROBES + 1):
         try:
-            client = await nats.connect(url, **options)
+            client = await nats.connect(url.split(","), **options)
         except ConnectionError:
             if attempt == PROBES:
                 raise

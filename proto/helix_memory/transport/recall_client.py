@@ -9,6 +9,7 @@ from helix_memory.errors import HelixError, InvalidInputError, NotFoundError, Te
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
 from helix_memory.transport.query_connection import QueryConnection
+from helix_memory.transport.shard_routing import UnsettledTenantError
 from helix_memory.transport.statuses import STATUS_OF_NUMBER
 
 APPLIED_POLL_SECONDS: Final = 0.05
@@ -200,7 +201,8 @@ class RecallClient(QueryConnection):
     ) -> recall_pb2.GetStatusResponse:
         """Return when every event up to `sequence` can be recalled; with a tenant, every one of its shard.
 
-        Also waits for a service that does not answer yet. Calls `progress` with the sequence applied so far.
+        Also waits for a service that does not answer yet, and for a tenant that is being moved. Calls
+        `progress` with the sequence applied so far.
 
         Raises:
             TemporaryError: `wait_seconds` are over.
@@ -209,7 +211,7 @@ class RecallClient(QueryConnection):
         for _ in poll(wait_seconds, every_seconds=APPLIED_POLL_SECONDS):
             try:
                 reached = self.status(tenant_id)
-            except TemporaryError as error:
+            except (TemporaryError, UnsettledTenantError) as error:
                 reason = str(error)
             else:
                 if reached.applied_sequence >= sequence:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import grpc
 
-from helix_memory.errors import InvalidInputError
+from helix_memory.errors import InvalidInputError, PermanentError
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.sharding import MOST_SHARDS, SHARD_KEY, hashed_shard
 from helix_memory.transport.replicas import ReplicatedStub, tenant_of
@@ -55,6 +55,10 @@ def stub_of(shards: Sequence[Sequence[Any]], attempts: int) -> Any:
     return stubs[0] if len(stubs) == 1 else ShardedStub(stubs)
 
 
+class UnsettledTenantError(PermanentError):
+    """Each of two shards named the other until the time of the call was over: the tenant is being moved."""
+
+
 class ShardGuesses:
     """Where tenants lie, of `count` shards, as far as refused calls have told."""
 
@@ -83,6 +87,8 @@ class RoutedCall:
         # without a tenant in the request the credential has it
         self._key: object = tenant or tuple(metadata or ())
         self._refused = set[int]()
+        self.is_moving = False
+        """Whether each of two shards said that the other has the tenant."""
         self._wait = FIRST_WAIT_SECONDS
         self.shard = guesses.of(self._key, tenant)
 
@@ -98,6 +104,7 @@ class RoutedCall:
         wait = 0.0
         if other in self._refused:
             # it is being moved: one of the two does not serve the generation of after the move yet
+            self.is_moving = True
             wait, self._wait = self._wait, min(2 * self._wait, LONGEST_WAIT_SECONDS)
             if time.monotonic() + wait >= until:
                 return None
@@ -146,6 +153,8 @@ class ShardedStub:
                 )
             except grpc.RpcError as error:
                 wait = routed.wait_after(error, until)
+                if wait is None and routed.is_moving:
+                    raise UnsettledTenantError(str(error.details())) from error
                 if wait is None:
                     raise
                 time.sleep(wait)

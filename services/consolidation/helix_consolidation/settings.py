@@ -8,6 +8,7 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from helix_memory.sharding import MOST_SHARDS
+from helix_shared.artifacts.object_storage.opening import ADDRESSES
 from helix_shared.artifacts.signals.vector_storage import StorageChoice
 from helix_shared.artifacts.vectors.form import ScanChoice, VectorForm
 from helix_shared.settings import BrokerSettings, helix_home
@@ -127,10 +128,10 @@ class ConsolidationSettings(BrokerSettings):
     )
     bucket: str = Field(
         "",
-        pattern=r"^(|(s3|gs|az)://[^/\s]\S*|file:///\S+)$",
+        pattern=ADDRESSES,
         description="object storage to which every generation is uploaded, for replicas elsewhere: "
-        "s3://bucket/prefix, gs://, az:// or file:///folder; one prefix a data folder: later shards than "
-        "the first add `/shard-1` and so on; empty: none",
+        "s3://bucket/prefix, gs://, az://, file:///folder or nats://host:port/prefix; one prefix a data "
+        "folder: later shards than the first add `/shard-1` and so on; empty: none",
     )
     bucket_keep_generations: int = Field(
         3, ge=1, le=1_000, description="number of newest generations that always stay in the bucket"

@@ -10,6 +10,8 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from helix_memory import limits
+from helix_memory.transport.credentials import NatsCredentials
+from helix_shared.artifacts.object_storage.opening import ADDRESSES
 from helix_shared.rpc.access.settings import AccessSettings
 from helix_shared.settings import helix_home
 
@@ -122,14 +124,26 @@ class QuerySettings(AccessSettings):
     )
     bucket: str = Field(
         "",
-        pattern=r"^(|(s3|gs|az)://[^/\s]\S*|file:///\S+)$",
+        pattern=ADDRESSES,
         description="object storage from which this replica pulls generations into its data folder, which no "
-        "writer uses: s3://bucket/prefix, gs://, az:// or file:///folder; empty: it only reads the folder",
+        "writer uses: s3://bucket/prefix, gs://, az://, file:///folder or nats://host:port/prefix; empty: it "
+        "only reads the folder",
+    )
+    bucket_credentials_file: Path | None = Field(
+        None, description="file with one line user:password for a bucket in NATS, mode 0600"
+    )
+    bucket_ca_file: Path | None = Field(
+        None, description="CA (PEM) of the NATS server of the bucket: connect with TLS, handshake first"
     )
     bucket_poll_seconds: float = Field(
         0.5, gt=0, le=600, description="interval at which the pointer in the bucket is read"
     )
     grace_seconds: float = Field(5.0, ge=0, le=60, description="time for running calls to finish at shutdown")
+
+    @property
+    def bucket_credentials(self) -> NatsCredentials:
+        """The user of a bucket in NATS."""
+        return NatsCredentials(self.bucket_credentials_file, self.bucket_ca_file)
 
     @property
     def shard_numbers(self) -> tuple[int, ...]:

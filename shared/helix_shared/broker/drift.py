@@ -24,7 +24,7 @@ ADVICE: Final = "run `helix provision`"
 _STREAM_FIELDS: Final = (
     "subjects", "retention", "discard", "storage", "max_msg_size", "max_bytes", "max_age", "max_msgs",
     "max_msgs_per_subject", "max_consumers", "duplicate_window", "allow_direct", "allow_atomic",
-    "compression", "deny_delete", "deny_purge", "sealed", "no_ack",
+    "compression", "deny_delete", "deny_purge", "sealed", "no_ack", "allow_rollup_hdrs",
 )  # fmt: skip
 _CONSUMER_FIELDS: Final = (
     "filter_subjects", "ack_policy", "deliver_policy", "max_deliver", "max_ack_pending", "ack_wait",
@@ -49,7 +49,7 @@ class Difference:
 
 
 async def differences(jetstream: JetStreamContext) -> list[Difference]:
-    """Every difference, in the order of provisioning; what a language model needs counts where it exists.
+    """Every difference, in the order of provisioning; what is optional counts where it exists.
 
     Raises:
         nats.errors.Error: the server does not answer.
@@ -59,10 +59,9 @@ async def differences(jetstream: JetStreamContext) -> list[Difference]:
     consumers = streams.consumers_of((await read_map(jetstream)).shards)
     for wanted in streams.wanted_streams():
         name = str(wanted.name)
-        is_optional = wanted.name in {streams.ANSWERS.name, streams.PAIRS.name}
         config = await streams.stream_settings(jetstream, name)
         if config is None:
-            found += [] if is_optional else [_missing(name)]
+            found += [] if name in streams.OPTIONAL else [_missing(name)]
             continue
         replicas[name] = config.num_replicas or 1
         found += _compared(name, wanted, config, _STREAM_FIELDS)

@@ -18,6 +18,7 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
 from helix_memory import limits, subjects
+from helix_shared import object_bucket
 from helix_shared.broker.shard_bucket import SHARDS, read_map
 from helix_shared.broker.stored_at import IMPORTS
 
@@ -174,6 +175,23 @@ ENDPOINT_CONSUMERS: Final = (
     ),
 )
 """They exist only where a language model is configured, as `ANSWERS`, `PAIRS` and `LEDGER` do."""
+GENERATIONS: Final = api.StreamConfig(
+    name=object_bucket.STREAM,
+    description="generations for replicas, where there is no other object storage",
+    subjects=[f"{object_bucket.CHUNKS}.>", f"{object_bucket.METAS}.>"],
+    retention=api.RetentionPolicy.LIMITS,
+    discard=api.DiscardPolicy.NEW,
+    storage=api.StorageType.FILE,
+    duplicate_window=120.0,
+    allow_rollup_hdrs=True,
+    allow_direct=True,
+    compression=api.StoreCompression.NONE,
+)
+"""A bucket of the object store of NATS; it exists only where it is asked for."""
+
+
+OPTIONAL: Final = frozenset(str(stream.name) for stream in (ANSWERS, PAIRS, GENERATIONS))
+"""Streams that exist where they are asked for."""
 
 
 async def provision(
@@ -184,17 +202,21 @@ async def provision(
     ack_wait_seconds: float = ACK_WAIT_SECONDS,
     lease_seconds: float = LEASE_TTL_SECONDS,
     endpoint: bool = False,
+    objects: bool = False,
 ) -> list[str]:
     """Create or update every stream, consumer and bucket; returns one line about each.
 
     It may be repeated. An existing consumer keeps its position. `placement`: tags of servers of a cluster.
     Without `replicas` or `placement` a stream keeps its own; a new one gets 1 replica on any server.
-    `endpoint`: also what the worker `extract` needs, which stays when this is called again without it.
+    `endpoint`: also what the worker `extract` needs, `objects`: also the bucket of generations; they stay
+    when this is called again without it.
     """
     copies = _Copies(replicas, tuple(placement))
     wanted = [*STREAMS, *((ANSWERS, PAIRS) if endpoint else ())]
     consumers = [*consumers_of((await read_map(jetstream)).shards), *(ENDPOINT_CONSUMERS if endpoint else ())]
     done = [await _ensure_stream(jetstream, _complete(stream), copies) for stream in wanted]
+    if objects or await stream_settings(jetstream, object_bucket.STREAM) is not None:
+        done.append(await _ensure_stream(jetstream, GENERATIONS, copies))
     for consumer in consumers:
         await jetstream.add_consumer(consumer.stream, consumer_config(consumer, ack_wait_seconds))
         done.append(f"consumer {consumer.stream}/{consumer.name}")
@@ -208,8 +230,8 @@ async def provision(
 
 
 def wanted_streams() -> list[api.StreamConfig]:
-    """Every stream as `provision` wants it, those that only a language model needs last."""
-    return [_complete(stream) for stream in (*STREAMS, ANSWERS, PAIRS)]
+    """Every stream as `provision` wants it, those of `OPTIONAL` last."""
+    return [*(_complete(stream) for stream in (*STREAMS, ANSWERS, PAIRS)), GENERATIONS]
 
 
 async def ensure_answers(jetstream: JetStreamContext) -> None:

@@ -180,12 +180,12 @@ def test_no_probe_restarts_a_process_for_a_backend(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["all_on", "tls"])
+@pytest.mark.parametrize("name", ["all_on", "tls", "nats_bucket"])
 def test_every_file_of_a_setting_is_in_the_secret_of_its_pod_and_no_other_is(name: str) -> None:
     """A pod that is broken into gives away its own user of NATS alone."""
     known = {"ca.pem", "server.pem", "server.key", "tokens.json", "token-forwarder", "nats-access.conf"}
     known |= {f"nats-{one}" for one in ("ingest", "doc2query", "kg", "extract", "consolidation", "forwarder")}
-    known |= {"nats-gateway", "nats-operator"}
+    known |= {"nats-gateway", "nats-operator", "nats-replica"}
     for owner, pod in pods(name):
         volumes = {one["name"]: one["secret"]["items"] for one in pod["spec"]["volumes"] if "secret" in one}
         for container in pod["spec"]["containers"]:
@@ -206,7 +206,7 @@ def test_without_credentials_a_service_says_that_it_is_open(name: str) -> None:
         if "auth" in settings.model_fields:
             given, prefix = environment(container), settings.model_config["env_prefix"]
             assert (f"{prefix}INSECURE" in given) is (f"{prefix}AUTH" not in given)
-            assert (f"{prefix}AUTH" in given) is (name in {"all_on", "tls"})
+            assert (f"{prefix}AUTH" in given) is (name in {"all_on", "tls", "nats_bucket"})
 
 
 def test_the_model_is_copied_into_the_volume_that_its_services_read(tmp_path: Path) -> None:
@@ -232,3 +232,22 @@ def test_the_model_is_copied_into_the_volume_that_its_services_read(tmp_path: Pa
     for _, container in models:
         assert "/models/installed" in environment(container).values()
         assert {"name": "models", "mountPath": "/models", "readOnly": True} in container["volumeMounts"]
+
+
+@pytest.mark.parametrize("name", ["tls", "nats_bucket"])
+def test_a_bucket_in_nats_is_provisioned_and_read_by_a_user_of_its_own(name: str) -> None:
+    """Where the bucket is another one, query has no user of NATS."""
+    found = {container["name"]: container for _, container in containers(name)}
+    is_nats = name == "nats_bucket"
+    assert ("--bucket" in found["provision"]["args"]) == is_nats
+    names = {"HELIX_QUERY_BUCKET_CREDENTIALS_FILE", "HELIX_QUERY_BUCKET_CA_FILE"}
+    assert (environment(found["query"]).keys() & names) == (names if is_nats else set())
+    keys = {
+        item["key"]
+        for owner, pod in pods(name)
+        if owner.endswith("query")
+        for volume in pod["spec"]["volumes"]
+        if volume["name"] == "security"
+        for item in volume["secret"]["items"]
+    }
+    assert ("nats-replica" in keys) == is_nats

@@ -1,13 +1,14 @@
-"""Three NATS servers: their leader is killed ten times, and one of them loses its disk."""
+"""Three NATS servers: the leader of events or of the bucket is killed, and one loses its disk."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,15 @@ from helix_cli.__main__ import app
 from helix_cli.clients.broker import connected
 from helix_memory import subjects
 from helix_memory.transport.polling import poll
+from helix_shared.artifacts.object_storage.canary import prove_preconditions
+from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
+from helix_shared.artifacts.object_storage.nats_store import PART_BYTES
+from helix_shared.artifacts.object_storage.opening import open_store
+from helix_shared.artifacts.object_storage.store import ConflictError
 from helix_shared.broker.server import NatsServer, free_port
+from helix_shared.broker.streams import provision
 from helix_shared.errors import TemporaryError
+from helix_shared.object_bucket import STREAM
 from tests.faults.conftest import Report
 
 from .workload import Ledger, chunks, id_of, stored
@@ -150,3 +158,49 @@ def test_ten_kills_of_the_leader_lose_and_double_nothing(tmp_path: Path, report:
     few = 100
     lost = lost_with_a_disk(tmp_path / "control", replicas=1, events=few)
     report.control(lost > 0, "one replica loses what it acknowledged with its disk")
+
+
+def test_a_bucket_of_generations_outlives_its_leader(tmp_path: Path) -> None:
+    """What was uploaded is read, the pointer moves on where it was, and a listing has what was written."""
+    body = os.urandom(PART_BYTES + 1)
+    (tmp_path / "file").write_bytes(body)
+    with cluster(tmp_path / "nats", replicas=3) as servers:
+        victim = asyncio.run(bucket_leader(servers))
+        hosts = ",".join(server.url.removeprefix("nats://") for server in servers)
+        store, other = (open_store(f"nats://{hosts}/shard") for _ in range(2))
+        prove_preconditions(store)
+        store.upload("parts/ab/abc", tmp_path / "file")
+        assert other.download("parts/ab/abc", tmp_path / "back", size=len(body)) == sha256_of_bytes(body)
+        store.create("CURRENT", b"0")
+        victim.kill()
+        for _ in poll(PATIENCE_SECONDS, every_seconds=0.5):
+            # the acknowledgement of a write may be lost
+            with suppress(TemporaryError, ConflictError):
+                found = store.read("CURRENT")
+                assert found is not None
+                if found.body == b"1":
+                    break
+                store.replace("CURRENT", b"1", found.version)
+        store.upload("parts/cd/cde", tmp_path / "file")
+        assert {one.path: one.size for one in store.list("parts")} == {
+            "parts/ab/abc": len(body),
+            "parts/cd/cde": len(body),
+        }
+        victim.start()
+        assert other.download("parts/ab/abc", tmp_path / "again", size=len(body)) == sha256_of_bytes(body)
+        found = other.read("CURRENT")
+        assert found is not None
+        assert found.body == b"1"
+        store.delete(["parts/ab/abc"])
+        assert [one.path for one in store.list("parts")] == ["parts/cd/cde"]
+        store.close()
+        other.close()
+
+
+async def bucket_leader(servers: list[NatsServer]) -> NatsServer:
+    """Make the bucket with three replicas; the server that leads it."""
+    async with connected(servers[0].url) as jetstream:
+        await provision(jetstream, replicas=3, objects=True)
+        found = await jetstream.stream_info(STREAM)
+    assert found.config.num_replicas == len(servers)
+    return next(server for server in servers if found.cluster and server.name == found.cluster.leader)

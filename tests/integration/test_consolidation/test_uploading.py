@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,16 @@ from helix_shared.artifacts.erasures.receipts import all_receipts
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.object_storage.layout import PARTS, Position
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.artifacts.object_storage.remote import read_pointer, stored_positions
 from helix_shared.artifacts.object_storage.store import ObjectStore
+from helix_shared.broker import streams
 from helix_shared.identity import memory_id
+from helix_shared.object_bucket import STREAM
 
-from .conftest import PATIENCE_SECONDS, Stack, row
+from .conftest import LEASE_SECONDS, PATIENCE_SECONDS, Stack, row
 
 pytestmark = pytest.mark.integration
 
@@ -37,14 +40,28 @@ def _pointed(store: ObjectStore) -> Position | None:
     return None if found is None else found[0].position
 
 
+@pytest.fixture(params=["folder", "nats"])
+async def bucket(
+    request: pytest.FixtureRequest, stack: Stack, tmp_path: Path
+) -> AsyncIterator[tuple[ObjectStore, Path]]:
+    """An object store, and the folder in which its bytes lie."""
+    opened, where = open_store(f"file://{tmp_path}/objects"), tmp_path / "objects"
+    if request.param == "nats":
+        await streams.provision(stack.client.jetstream(), objects=True, lease_seconds=LEASE_SECONDS)
+        opened = open_store(f"{stack.url}/shard")
+        [where] = await asyncio.to_thread(lambda: [*tmp_path.glob(f"**/{STREAM}")])
+    yield opened, where
+    opened.close()
+
+
 async def test_every_generation_reaches_the_bucket_and_an_erasure_takes_it_away(
-    stack: Stack, tmp_path: Path
+    stack: Stack, bucket: tuple[ObjectStore, Path], tmp_path: Path
 ) -> None:
     """The receipt counts generations as clean once none with the erased bytes is left in the bucket.
 
     Without the erasure, three generations and all that is younger than the grace stay there.
     """
-    store = ObjectStore.open(f"file://{tmp_path}/objects")
+    store, where = bucket
     await stack.log_events(2)
     stack.start(bucket=store.url)
     for number in range(2):
@@ -53,7 +70,7 @@ async def test_every_generation_reaches_the_bucket_and_an_erasure_takes_it_away(
         manifest = await stack.until(lambda m, wanted=number + 1: m.counts.memories == wanted)
         newest = Position(manifest.epoch, current_number(stack.data) or 0)
         await _until(lambda wanted=newest: _pointed(store) == wanted)
-    assert _holding(tmp_path / "objects", b"xylophone")
+    assert _holding(where, b"xylophone")
     pulled = Puller(store, tmp_path / "replica").pull()
     assert pulled is not None
     number = pulled.manifest.generation
@@ -63,7 +80,7 @@ async def test_every_generation_reaches_the_bucket_and_an_erasure_takes_it_away(
         EraseEvent(event_id="x", tenant_id="acme", memory_ids=[memory_id("acme", "e1", 0)])
     )
     erased = await stack.until(lambda m: m.counts.memories == 1)
-    await _until(lambda: not _holding(tmp_path / "objects", b"xylophone"))
+    await _until(lambda: not _holding(where, b"xylophone"))
     assert min(stored_positions(store)).generation >= erased.generation
     await _until(lambda: _generations_clean(stack) > 0)
     assert any(one.path for one in store.list(PARTS))

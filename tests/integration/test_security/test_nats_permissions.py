@@ -20,6 +20,9 @@ from helix_memory.events import parse_event
 from helix_memory.transport.connection import connect
 from helix_memory.transport.credentials import NatsCredentials
 from helix_memory.transport.publisher import Publisher, event_message
+from helix_shared import object_bucket
+from helix_shared.artifacts.object_storage.canary import prove_preconditions
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.broker.server import NatsServer, server_name_at
 from helix_shared.broker.streams import provision
 
@@ -52,7 +55,7 @@ def secured(folder: SecurityFolder, tmp_path_factory: pytest.TempPathFactory) ->
 async def provisioned(server: NatsServer, credentials: NatsCredentials | None) -> None:
     """Create the streams."""
     client = await connect(server.url, name="test", credentials=credentials)
-    await provision(client.jetstream(), endpoint=True)
+    await provision(client.jetstream(), endpoint=True, objects=True)
     await client.close()
 
 
@@ -294,6 +297,53 @@ async def _waiting(subscription: Subscription) -> list[bytes]:
     while subscription.pending_msgs:
         received.append((await subscription.next_msg()).data)
     return received
+
+
+async def test_a_replica_reads_the_bucket_of_generations_and_nothing_else(
+    secured: NatsServer, folder: SecurityFolder, clients: Any, tmp_path: Path
+) -> None:
+    """The writer may do all that an upload and a collection take; a replica what a download takes."""
+    (tmp_path / "file").write_bytes(b"part")
+
+    def exchange() -> None:
+        own, other = (
+            open_store(f"{secured.url}/shard", credentials=folder.nats_credentials(user))
+            for user in ("consolidation", "replica")
+        )
+        prove_preconditions(own)
+        own.upload("parts/ab/abc", tmp_path / "file")
+        version = own.create("CURRENT", b"1")
+        own.replace("CURRENT", b"2", version)
+        found = other.read("CURRENT")
+        assert found is not None
+        assert found.body == b"2"
+        assert [one.path for one in other.list("parts")] == ["parts/ab/abc"]
+        other.download("parts/ab/abc", tmp_path / "back", size=4)
+        own.delete(["CURRENT", "parts/ab/abc"])
+        assert list(other.list("parts")) == []
+        own.close()
+        other.close()
+
+    await asyncio.to_thread(exchange)
+    stream, digits = object_bucket.STREAM, b'{"seq": 999999}'
+    asked = {
+        f"{object_bucket.METAS}.x": b"{}",
+        f"{object_bucket.CHUNKS}.x": b"{}",
+        f"$JS.API.STREAM.MSG.DELETE.{stream}": digits,
+        f"$JS.API.STREAM.PURGE.{stream}": b'{"filter": "nothing"}',
+        f"$JS.API.CONSUMER.CREATE.{stream}": json.dumps({"stream_name": stream, "config": {}}).encode(),
+        f"$JS.API.STREAM.DELETE.{stream}": b"",
+        "$JS.API.STREAM.INFO.HELIX_EVENTS": b"",
+        "$JS.API.STREAM.MSG.GET.HELIX_EVENTS": digits,
+        "$JS.API.DIRECT.GET.HELIX_EVENTS": digits,
+        "$JS.API.STREAM.INFO.KV_HELIX_LEASES": b"",
+        ACME: b"{}",
+    }
+    assert await replies(await clients("replica"), asked) == {}
+    for user in ("ingest", "doc2query", "kg", "extract", "forwarder", "gateway"):
+        there = {subject: body for subject, body in asked.items() if stream in subject or "$O" in subject}
+        assert await replies(await clients(user), there) == {}
+    assert len(await replies(await clients("consolidation"), dict(list(asked.items())[:4]))) == 4
 
 
 async def test_only_the_gateway_and_the_operator_ask_for_letters(clients: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import pytest
 
-from helix_memory.errors import PermanentError
+from helix_memory.errors import PermanentError, TemporaryError
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.sharding import SHARD_KEY
 from helix_memory.transport import shard_routing
@@ -29,11 +29,19 @@ class Service(recall_pb2_grpc.RecallServiceServicer):
 
     def Recall(self, _request: Any, context: Any) -> Any:  # noqa: N802  as the stub names it
         """Refuse, or answer."""
+        self._refuse(context)
+        return recall_pb2.RecallResponse(generation=1 - self.other)
+
+    def GetStatus(self, _request: Any, context: Any) -> Any:  # noqa: N802  as the stub names it
+        """Refuse, or answer."""
+        self._refuse(context)
+        return recall_pb2.GetStatusResponse(applied_sequence=7)
+
+    def _refuse(self, context: Any) -> None:
         self.calls += 1
         if not self.has_it.is_set():
             context.set_trailing_metadata(((SHARD_KEY, str(self.other)),))
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, "acme lies in another shard")
-        return recall_pb2.RecallResponse(generation=1 - self.other)
 
 
 @contextmanager
@@ -88,6 +96,19 @@ def test_a_recall_ends_with_its_time(services: tuple[Service, Service, RecallCli
     with pytest.raises(PermanentError, match="lies in another shard"):
         client.recall(REQUEST)
     assert 1.0 < time.monotonic() - began < 6.0
+
+
+def test_a_wait_for_an_event_outlasts_the_time_of_a_call(
+    services: tuple[Service, Service, RecallClient],
+) -> None:
+    """On a busy machine the new shard serves later than one call may take; the caller gave more time."""
+    *both, client = services
+    timer = threading.Timer(4.5, both[1].has_it.set)
+    timer.start()
+    assert client.wait_until_applied(7, wait_seconds=60.0, tenant_id="acme").applied_sequence == 7
+    both[1].has_it.clear()
+    with pytest.raises(TemporaryError, match="lies in another shard"):
+        client.wait_until_applied(7, wait_seconds=0.5, tenant_id="acme")
 
 
 def test_without_the_wait_a_moved_tenant_is_not_found(

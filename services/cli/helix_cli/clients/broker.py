@@ -109,12 +109,13 @@ def provision(
     shards: int | None = None,
     instance: str = "",
     endpoint: bool = False,
+    objects: bool = False,
     credentials: NatsCredentials | None = None,
 ) -> list[str]:
     """Create or update the streams, consumers and buckets at `nats_url`; one line for each.
 
-    `replicas`, `placement`, `endpoint`: as `streams.provision`. `shards`: how many there are from now on;
-    None: as many as before.
+    `replicas`, `placement`, `endpoint`, `objects`: as `streams.provision`. `shards`: how many there are from
+    now on; None: as many as before.
 
     Raises:
         InvalidInputError: fewer shards than there are, or too many.
@@ -130,6 +131,7 @@ def provision(
                 replicas=replicas,
                 placement=placement,
                 endpoint=endpoint,
+                objects=objects,
             )
             done = await create()
             # the streams have to exist before tenants are looked up, the consumers of new shards come after

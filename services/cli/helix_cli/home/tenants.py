@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.generation.reader import place_of
-from helix_shared.errors import NotFoundError
+from helix_shared.errors import CorruptArtifactError, NotFoundError
 from helix_shared.shard_map import ONLY_SHARD, ShardPlace
 
 if TYPE_CHECKING:
@@ -22,11 +22,15 @@ def place_in(data: Path) -> ShardPlace:
     Raises:
         CorruptArtifactError: CURRENT or what it names is damaged.
     """
-    number = current_number(data)
-    if number is None:
-        return ONLY_SHARD
-    folder = folder_of(data, number)
-    return place_of(folder, Manifest.read(folder))
+    while (number := current_number(data)) is not None:
+        folder = folder_of(data, number)
+        try:
+            return place_of(folder, Manifest.read(folder))
+        except (CorruptArtifactError, FileNotFoundError):
+            # a writer may have published another one meanwhile, and removed this one
+            if current_number(data) == number:
+                raise
+    return ONLY_SHARD
 
 
 def data_of_tenant(home: HomeFolder, tenant_id: str) -> Path:

@@ -27,6 +27,7 @@ from helix_memory.subjects import (
 )
 from helix_memory.transport.credentials import inbox_of
 from helix_memory.transport.dead_letters import REFUSING
+from helix_shared import object_bucket
 from helix_shared.broker import streams
 from helix_shared.broker.shard_bucket import MAP_KEY, SHARDS
 from helix_shared.broker.stored_at import IMPORTS, SEAL_KEY
@@ -48,9 +49,9 @@ class Rights:
 
 
 def rights_of_service(user: str) -> Rights:
-    """Rights of a service or of the operator."""
+    """Rights of a service, of a replica of query, or of the operator."""
     rights = _SERVICES[user]
-    return replace(rights, publish=(*rights.publish, *_watches())) if rights is not OPERATOR else rights
+    return rights if rights in _WATCH_NOTHING else replace(rights, publish=(*rights.publish, *_watches()))
 
 
 def rights_of_tenant(tenant: str, roles: Sequence[str]) -> Rights:
@@ -131,6 +132,22 @@ def _knows(bucket: str, key: str) -> tuple[str, ...]:
     )
 
 
+def _reads_generations() -> tuple[str, ...]:
+    """Read the bucket of generations, without a consumer."""
+    return (f"{API}.STREAM.INFO.{object_bucket.STREAM}", *_looks_up(object_bucket.STREAM))
+
+
+def _keeps_generations() -> tuple[str, ...]:
+    """The same, write to it, and remove from it."""
+    return (
+        *_reads_generations(),
+        f"{object_bucket.METAS}.>",
+        f"{object_bucket.CHUNKS}.>",
+        f"{API}.STREAM.MSG.DELETE.{object_bucket.STREAM}",
+        f"{API}.STREAM.PURGE.{object_bucket.STREAM}",
+    )
+
+
 def _derives(service: str, *edges: str) -> tuple[str, ...]:
     return (*(subjects.derived_edge(edge) for edge in edges), _refuses(service))
 
@@ -206,6 +223,7 @@ _CONSOLIDATION: Final = Rights(
         *_asked(*subjects.EDGES),
         *_derives_again(),
         *_redrives(),
+        *_keeps_generations(),
         subjects.audit_subject("*"),
         f"{ROOT}.pairs.>",
     ),
@@ -229,6 +247,9 @@ _GATEWAY: Final = Rights(
         subjects.LETTER_REQUESTS,
     )
 )
+REPLICA: Final = Rights(_reads_generations())
+"""A process of query that pulls generations from NATS; it knows nothing else there."""
+_WATCH_NOTHING: Final = (OPERATOR, REPLICA)
 _SERVICES: Final = {
     "operator": OPERATOR,
     "ingest": _INGEST,
@@ -238,5 +259,6 @@ _SERVICES: Final = {
     "consolidation": _CONSOLIDATION,
     "forwarder": _FORWARDER,
     "gateway": _GATEWAY,
+    "replica": REPLICA,
 }
 SERVICE_USERS: Final = tuple(_SERVICES)

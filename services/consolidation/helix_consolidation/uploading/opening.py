@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from helix_shared.errors import InvalidInputError
-
 if TYPE_CHECKING:
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.uploading.upload_thread import UploadThread
@@ -15,14 +13,10 @@ if TYPE_CHECKING:
 async def open_uploads(settings: ConsolidationSettings) -> UploadThread | None:
     """The uploads of this writer, not started yet; None without a bucket.
 
-    Raises: as `UploadThread`; InvalidInputError also where its extra is not installed.
+    Raises: as `UploadThread`.
     """
     if not settings.bucket:
         return None
-    try:
-        from helix_consolidation.uploading.upload_thread import UploadThread  # noqa: PLC0415  needs an extra
-    except ImportError as error:
-        raise InvalidInputError(
-            "HELIX_CONSOLIDATION_BUCKET", "needs the extra `object-storage`: it is not installed"
-        ) from error
+    from helix_consolidation.uploading.upload_thread import UploadThread  # noqa: PLC0415  see above
+
     return await asyncio.to_thread(UploadThread, settings)

@@ -23,7 +23,7 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
 from helix_shared.artifacts.object_storage.collecting import Collector
-from helix_shared.artifacts.object_storage.store import ObjectStore
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.uploading import FencedError, Uploader
 from helix_shared.errors import HelixError, TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -51,7 +51,7 @@ class UploadThread:
             InvalidInputError: its address or a setting of its environment is wrong.
         """
         self._root = settings.data_dir
-        self._store = ObjectStore.open(settings.own_bucket)
+        self._store = open_store(settings.own_bucket, credentials=settings.nats_credentials)
         self._is_proven = False
         grace = settings.bucket_grace_seconds
         self._uploader = Uploader(self._store, self._root, grace_seconds=grace)
@@ -106,6 +106,7 @@ class UploadThread:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(CLOSE_SECONDS)
+        self._store.close()
 
     @property
     def _is_erasing(self) -> bool:

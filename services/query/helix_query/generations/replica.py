@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from helix_query.generations.replica_state import ReplicaState
 from helix_query.metrics import REPLICA_DOWNLOADED_BYTES, REPLICA_FAILURES, REPLICA_LAG_SECONDS
 from helix_shared.artifacts.generation.folders import current_number
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import BadPartError, Puller
 from helix_shared.errors import CorruptArtifactError, HelixError, InvalidInputError
 from helix_shared.telemetry.logs import logger
@@ -24,6 +25,7 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from helix_memory.transport.credentials import NatsCredentials
     from helix_shared.artifacts.object_storage.store import ObjectStore
 
 LONGEST_WAIT_SECONDS: Final = 30.0
@@ -85,6 +87,7 @@ class Replica:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(1.0)
+        self._store.close()
 
     def step(self) -> None:
         """Pull what is new, and remove what is not served any more.
@@ -170,9 +173,17 @@ class Replica:
 
 
 def open_replica(
-    bucket: str, root: Path, current: Serving, *, poll_seconds: float, shard: str = ""
+    bucket: str,
+    root: Path,
+    current: Serving,
+    *,
+    poll_seconds: float,
+    credentials: NatsCredentials | None = None,
+    shard: str = "",
 ) -> Replica | None:
     """The replica that pulls into the data folder `root`, not started yet; None without a bucket.
+
+    `credentials` are those for a bucket in NATS.
 
     Raises:
         InvalidInputError: the data folder belongs to a writer, the address is wrong, or the extra
@@ -184,10 +195,5 @@ def open_replica(
         raise InvalidInputError(
             "HELIX_QUERY_BUCKET", f"{root} is the data folder of a writer: give the replica one of its own"
         )
-    try:
-        from helix_shared.artifacts.object_storage.store import ObjectStore  # noqa: PLC0415  needs an extra
-    except ImportError as error:
-        raise InvalidInputError(
-            "HELIX_QUERY_BUCKET", "needs the extra `object-storage`: it is not installed"
-        ) from error
-    return Replica(ObjectStore.open(bucket), root, current, poll_seconds=poll_seconds, shard=shard)
+    store = open_store(bucket, credentials=credentials)
+    return Replica(store, root, current, poll_seconds=poll_seconds, shard=shard)

@@ -31,7 +31,7 @@ from helix_shared.artifacts.object_storage.layout import (
 )
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.artifacts.object_storage.remote import Stored, read_manifest, read_pointer, stored_positions
-from helix_shared.artifacts.object_storage.store import CHUNK_BYTES, ConflictError
+from helix_shared.artifacts.object_storage.store import SMALL_BYTES, ConflictError
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
@@ -223,9 +223,9 @@ class Uploader:
             self._fresh[entry.sha256] = time.monotonic()
 
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
-            list(pool.map(send, (entry for entry in entries if entry.size <= CHUNK_BYTES)))
+            list(pool.map(send, (entry for entry in entries if entry.size <= SMALL_BYTES)))
         for entry in entries:
-            if entry.size > CHUNK_BYTES:
+            if entry.size > SMALL_BYTES:
                 send(entry)
 
     def _publish(self, stored: Stored, version: Version | None) -> None:

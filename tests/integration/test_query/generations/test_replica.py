@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from helix_memory.transport.connection import connect
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.cloud_store import CloudStore
 from helix_shared.artifacts.object_storage.layout import part_path
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ObjectStore
 from helix_shared.artifacts.object_storage.uploading import Uploader
+from helix_shared.broker.server import NatsServer
+from helix_shared.broker.streams import provision
 
 pytestmark = pytest.mark.integration
 Start = Callable[..., Any]
@@ -30,21 +36,35 @@ QUERIES = ("what was decided about the release", "tea", "who is on call", "error
 
 
 @pytest.fixture
-def uploader(tmp_path: Path, corpus: Corpus) -> Uploader:
-    """The uploads of the writer, to a folder."""
-    return Uploader(ObjectStore.open(f"file://{tmp_path}/objects"), corpus.root, grace_seconds=600.0)
+def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of the object storage: a folder, or with the parameter `nats` a bucket of NATS."""
+    if getattr(request, "param", "folder") == "folder":
+        return f"file://{tmp_path}/objects"
+    server = request.getfixturevalue("nats_server")
+
+    async def make_bucket() -> None:
+        client = await connect(server.url, name="test")
+        await provision(client.jetstream(), objects=True)
+        await client.close()
+
+    asyncio.run(make_bucket())
+    return f"{server.url}/shard"
 
 
 @pytest.fixture
-def start_replica(tmp_path: Path, start: Start) -> Callable[[], Service]:
+def uploader(bucket: str, corpus: Corpus) -> Iterator[Uploader]:
+    """The uploads of the writer."""
+    store = open_store(bucket)
+    yield Uploader(store, corpus.root, grace_seconds=600.0)
+    store.close()
+
+
+@pytest.fixture
+def start_replica(tmp_path: Path, bucket: str, start: Start) -> Callable[[], Service]:
     """Starts a replica with a data folder of its own."""
 
     def begin() -> Service:
-        return start(
-            tmp_path / "replica",
-            HELIX_QUERY_BUCKET=f"file://{tmp_path}/objects",
-            HELIX_QUERY_BUCKET_POLL_SECONDS="0.05",
-        )
+        return start(tmp_path / "replica", HELIX_QUERY_BUCKET=bucket, HELIX_QUERY_BUCKET_POLL_SECONDS="0.05")
 
     return begin
 
@@ -61,6 +81,7 @@ def _answers(service: Service) -> list[bytes]:
     return found
 
 
+@pytest.mark.parametrize("bucket", ["folder", "nats"], indirect=True)
 def test_a_replica_answers_as_the_writers_own_generation(
     corpus: Corpus, uploader: Uploader, start: Start, start_replica: Callable[[], Service]
 ) -> None:
@@ -82,6 +103,32 @@ def test_a_replica_answers_as_the_writers_own_generation(
     assert not own.status().HasField("replica")
 
 
+@pytest.mark.parametrize("bucket", ["nats"], indirect=True)
+def test_a_replica_answers_while_the_bucket_in_nats_is_away(
+    bucket: str,
+    nats_server: NatsServer,
+    corpus: Corpus,
+    uploader: Uploader,
+    start_replica: Callable[[], Service],
+) -> None:
+    """It serves what it has, says why nothing newer comes, and goes on by itself."""
+    corpus.add(ROWS)
+    corpus.publish()
+    uploader.upload()
+    replica = start_replica()
+    replica.wait_for(lambda one: one.status().generation == 1)
+    nats_server.kill()
+    replica.wait_for(lambda one: "does not answer" in one.status().replica.problem)
+    assert bucket in replica.status().replica.problem
+    assert replica.recall("tea").memories
+    nats_server.start()
+    corpus.add([{"name": "new", "text": "a word that only the second generation has: xylophone"}])
+    corpus.publish()
+    uploader.upload()
+    replica.wait_for(lambda one: one.status().generation == 2)
+    assert replica.recall("xylophone").memories
+
+
 def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
     corpus: Corpus, uploader: Uploader, start_replica: Callable[[], Service], tmp_path: Path
 ) -> None:
@@ -99,7 +146,7 @@ def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
     corpus.publish()
     second, third = (Manifest.read(folder_of(corpus.root, number)).files for number in (2, 3))
     new = next(entry for entry in third if entry.sha256 not in {one.sha256 for one in second})
-    upload = ObjectStore.upload
+    upload = CloudStore.upload
 
     def cut(self: ObjectStore, path: str, file: Path) -> None:
         upload(self, path, file)
@@ -107,7 +154,7 @@ def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
             os.truncate(tmp_path / "objects" / path, new.size - 1)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ObjectStore, "upload", cut)
+        patch.setattr(CloudStore, "upload", cut)
         uploader.upload()
     replica.wait_for(lambda one: bool(one.status().replica.problem))
     problem = replica.status().replica.problem

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from helix_memory.transport.connection import connect
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import (
     MANIFEST_NAME,
@@ -20,13 +22,41 @@ from helix_shared.artifacts.generation.manifest import (
 )
 from helix_shared.artifacts.generation.publishing import set_pointer
 from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ObjectStore
+from helix_shared.broker.server import NatsServer
+from helix_shared.broker.streams import provision
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> ObjectStore:
     """A folder as object store."""
-    return ObjectStore.open(f"file://{tmp_path}/objects")
+    return open_store(f"file://{tmp_path}/objects")
+
+
+@pytest.fixture
+def object_server(tmp_path: Path) -> Iterator[NatsServer]:
+    """A NATS server with the bucket of generations."""
+
+    async def make_bucket() -> None:
+        client = await connect(server.url, name="test")
+        await provision(client.jetstream(), objects=True)
+        await client.close()
+
+    with NatsServer(tmp_path / "nats") as server:
+        asyncio.run(make_bucket())
+        yield server
+
+
+@pytest.fixture(params=["folder", pytest.param("nats", marks=pytest.mark.integration)])
+def either_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
+    """A folder, then a bucket of NATS with a prefix."""
+    if request.param == "folder":
+        yield open_store(f"file://{tmp_path}/objects")
+        return
+    opened = open_store(f"{request.getfixturevalue('object_server').url}/of/a/shard")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -39,12 +69,16 @@ def root(tmp_path: Path) -> Path:
 def published(root: Path) -> Callable[..., Manifest]:
     """Publishes the next generation: files of the last three, `files` of them new, and one that is replaced.
 
+    With `receipt`, something was erased before it.
+
     Object storage sees nothing but files and their manifest, so these need no engine.
     """
     count, bodies = itertools.count(1), {"memories.lance/first": b"first", "memories.lance/empty": b""}
 
-    def publish_next(*, epoch: int = 1, files: int = 1) -> Manifest:
+    def publish_next(*, epoch: int = 1, files: int = 1, receipt: bytes = b"") -> Manifest:
         number = next(count)
+        if receipt:
+            bodies[f"erasures/{number}.jsonl"] = receipt
         for name in [name for name in bodies if name.startswith(f"memories.lance/{number - 3}-")]:
             del bodies[name]
         for place in range(files):

@@ -17,6 +17,7 @@ from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.artifacts.object_storage.cloud_store import CloudStore
 from helix_shared.artifacts.object_storage.layout import PARTS, POINTER, part_path
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.store import ObjectStore
@@ -226,14 +227,14 @@ def test_a_crash_leaves_no_half_part(
     """A download has another name until it is verified."""
     manifest = published()
     uploader.upload()
-    puller, download = Puller(store, replica), ObjectStore.download
+    puller, download = Puller(store, replica), CloudStore.download
 
     def killed(self: ObjectStore, path: str, target: Path, *, size: int) -> str:
         download(self, path, target, size=size)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ObjectStore, "download", killed)
+        patch.setattr(CloudStore, "download", killed)
         with pytest.raises(KeyboardInterrupt):
             puller.pull()
     assert current_number(replica) is None

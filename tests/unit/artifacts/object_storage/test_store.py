@@ -1,13 +1,17 @@
 import hashlib
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
+from helix_shared.artifacts.object_storage.cloud_store import CHUNK_BYTES
 from helix_shared.artifacts.object_storage.layout import Position
-from helix_shared.artifacts.object_storage.store import CHUNK_BYTES, ConflictError, ObjectStore
+from helix_shared.artifacts.object_storage.opening import open_store
+from helix_shared.artifacts.object_storage.store import ConflictError, ObjectStore
 from helix_shared.errors import (
     CorruptArtifactError,
     InvalidInputError,
@@ -15,6 +19,12 @@ from helix_shared.errors import (
     PermanentError,
     TemporaryError,
 )
+
+
+@pytest.fixture
+def store(either_store: ObjectStore) -> ObjectStore:
+    """Both keep the same promises."""
+    return either_store
 
 
 def _s3_at(address: str, patch: pytest.MonkeyPatch) -> ObjectStore:
@@ -26,7 +36,7 @@ def _s3_at(address: str, patch: pytest.MonkeyPatch) -> ObjectStore:
         ("AWS_REGION", "us-east-1"),
     ):
         patch.setenv(name, value)
-    return ObjectStore.open("s3://helix/shard")
+    return open_store("s3://helix/shard")
 
 
 def test_one_of_many_creates_an_object(store: ObjectStore) -> None:
@@ -90,7 +100,7 @@ def test_a_truncated_and_a_missing_object_are_told_apart(store: ObjectStore, tmp
         store.download("parts/ab/abc", tmp_path / "two", size=8)
 
 
-def test_a_folder_passes_the_canary_and_keeps_nothing_of_it(store: ObjectStore) -> None:
+def test_the_canary_passes_and_keeps_nothing(store: ObjectStore) -> None:
     """It honours both preconditions."""
     prove_preconditions(store)
     assert list(store.list("canary")) == []
@@ -116,7 +126,7 @@ def test_a_store_that_does_not_answer_is_a_temporary_error(monkeypatch: pytest.M
 def test_an_unknown_address_is_refused() -> None:
     """The setting names a store that obstore has."""
     with pytest.raises(InvalidInputError, match="bucket"):
-        ObjectStore.open("ftp://example/bucket")
+        open_store("ftp://example/bucket")
 
 
 def test_a_later_writer_is_newer_than_a_higher_number() -> None:
@@ -126,3 +136,16 @@ def test_a_later_writer_is_newer_than_a_higher_number() -> None:
     assert sorted(position.path for position in positions) == [position.path for position in positions]
     assert [Position.of_path(position.path) for position in positions] == positions
     assert Position.of_path("manifests/other.json") is None
+
+
+@pytest.mark.parametrize(
+    ("address", "client"), [("file:///tmp/objects", "obstore"), ("nats://127.0.0.1:1/shard", "nats")]
+)
+def test_only_the_client_of_the_address_is_imported(address: str, client: str) -> None:
+    """A query service whose bucket is no bucket of NATS stays without a client of NATS."""
+    code = (
+        "import sys; from helix_shared.artifacts.object_storage.opening import open_store;"
+        f"open_store({address!r}); print(*sorted({{'nats', 'obstore'}} & sys.modules.keys()))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == [client]

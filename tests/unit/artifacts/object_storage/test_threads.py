@@ -10,8 +10,11 @@ import pytest
 from helix_consolidation.settings import ConsolidationSettings
 from helix_consolidation.uploading.upload_thread import UploadThread
 from helix_query.generations.replica import Replica
-from helix_shared.artifacts.generation.folders import CURRENT, current_number
+from helix_query.generations.shards.shard import ReplicaView
+from helix_shared.artifacts.generation.folders import CURRENT, current_number, published_numbers
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.object_storage.cloud_store import CloudStore
+from helix_shared.artifacts.object_storage.layout import PARTS
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import FILE
 from helix_shared.artifacts.object_storage.remote import read_pointer
@@ -35,7 +38,13 @@ class Nothing:
         """Nothing to try."""
 
 
-class Panicking(ObjectStore):
+class Unloaded(Nothing):
+    """A shard that nobody asked for."""
+
+    is_open = False
+
+
+class Panicking(CloudStore):
     """A store whose engine panics."""
 
     def read(self, *_: object, **__: object) -> None:
@@ -81,6 +90,24 @@ def test_a_replica_pulls_again_what_a_damaged_pointer_named(
     (tmp_path / "replica" / CURRENT).write_text("rubbish")
     replica.attempt()
     assert (current_number(tmp_path / "replica"), replica.state().problem) == (1, "")
+
+
+def test_an_erasure_leaves_no_older_generation_of_a_shard_that_is_not_loaded(
+    store: ObjectStore, root: Path, published: Publish, tmp_path: Path
+) -> None:
+    """Two stay otherwise, so that one can be loaded whatever becomes of the newest."""
+    folder, uploader = tmp_path / "replica", Uploader(store, root, grace_seconds=DAY)
+    replica = Replica(store, folder, ReplicaView(folder, Unloaded()), poll_seconds=1.0)
+    kept = []
+    for receipt in (b"", b"", b"", b'{"event": 1}', b"", b""):
+        erased = published(receipt=receipt)
+        uploader.upload()
+        replica.attempt()
+        kept.append(published_numbers(folder))
+        if receipt:
+            parts = {path.name for path in (folder / PARTS).glob("*/*")}
+            assert parts == {entry.sha256 for entry in erased.files}
+    assert kept == [[1], [2, 1], [3, 2], [4], [5, 4], [6, 5]]
 
 
 def test_a_replica_outlives_a_panic_and_says_so(tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
 """The writer's side: what is uploaded, and who may replace the pointer."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
-from helix_shared.artifacts.object_storage.layout import POINTER, Position
+from helix_shared.artifacts.object_storage.layout import MANIFESTS, PARTS, POINTER, Position
+from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.artifacts.object_storage.remote import read_pointer
 from helix_shared.artifacts.object_storage.store import ObjectStore, Version
@@ -19,19 +20,32 @@ Publish = Callable[..., Manifest]
 DAY = 86_400.0
 
 
-class Pausing(ObjectStore):
-    """A store whose writer is interrupted right before it replaces the pointer."""
+@pytest.fixture
+def store(either_store: ObjectStore) -> ObjectStore:
+    """A folder, and NATS."""
+    return either_store
 
-    meanwhile: Callable[[], None] = staticmethod(lambda: None)
-    is_conditional = True
 
-    def replace(self, path: str, body: bytes, version: Version) -> Version:
-        """Do what happens meanwhile, then replace the pointer; on request without its condition."""
-        self.meanwhile()
-        if self.is_conditional:
-            return super().replace(path, body, version)
-        self.delete([path])
-        return self.create(path, body)
+@pytest.fixture
+def pausing(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ObjectStore]]:
+    """Opens the store for a writer that is interrupted right before it replaces the pointer."""
+    opened = open_store(store.url)
+
+    def interrupted(meanwhile: Callable[[], None], *, is_conditional: bool) -> ObjectStore:
+        replace = opened.replace
+
+        def paused(path: str, body: bytes, version: Version) -> Version:
+            meanwhile()
+            if is_conditional:
+                return replace(path, body, version)
+            opened.delete([path])
+            return opened.create(path, body)
+
+        monkeypatch.setattr(opened, "replace", paused)
+        return opened
+
+    yield interrupted
+    opened.close()
 
 
 def _pointed(store: ObjectStore) -> Position:
@@ -101,28 +115,31 @@ def test_a_writer_of_an_older_epoch_publishes_nothing(
     shutil.copytree(root, lost)
     published(epoch=2)
     Uploader(store, root, grace_seconds=DAY).upload()
-    before = sorted((one.path, one.size) for one in store.list(""))
+    before = _all(store)
     with pytest.raises(FencedError, match=r"a writer of epoch 2 .* of epoch 1: nothing is uploaded"):
         Uploader(store, lost, grace_seconds=DAY).upload()
-    assert sorted((one.path, one.size) for one in store.list("")) == before
+    assert _all(store) == before
     assert _pointed(store) == (2, 3)
 
 
 @pytest.mark.parametrize("is_conditional", [True, False], ids=["fence", "control without If-Match"])
 def test_a_writer_that_paused_before_the_pointer_does_not_replace_it(
-    root: Path, published: Publish, tmp_path: Path, *, is_conditional: bool
+    store: ObjectStore,
+    pausing: Callable[..., ObjectStore],
+    root: Path,
+    published: Publish,
+    tmp_path: Path,
+    *,
+    is_conditional: bool,
 ) -> None:
     """It compared its epoch before the pause. Without If-Match the pointer goes back to its generation."""
-    store = ObjectStore.open(f"file://{tmp_path}/objects")
     published(epoch=1)
     Uploader(store, root, grace_seconds=DAY).upload()
     published(epoch=1)
     lost = tmp_path / "lost"
     shutil.copytree(root, lost)
     published(epoch=2)
-    paused = Pausing.open(store.url)
-    paused.is_conditional = is_conditional
-    paused.meanwhile = lambda: _upload(store, root)
+    paused = pausing(lambda: _upload(store, root), is_conditional=is_conditional)
     if is_conditional:
         with pytest.raises(FencedError):
             _upload(paused, lost)
@@ -170,13 +187,13 @@ def test_an_upload_holds_its_generation(
 ) -> None:
     """The writer retires it meanwhile."""
     published()
-    upload = ObjectStore.upload
+    upload = store.upload
 
-    def retired(self: ObjectStore, path: str, file: Path) -> None:
+    def retired(path: str, file: Path) -> None:
         shutil.rmtree(folder_of(root, 1), ignore_errors=True)
-        upload(self, path, file)
+        upload(path, file)
 
-    monkeypatch.setattr(ObjectStore, "upload", retired)
+    monkeypatch.setattr(store, "upload", retired)
     _upload(store, root)
     assert _pointed(store) == (1, 1)
 
@@ -197,3 +214,7 @@ def test_the_record_tells_what_is_uploaded_and_what_is_wrong(
 
 def _upload(store: ObjectStore, root: Path) -> None:
     Uploader(store, root, grace_seconds=DAY).upload()
+
+
+def _all(store: ObjectStore) -> list[tuple[str, int]]:
+    return sorted((one.path, one.size) for prefix in (MANIFESTS, PARTS) for one in store.list(prefix))

@@ -9,15 +9,31 @@ from nats.js import api
 from prometheus_client import REGISTRY
 
 from helix_memory import subjects
+from helix_shared import object_bucket
 from helix_shared.broker import drift, streams
 from helix_shared.broker.worker.watch import watch_settings
 
 
 async def test_what_was_provisioned_has_no_difference(nats_client: Client) -> None:
-    """With and without what a language model needs, and after provisioning again."""
+    """With and without what a language model needs and the bucket, and after provisioning again."""
     jetstream = nats_client.jetstream()
     assert await drift.differences(jetstream) == []
-    await streams.provision(jetstream, endpoint=True)
+    await streams.provision(jetstream, endpoint=True, objects=True)
+    assert await drift.differences(jetstream) == []
+    await streams.provision(jetstream)
+    assert await drift.differences(jetstream) == []
+
+
+async def test_a_bucket_whose_metas_are_not_replaced_is_told(nats_client: Client) -> None:
+    """Every upload to it would fail."""
+    jetstream = nats_client.jetstream()
+    await streams.provision(jetstream, objects=True)
+    config = (await jetstream.stream_info(object_bucket.STREAM)).config
+    await jetstream.update_stream(replace(config, allow_rollup_hdrs=False))
+    assert [str(one) for one in await drift.differences(jetstream)] == [
+        "OBJ_HELIX_GENERATIONS: allow_rollup_hdrs is unset, wanted True"
+    ]
+    await streams.provision(jetstream)
     assert await drift.differences(jetstream) == []
 
 

@@ -24,6 +24,7 @@ HELP: Final = f"""
   helix provision --replicas 3      (a NATS cluster)
   helix provision --shards 4        (four writers; none of them runs now)
   helix provision --endpoint        (also for the worker extract)
+  helix provision --bucket          (also a bucket for generations in NATS)
 
 Existing streams keep their messages, existing consumers their position.
 
@@ -62,6 +63,12 @@ def provision_command(
         bool,
         typer.Option("--endpoint", help="Also what the worker extract needs, which asks a language model."),
     ] = False,
+    bucket: Annotated[
+        bool,
+        typer.Option(
+            "--bucket", help="Also the bucket of generations, where no other object storage is used."
+        ),
+    ] = False,
     as_json: options.AsJson = False,
     nats: options.Nats = "",
     home: options.Home = options.DEFAULT_HOME,
@@ -75,6 +82,7 @@ def provision_command(
         shards=shards,
         instance=server.instance,
         endpoint=endpoint,
+        objects=bucket,
         credentials=server.nats,
     )
     typer.echo(json.dumps(done) if as_json else "\n".join(done))

@@ -34,17 +34,20 @@ def open_shards(
     Raises:
         InvalidInputError: as `open_replica`.
     """
-    seconds = settings.bucket_poll_seconds
+    seconds, credentials = settings.bucket_poll_seconds, settings.bucket_credentials
     if not settings.shard_numbers:
         root = settings.data_dir
         current = current_of(root, None)
-        return OnlyShard(current, open_replica(settings.bucket, root, current, poll_seconds=seconds))
+        replica = open_replica(settings.bucket, root, current, poll_seconds=seconds, credentials=credentials)
+        return OnlyShard(current, replica)
     opened = []
     for number in settings.shard_numbers:
         root = folder_of_shard(settings.data_dir, number)
         current = current_of(root, number)
         bucket, view = bucket_of_shard(settings.bucket, number), ReplicaView(root, current)
-        replica = open_replica(bucket, root, view, poll_seconds=seconds, shard=str(number))
+        replica = open_replica(
+            bucket, root, view, poll_seconds=seconds, credentials=credentials, shard=str(number)
+        )
         opened.append(Shard(number, root, current, replica))
     return Shards(
         opened,

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final, Protocol
 
 from helix_query.generations.snapshot import SnapshotSource
+from helix_shared.artifacts.erasures.receipts import RECEIPTS
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.generation.reader import place_of
@@ -125,16 +126,39 @@ def bytes_of(manifest: Manifest | None) -> int:
 
 
 class ReplicaView:
-    """What a replica may ask of a shard: of one that is not loaded, the two newest generations stay."""
+    """What a replica may ask of a shard.
+
+    Of one that is not loaded the two newest generations stay; the newest alone where erasures lie between
+    them, because the older one has what was erased.
+    """
 
     def __init__(self, root: Path, current: Loadable) -> None:
         self._root = root
         self._current = current
+        self._receipts: dict[int, frozenset[str]] = {}
 
     @property
     def number(self) -> int:
         """Generations before this one may be removed."""
-        return self._current.number or (published_numbers(self._root)[:2] or [0])[-1]
+        if self._current.number:
+            return self._current.number
+        newest, *older = published_numbers(self._root)[:2] or [0]
+        return older[0] if older and self._is_clean(newest, older[0]) else newest
+
+    def _is_clean(self, newest: int, older: int) -> bool:
+        """Whether nothing was erased between two generations, or the newest cannot be read."""
+        try:
+            self._receipts = {number: self._receipts_of(number) for number in (older, newest)}
+        except CorruptArtifactError:
+            return True
+        return self._receipts[newest] == self._receipts[older]
+
+    def _receipts_of(self, number: int) -> frozenset[str]:
+        """Checksums of the receipts of a generation."""
+        if number in self._receipts:
+            return self._receipts[number]
+        files = Manifest.read(folder_of(self._root, number)).files
+        return frozenset(entry.sha256 for entry in files if entry.path.startswith(f"{RECEIPTS}/"))
 
     def is_refused(self, number: int) -> bool:
         """As `current` says."""
