@@ -28,7 +28,7 @@ class Current:
     def lease(self) -> Iterator[Any]:
         """The snapshot."""
         self.leases += 1
-        generation = SimpleNamespace(manifest=None)
+        generation = SimpleNamespace(manifest=None, place=SimpleNamespace(shard=0))
         yield SimpleNamespace(
             learned_adapters=self, encoder=None, generation=generation, require_tenant=lambda _: None
         )
