@@ -51,7 +51,7 @@ async def test_lifecycle_events_show_in_the_next_generation(stack: Stack) -> Non
 
 
 async def test_an_undone_correction_restores_the_version_before(stack: Stack) -> None:
-    """A correction is undone, restored, and erased; each time the other version is visible."""
+    """Undone and restored, the other version is visible; erased, it takes the one before with it."""
     await stack.log_events(2)
     stack.start()
     old, new = (memory_id("acme", event, 0) for event in ("e0", "e1"))
@@ -60,13 +60,13 @@ async def test_an_undone_correction_restores_the_version_before(stack: Stack) ->
     await stack.until(lambda m: m.applied_sequence == 2)
     of_new = {"tenant_id": "acme", "memory_ids": [new]}
     for event, visible in (
-        (UndoEvent(event_id="u", tenant_id="acme", memory_id=new), old),
-        (ForgetEvent(event_id="r", **of_new, restore=True), new),
-        (EraseEvent(event_id="x", **of_new), old),
+        (UndoEvent(event_id="u", tenant_id="acme", memory_id=new), [old]),
+        (ForgetEvent(event_id="r", **of_new, restore=True), [new]),
+        (EraseEvent(event_id="x", **of_new), []),
     ):
         sequence = await stack.publish_event(event)
         await stack.until(lambda m, last=sequence: m.applied_sequence == last)
-        assert [r["memory_id"] for r in stack.rows() if not r["hidden"]] == [visible]
+        assert [r["memory_id"] for r in stack.rows() if not r["hidden"]] == visible
 
 
 async def test_a_caller_cannot_erase_or_correct_what_they_cannot_recall(stack: Stack) -> None:

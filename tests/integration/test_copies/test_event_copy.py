@@ -86,9 +86,9 @@ async def test_nothing_of_one_data_folder_is_made_where_others_are_elsewhere(
     """A backup would lack the memories of the other shards; an export asks the shard of the erase event."""
     many = ShardMap().grown(2, tenants=(), log_end=0)
     await replace_map(nats_client.jetstream(), ShardMap(), many, replicas=1)
-    folders = {"data": tmp_path, "models": tmp_path}
-    with pytest.raises(PermanentError, match="a backup is not possible yet in an instance with 2 shards"):
-        await back_up(nats_client, tmp_path / "backup", **folders, settings={}, with_models=False)
+    one = {"folders": [tmp_path], "models": tmp_path}
+    with pytest.raises(PermanentError, match="has 2 shards, and this home the data folders of 1"):
+        await back_up(nats_client, tmp_path / "backup", **one, settings={}, with_models=False)
     await nats_client.jetstream().publish(subjects.event_subject("acme", "s", "erase"), b"{}")
     places = [tmp_path / "0", tmp_path / "1"]
     with pytest.raises(PermanentError, match=f"{places[many.shard_of('acme')]} has no generation"):
