@@ -174,6 +174,29 @@ def test_a_standing_instruction_is_a_statement(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("remind me that the bank card expires in march", "statement"),
+        ("please remember that Sam is vegan", "statement"),
+        ("please remember my birthday is May 4", "statement"),
+        ("can you remember that I'm allergic to nuts?", "statement"),
+        ("don't forget that mum's flight lands at 9", "statement"),
+        ("please keep in mind that the API key rotates monthly", "statement"),
+        ("remind me to renew the passport in March", "plan"),
+        ("can you remind me tomorrow to call Ana?", "plan"),
+        ("please remember what I told you", "request"),
+        ("can you remind me of his name?", "request"),
+        ("remind me what the wifi password is", "question"),
+        ("do you remember my birthday?", "question"),
+        ("don't forget to add tests", "request"),
+    ],
+)
+def test_a_request_to_remember_says_what_holds_or_is_due(text: str, act: str) -> None:
+    """A request for one act stands behind every statement, where nobody finds what they asked to be kept."""
+    assert speech_act(said(text), text) == act
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "please send the invoice tomorrow",

@@ -1,7 +1,8 @@
-"""Tells a standing instruction from a request for one act.
+"""Tells a standing instruction, a fact to remember and a reminder from a request for one act.
 
 "Please never call me Bob" and "please use pnpm, not npm" hold until they are taken back: they state how
-something has to be done. "Please send the invoice tomorrow" is over when it is done.
+something has to be done. "Please send the invoice tomorrow" is over when it is done. "Please remember that
+Sam is vegan" states that Sam is, and "remind me to renew the passport" what its speaker is going to do.
 """
 
 from __future__ import annotations
@@ -40,6 +41,32 @@ _ONCE: Final = re.compile(
     r"|afternoon|one)|until|till|later|asap)\b",
     re.IGNORECASE,
 )
+_REMEMBER: Final = (
+    rf"{_LEAD}(?:(?:can|could|would|will) (?:you|u)\b\W*+)?+(?:(?:please|pls|plz|also|just|always)\b\W*+)*+"
+    r"(?:remember|(?:take |make a )?note|remind (?:me|us)|(?:don['\u2019]?t|do not|never) forget"
+    r"|(?:keep|bear) in mind|be aware)\b"
+)
+_FACT: Final = re.compile(
+    rf"{_REMEMBER}(?:[^.?!\n]{{0,30}}?\bthat\b|\W*+(?:my|our|his|her|their|the|i|we|he|she|they|it['\u2019]?s)\b"
+    r"(?=[^.?!\n]{0,60}?\b(?:is|are|am|was|were|has|have|had|[a-z]{3,20}s|can|cannot|can['\u2019]?t|don['\u2019]?t"
+    r"|do not|will|won['\u2019]?t|hate|like|love|need|live|work)\b))\W*+\w",
+    re.IGNORECASE,
+)
+_REMINDER: Final = re.compile(
+    rf"{_LEAD}(?:(?:can|could|would|will) (?:you|u)\b\W*+)?+(?:(?:please|pls|plz|also|just)\b\W*+)*+"
+    r"remind (?:me|us)\b[^.?!\n]{0,40}?\bto [a-z]",
+    re.IGNORECASE,
+)
+
+
+def tells_fact(request: str) -> bool:
+    """Whether a request to remember says what is to be remembered ("remember that Sam is vegan")."""
+    return _FACT.match(request) is not None
+
+
+def asks_for_reminder(request: str) -> bool:
+    """Whether a request for a reminder says what its speaker is going to do ("remind me to call Ana")."""
+    return _REMINDER.match(request) is not None
 
 
 def is_standing(request: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import NUMBER_WORD, is_acknowledgement
 from helix_ingest.extraction.acts.decision import decides
-from helix_ingest.extraction.acts.instructions import OPENERS, is_standing
+from helix_ingest.extraction.acts.instructions import OPENERS, asks_for_reminder, is_standing, tells_fact
 from helix_ingest.extraction.acts.sentences import is_question, sentences, words
 from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent
 from helix_memory.vocabulary.speech_acts import SpeechAct
@@ -185,6 +185,8 @@ def _is_quotation(text: str) -> bool:
 _RULES: Final[tuple[tuple[SpeechAct, Callable[[str, bool], object]], ...]] = (
     ("correction", lambda text, _: _SLIP.match(text)),
     ("statement", lambda text, commands: commands and _REQUESTED.match(text) and is_standing(text)),
+    ("statement", lambda text, commands: commands and tells_fact(text)),
+    ("plan", lambda text, commands: commands and asks_for_reminder(text)),
     ("request", lambda text, commands: _ASKED_TO_ACT.match(text) or (commands and _COMMAND.match(text))),
     ("question", lambda text, _: is_question(text)),
     ("acknowledgement", lambda text, _: is_acknowledgement(text)),
