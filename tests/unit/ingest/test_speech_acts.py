@@ -73,13 +73,13 @@ ACTS: dict[SpeechAct, list[str]] = {
     "request": [
         "please water the tomatoes on Sunday",
         "can you add a column for the price",
-        "remind me to call the vet",
         "pls fix the flaky test",
         "don't touch the staging database yet",
         "bump it",
         "let me know when it's done",
     ],
     "plan": [
+        "remind me to call the vet",
         "I'll repaint the door in May",
         "we are going to sell the caravan",
         "planning to retire next spring",
