@@ -13,9 +13,8 @@ from typing import Final
 OPENERS: Final = "okay|ok|so|and|but|hey|now|then|also|great|good|cool|thanks"
 """Words in front of what is asked for."""
 _LEAD: Final = rf"^\W*+(?:(?:{OPENERS}|btw|please|pls|plz)\b\W*+)*+"
-_ASKED: Final = re.compile(
-    rf"{_LEAD}(?:can|could|would|will) (?:you|u)\b\W*+(?:(?:please|pls|plz)\b\W*+)?+", re.IGNORECASE
-)
+_YOU: Final = r"(?:can|could|would|will) (?:you|u)\b\W*+"
+_ASKED: Final = re.compile(rf"{_LEAD}{_YOU}(?:(?:please|pls|plz)\b\W*+)?+", re.IGNORECASE)
 _FORBIDS: Final = re.compile(
     rf"{_LEAD}(?:(?:don['\u2019]?t|do not|never)\b\W*+(?:ever )?(?!(?:forget|worry|hesitate|bother|mind|panic"
     r"|sweat|ask|get|be|you|i|we|know|think|stop)\b)[a-z]|(?:stop|avoid|quit)(?: ever)? [a-z]{2,20}ing\b"
@@ -41,9 +40,9 @@ _ONCE: Final = re.compile(
     r"|afternoon|one)|until|till|later|asap)\b",
     re.IGNORECASE,
 )
+_POLITELY: Final = rf"{_LEAD}(?:{_YOU})?+(?:(?:please|pls|plz|also|just|always)\b\W*+)*+"
 _REMEMBER: Final = (
-    rf"{_LEAD}(?:(?:can|could|would|will) (?:you|u)\b\W*+)?+(?:(?:please|pls|plz|also|just|always)\b\W*+)*+"
-    r"(?:remember|(?:take |make a )?note|remind (?:me|us)|(?:don['\u2019]?t|do not|never) forget"
+    rf"{_POLITELY}(?:remember|(?:take |make a )?note|remind (?:me|us)|(?:don['\u2019]?t|do not|never) forget"
     r"|(?:keep|bear) in mind|be aware)\b"
 )
 _FACT: Final = re.compile(
@@ -52,11 +51,7 @@ _FACT: Final = re.compile(
     r"|do not|will|won['\u2019]?t|hate|like|love|need|live|work)\b))\W*+\w",
     re.IGNORECASE,
 )
-_REMINDER: Final = re.compile(
-    rf"{_LEAD}(?:(?:can|could|would|will) (?:you|u)\b\W*+)?+(?:(?:please|pls|plz|also|just)\b\W*+)*+"
-    r"remind (?:me|us)\b[^.?!\n]{0,40}?\bto [a-z]",
-    re.IGNORECASE,
-)
+_REMINDER: Final = re.compile(rf"{_POLITELY}remind (?:me|us)\b[^.?!\n]{{0,40}}?\bto [a-z]", re.IGNORECASE)
 
 
 def tells_fact(request: str) -> bool:
