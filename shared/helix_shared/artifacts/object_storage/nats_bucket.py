@@ -41,6 +41,11 @@ _NO_STREAM: Final = 10059
 _DIGEST: Final = "SHA-256="
 
 
+def is_without_stream(error: APIError) -> bool:
+    """Whether a server says that the stream of the bucket does not exist."""
+    return error.err_code == _NO_STREAM
+
+
 class ChangedError(Exception):
     """The meta is not the one that was required."""
 
@@ -245,7 +250,7 @@ def _token(name: str) -> str:
 
 def _is_missing(error: NotFoundError) -> bool:
     """Whether a message is missing, and not its stream."""
-    return error.err_code != _NO_STREAM
+    return not is_without_stream(error)
 
 
 async def _next(replies: Any) -> Msg:

@@ -22,6 +22,7 @@ from helix_shared.artifacts.object_storage.nats_bucket import (
     ChangedError,
     Meta,
     NatsBucket,
+    is_without_stream,
     new_nuid,
     owner_of,
 )
@@ -46,7 +47,6 @@ _WINDOW: Final = 8
 """Chunks in memory at once."""
 _ATTEMPTS: Final = 3
 _FRESH_SECONDS: Final = 5.0
-_NO_STREAM: Final = 10059
 
 
 @dataclass(slots=True)
@@ -249,7 +249,7 @@ class NatsStore(ObjectStore):
         except NoStreamResponseError as error:
             raise self._without_bucket() from error
         except APIError as error:
-            if error.err_code == _NO_STREAM:
+            if is_without_stream(error):
                 raise self._without_bucket() from error
             raise TemporaryError(f"object store {self.url} refuses: {error.description}") from error
         except UNANSWERED as error:
