@@ -103,7 +103,10 @@ def behind_served(
     context: RecallContext, positions: NDArray[np.int64], ranked: Ranked, candidates: Candidates
 ) -> NDArray[np.int64]:
     """How many memories that the caller has come before each of `positions` [n] of `ranked`, in its order."""
-    served = np.isin(candidates.ordinals[ranked.positions], context.already_served.value)
+    already_served = context.already_served.value
+    if not len(already_served):
+        return np.zeros(len(positions), np.int64)
+    served = np.isin(candidates.ordinals[ranked.positions], already_served)
     before = np.zeros(len(candidates), np.int64)
     before[ranked.positions] = np.cumsum(served)
     return before[positions]
