@@ -44,6 +44,8 @@ class Orphans:
     completed: int = 0
     _roots: dict[int, str] = field(default_factory=dict)
     """By the code of an erased first version, the id of what stands for it in the export."""
+    _tables: dict[Path, Any] = field(default_factory=dict)
+    """By data folder, the memories of the generation that was current at the first look-up, or None."""
 
     def complete(self, record: EventRecord) -> EventRecord:
         """The record as it is exported; calls come in the order of the log."""
@@ -61,7 +63,7 @@ class Orphans:
             self.completed += 1
             return replace(record, body=_encoded(fields | {"memory_id": stands}))
         own = memory_id(tenant, event_id_of(record), 0)
-        row = _stored(self.data_of(tenant), own)
+        row = self._stored(self.data_of(tenant), own)
         if row is None:
             return record  # refused, so there is nothing to recall
         self._roots[root] = own
@@ -83,17 +85,17 @@ class Orphans:
             code = corrections[code].corrects
         return code
 
-
-def _stored(data: Path, name: str) -> dict[str, Any] | None:
-    number = current_number(data)
-    if number is None:
-        return None
-    columns = [*_FIELDS, "categories", "event_guessed", "event_start", "event_end"]
-    table = open_table(folder_of(data, number))
-    rows: list[dict[str, Any]] = (
-        table.search().where(f"memory_id = '{name}'").select(columns).limit(1).to_arrow().to_pylist()
-    )
-    return rows[0] if rows else None
+    def _stored(self, data: Path, name: str) -> dict[str, Any] | None:
+        if data not in self._tables:
+            number = current_number(data)
+            self._tables[data] = None if number is None else open_table(folder_of(data, number))
+        table = self._tables[data]
+        if table is None:
+            return None
+        columns = [*_FIELDS, "categories", "event_guessed", "event_start", "event_end"]
+        found = table.search().where(f"memory_id = '{name}'").select(columns).limit(1)
+        rows: list[dict[str, Any]] = found.to_arrow().to_pylist()
+        return rows[0] if rows else None
 
 
 def _encoded(fields: dict[str, Any]) -> bytes:
