@@ -16,12 +16,14 @@ _SUBJECT_REACH: Final = 3
 _SHORTEST_ED: Final = 4
 _PLANNING_CUES = frozenset(["for", "to", "until"])
 _ARTICLES = frozenset(["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "its"])
+_POSSESSIVES = _ARTICLES - {"a", "an", "the", "this", "that", "its"}
 _OBJECTS = _ARTICLES - {"this", "that"} | {"me", "us", "him", "them"}
 _ONE_OBJECT = [[word] for word in sorted(_ARTICLES | _OBJECTS)]
 _COUNTING = _ARTICLES | {"of", "some", "two", "three", "these", "those"}
 _BRIEF = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would"}
-_OVERRULED = ("base", "helper")
-_HAS_GONE = frozenset(["been", "gone", "had"])
+_BEFORE_ORDERS = frozenset([",", ":", "-", "\u2013", "\u2014", "please", "said", "says"])
+_NO_ACTORS = verbs.NO_VERBS | _BEFORE_ORDERS
+_OVERRULED, _HAS_GONE = ("base", "helper"), frozenset(["been", "gone", "had"])
 
 
 class Evidence(NamedTuple):
@@ -48,6 +50,7 @@ _ORDER = Evidence("future")
 _NAME_OR_ORDER = Evidence("future", sure=False, kind="base")
 _DOES = Evidence("present", kind="base")
 _HAS_TO = Evidence("future", kind="helper")
+_IT_IS_OURS = Evidence("present", sure=False, kind="auxiliary")
 _EITHER = Evidence("unknown", sure=False, kind="ambiguous")
 _FORMS = (
     dict.fromkeys(verbs.PRESENT_BE, "is")
@@ -107,7 +110,7 @@ def read_after(words: list[str], low: int, high: int) -> Evidence | None:
 def _judged(words: list[str], at: int, cue: str) -> Evidence | None:
     """Return the evidence of one token and the few around it."""
     word = words[at]
-    opens = at == 0 or words[at - 1] in (",", ":", "please")
+    opens = at == 0 or words[at - 1] in _BEFORE_ORDERS
     if word in verbs.KNOWING and not opens:
         return _WILL if words[at - 1] == "don't" else _EITHER
     found = _auxiliary(words, at, opens=opens)
@@ -147,11 +150,13 @@ def _auxiliary(words: list[str], at: int, *, opens: bool) -> Evidence | None:
     word, form = words[at], _form(words, at)
     if form == "is":
         subject = "it" if word == "it's" else words[at - 1] if at else ""
-        # "it is cold in January" means every January
-        return _EITHER if subject == "it" and words[at + 1 :] not in ([], ["now"]) else _IS
+        if subject != "it" or words[at + 1 :] in ([], ["now"]):
+            return _IS
+        # "it is cold in January" means every January, "it's our party" one day
+        return _IT_IS_OURS if words[at + 1] in _POSSESSIVES else _EITHER
     if form == "has" and words[at + 1 : at + 2] == ["to"]:
         return _HAS_TO
-    if (opens and word == "don't") or (word == "may" and at and words[at - 1] not in verbs.NO_VERBS):
+    if (opens and word == "don't") or (word == "may" and at and words[at - 1] not in _NO_ACTORS):
         return _WILL
     if word == "do" and at and words[at - 1] in verbs.SUBJECTS:
         return _DOES
@@ -245,8 +250,7 @@ def _perfect(words: list[str], at: int) -> Evidence:
 
 def _put(words: list[str], at: int) -> Evidence | None:
     """Return the evidence of a verb whose present and past form are the same."""
-    subject = words[at - 1] if at else ""
-    if subject in _COUNTING or not subject:
+    if not at or (subject := words[at - 1]) in _COUNTING:
         return None
     return Evidence("past", sure=subject not in ("i", "we", "they", "you"))
 
@@ -258,15 +262,15 @@ def _progressive(words: list[str], at: int) -> Evidence | None:
         return _WILL
     if helping == "was":
         return _PAST
-    if not helping and at == 0:
-        return Evidence("future", sure=False)
-    return None
+    # "starting on the 16th", "Marta's starting on the 16th", but not "Marta's coaching session"
+    opens = at == 0 or (words[at - 1].endswith("'s") and words[at] not in verbs.NOUNS_ON_ING)
+    is_verb = at == 0 or words[at + 1 :] == [] or words[at + 1] in verbs.NO_VERBS
+    return Evidence("future", sure=False) if opens and is_verb else None
 
 
 def _scheduled(words: list[str], at: int) -> Evidence | None:
     """Return the evidence of a verb used for timetables."""
-    before = words[at - 1] if at else ""
-    if before == "to" or before in _COUNTING:
+    if at and (words[at - 1] == "to" or words[at - 1] in _COUNTING):
         return None
     return Evidence("present", kind="verb" if words[at].endswith("s") else "base")
 

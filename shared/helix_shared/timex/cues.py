@@ -23,6 +23,8 @@ PHRASES = {
 }  # fmt: skip
 ROLLING_CUES = frozenset(["in", "over", "during", "within", "for", "throughout"])
 
+# short forms that are no other word, so they need neither a capital nor a cue
+CLEAR_WEEKDAYS = frozenset(["tue", "tues", "thu", "thur", "thurs", "fri"])
 # months that are also verbs; in lower case they count only where a verb is impossible
 VERBS = frozenset(["may", "march", "mar"])
 NO_VERB_AFTER = frozenset(["in", "since", "during", "until", "till", "of", "early", "late", "mid", "mid-"])

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from helix_shared.timex.cues import NAMES_A_WORK, PHRASES
+from helix_shared.timex.cues import CLEAR_WEEKDAYS, NAMES_A_WORK, PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +92,13 @@ def cue_of(words: list[str]) -> str:
 def is_title_case(passage: Passage, span: tuple[int, int]) -> bool:
     """Tell whether a word is written like a name: "May", but neither "may" nor "MAY"."""
     return passage.text[span[0] : span[1]].istitle()
+
+
+def names_weekday(passage: Passage, span: tuple[int, int]) -> bool:
+    """Tell whether a weekday, or its short form, is no other word: "thurs", "Sat", but not "sat" or "FRI"."""
+    name, written = passage.folded[slice(*span)], passage.text[slice(*span)]
+    clear = name in CLEAR_WEEKDAYS and not written.isupper()
+    return name.endswith("day") or clear or is_title_case(passage, span)
 
 
 def is_work(passage: Passage, span: tuple[int, int]) -> bool:

@@ -26,7 +26,7 @@ _REACH: Final = 120
 _SENTENCE_END = re.compile(
     r"(?:(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bst)(?<!\bmrs)(?<!\bprof)\.|[!?])(?=[\s\"')]|\Z)|[;\n]"
 )
-_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?|[,:()\u2014]")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?|[,:()\u2014]|(?<=\S\s)[-\u2013](?=\s)")
 _DAY_NAME = re.compile(rf"\b{WEEKDAY}[.,]?\s{{1,3}}(?:the\s{{1,3}})?\Z")
 """"Monday" of "on Monday 3 June"."""
 _TO = re.compile(r"\s{1,3}(?:to|until|till|through)\b|\s?[-\u2013]")
@@ -41,6 +41,9 @@ _PREPOSITIONS = frozenset([
     "before", "after", "between", "around", "during",
 ])  # fmt: skip
 _UNTIL = frozenset(["until", "till", "by", "through"])
+_NO_OBJECT = frozenset([",", "now", "then"])
+_MARKS = frozenset([",", ":", "\u2014", "\u2013", "-"])
+_NEW = verbs.NEW_TIMES | {"new", "now", "its", "it's", "is", "instead"}
 _OPENERS = frozenset(["from", "starting", "beginning"])
 _NOUNS: Final = 8
 _NO_VERB = ("noun", "ambiguous")
@@ -69,6 +72,8 @@ class _Surroundings(NamedTuple):
     """The date comes first in its clause."""
     opens: bool
     """The date starts a period ("from 21 December")."""
+    arranged: bool
+    """The words before it say that something has that time ("rescheduled: 12 April", "tickets for 8 May")."""
 
 
 def implied(passage: Passage, span: tuple[int, int]) -> Implied:
@@ -129,13 +134,16 @@ def _surroundings(passage: Passage, span: tuple[int, int]) -> _Surroundings:
     """Return the sentence around a span."""
     start, end = span
     folded = passage.folded
-    before_text = _DAY_NAME.sub("", _SENTENCE_END.split(folded[max(0, start - _REACH) : start])[-1])
+    *earlier, own = _SENTENCE_END.split(folded[max(0, start - _REACH) : start])
+    before_text = _DAY_NAME.sub("", own)
     ended = end > start and folded[end - 1] == "." and _begins_sentence(passage.text[end : end + 4])
     after_text = "" if ended else _SENTENCE_END.split(folded[end : end + _REACH], maxsplit=1)[0]
-    before, after = _TOKEN.findall(before_text), _TOKEN.findall(after_text)
+    before, after = _tokens(before_text), _tokens(after_text)
     lead = len(before)
     while lead and before[lead - 1] in _LEADING:
         lead -= 1
+    if lead == len(before) and before[-1:] == ["its"] and (not after or after[0] in _NO_OBJECT):
+        before[lead - 1] = "it's"
     prepositions = [word for word in before[lead:] if word in _PREPOSITIONS]
     cue = prepositions[-1] if prepositions else ""
     if "until" in prepositions or "till" in prepositions:
@@ -145,9 +153,37 @@ def _surroundings(passage: Passage, span: tuple[int, int]) -> _Surroundings:
         cue != "from"
         or initial
         or before[lead - 1] in OPENS_A_STRETCH
+        or before[lead - 1][-1:].isdigit()
         or bool(_TO.match(folded, end) or _ONWARDS.match(folded, end))
     )
-    return _Surroundings(before, after, cue, initial, opens)
+    is_for = cue == "for" and before[lead - 1 : lead] and before[lead - 1] in verbs.APPOINTMENTS
+    arranged = is_for or _tells_arranged(before, _tokens(earlier[-1]) if earlier else [])
+    return _Surroundings(before, after, cue, initial, opens, arranged and not passage.asks)
+
+
+def _tells_arranged(before: list[str], earlier: list[str]) -> bool:
+    """Tell whether the clause that ends where the date's clause begins gives something a time."""
+    start = len(before)
+    while start and (before[start - 1] in _LEADING or before[start - 1] in _NEW):
+        start -= 1
+    if start and before[start - 1] not in _MARKS:
+        return False
+    clause = _until_boundary(reversed(before[: start - 1] if start else earlier))
+    at = next((at for at, word in enumerate(clause) if word not in verbs.BEHIND_ARRANGED), len(clause))
+    verb, subject = ([*clause[at:], "", ""])[:2]
+    alone = verb in verbs.BY_ONESELF and subject in verbs.SUBJECTS and subject != "it" and "it" not in clause
+    return verb in verbs.ARRANGED and not alone
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the words of a text, with the apostrophes that were left out, and the marks between clauses."""
+    words = _TOKEN.findall(text)
+    spelt = [verbs.WITH_APOSTROPHE.get(word, word) for word in words]
+    for at, (word, then) in enumerate(pairwise(words)):
+        if word == "its" and then in verbs.NO_VERBS:
+            # a possessive stands before neither an article nor a preposition
+            spelt[at] = "it's"
+    return spelt
 
 
 def _begins_sentence(text: str) -> bool:
@@ -188,7 +224,7 @@ def _until_boundary(words: Iterable[str]) -> list[str]:
 
 def _evidence(around: _Surroundings) -> Evidence:
     """Return the evidence of the clause of the date, else of the rest of its sentence, else of its nouns."""
-    if around.before[-2:] in _ABOUT:
+    if around.arranged or around.before[-2:] in _ABOUT:
         return Evidence("future", sure=False)
     body, behind = _body(around), _behind(around)
     low = len(body) - len(_until_boundary(reversed(body)))

@@ -22,6 +22,17 @@ IS_BEHIND = frozenset([
 ])  # fmt: skip
 """Words whose "'s" is a verb; behind a noun it is mostly a genitive."""
 
+WITH_APOSTROPHE = {
+    "im": "i'm", "ive": "i've", "hes": "he's", "shes": "she's", "thats": "that's", "whats": "what's",
+    "theres": "there's", "whos": "who's", "youre": "you're", "theyre": "they're", "youve": "you've",
+    "weve": "we've", "theyve": "they've", "itll": "it'll", "youll": "you'll", "theyll": "they'll",
+    "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't", "arent": "aren't",
+    "wasnt": "wasn't", "werent": "weren't", "havent": "haven't", "hasnt": "hasn't", "hadnt": "hadn't",
+    "wont": "won't", "cant": "can't", "couldnt": "couldn't", "shouldnt": "shouldn't",
+    "wouldnt": "wouldn't", "mustnt": "mustn't", "lets": "let's",
+}  # fmt: skip
+"""Short forms typed without their apostrophe; "well", "were", "id" and "ill" are words of their own."""
+
 SUBJECTS = frozenset(["i", "we", "they", "he", "she", "you", "it"])
 
 PAST = frozenset([
@@ -64,17 +75,38 @@ PLANNED_FOR = frozenset([
     "booked", "scheduled", "set", "planned", "reserved", "arranged", "fixed", "registered", "signed",
     "enrolled", "rescheduled", "postponed", "moved", "delayed", "pushed", "confirmed", "invited", "put",
     "got", "shifted", "changed", "extended", "deferred", "bumped", "brought", "prolonged", "bought",
-    "lined", "pencilled", "penciled", "slated", "earmarked", "gave", "given", "shut", "granted",
+    "lined", "pencilled", "penciled", "slated", "earmarked", "gave", "given", "shut", "granted", "slipped",
+    "rebooked", "rearranged",
 ])  # fmt: skip
 """With "for", "to" or "until" in front of a date, that date is the one planned."""
 
-PLACED_ON = frozenset(["booked", "scheduled", "planned", "reserved", "arranged", "ordered", "rescheduled"])
+PLACED_ON = frozenset([
+    "booked", "scheduled", "planned", "reserved", "arranged", "ordered", "rescheduled", "rebooked",
+    "rearranged",
+])  # fmt: skip
 """"I booked it on Friday" dates the booking or what is booked."""
 
 PUT_OFF = frozenset(["closed", "shut", "cancelled", "canceled"])
 """"Town hall closed on the 12th": a notice of what is to come, or a report."""
 
-NEW_TIMES = frozenset(["date", "day", "time", "slot", "deadline"])
+ARRANGED = frozenset([
+    "booked", "scheduled", "set", "planned", "reserved", "arranged", "registered", "rescheduled",
+    "postponed", "moved", "delayed", "pushed", "confirmed", "shifted", "changed", "extended", "deferred",
+    "bumped", "slipped", "pencilled", "penciled", "slated", "agreed", "cancelled", "canceled", "rebooked",
+    "rearranged",
+])  # fmt: skip
+"""Where a clause with one of these ends, the date behind it is the one planned ("rescheduled: 12 April")."""
+
+BY_ONESELF = frozenset(["moved", "changed", "shifted"])
+"""Those of them that people do themselves ("we moved, 12 January")."""
+
+BEHIND_ARRANGED = frozenset([
+    "again", "back", "forward", "out", "up", "it", "them", "this", "that", "yet", "once", "more", "a", "by",
+    "day", "week", "month", "year", "two", "few", "finally", "sorry", "too", "now",
+])  # fmt: skip
+"""What may stand between them and the end of the clause ("pushed back a week, now 12 April")."""
+
+NEW_TIMES = frozenset(["date", "day", "time", "slot", "deadline", "one", "appointment"])
 """After "new" these announce a time to come ("new date: 26 September")."""
 
 PLANNED_BY = frozenset(["promised", "asked", "wanted", "expected", "agreed", "requested", "told", "ordered"])
@@ -125,7 +157,9 @@ APPOINTMENTS = frozenset([
     "release", "demo", "standup", "trip", "vacation", "ticket", "tickets", "reservation", "booking",
     "checkup", "conference", "workshop", "webinar", "rehearsal", "ceremony", "reminder", "todo", "kickoff",
     "retro", "viewing", "surgery", "haircut", "delivery", "graduation", "due", "presentation", "playdate",
-    "vet", "physio", "training",
+    "vet", "physio", "training", "freeze", "cutover", "milestone", "scan", "mri", "hearing", "inspection",
+    "handover", "recital", "fixture", "jab", "vaccination", "booster", "mot", "renewal", "christening",
+    "funeral", "barbecue", "bbq", "picnic", "sleepover", "invitation", "seats",
 ])  # fmt: skip
 """Nouns that without any verb announce something ("Dentist on 2 April")."""
 
@@ -143,9 +177,18 @@ NO_ING = frozenset([
     "fling", "sling", "sting", "interesting", "amazing", "according", "including", "regarding",
 ])  # fmt: skip
 
+NOUNS_ON_ING = frozenset([
+    "wedding", "meeting", "training", "painting", "building", "opening", "closing", "hearing", "reading",
+    "recording", "christening", "briefing", "viewing", "fitting", "screening", "filing", "pricing", "parking",
+    "housing", "clothing", "wiring", "drawing", "listing", "outing", "gathering", "crossing", "hiring",
+    "boarding", "booking", "finding", "rating", "setting", "timing", "warning", "being", "feeling", "saying",
+])  # fmt: skip
+"""Behind a genitive these are rather nouns ("Marta's wedding")."""
+
 BOUNDARIES = frozenset([
-    ",", ":", "(", ")", "\u2014", "and", "but", "or", "because", "so", "while", "although", "though", "that",
-    "which", "who", "when", "if", "then", "where", "whether", "what", "why", "how", "after", "before", "as",
+    ",", ":", "(", ")", "\u2014", "\u2013", "-", "and", "but", "or", "because", "so", "while", "although",
+    "though", "that", "which", "who", "when", "if", "then", "where", "whether", "what", "why", "how", "after",
+    "before", "as",
 ])  # fmt: skip
 """Tokens a clause begins behind."""
 

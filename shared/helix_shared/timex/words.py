@@ -76,6 +76,13 @@ _COUNTED = (
     r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|degrees?|calories|nodes?|vectors?|pages?|entries"
 )
 NOT_COUNTED = rf"(?!\s{{0,3}}(?:%|(?:{_COUNTED})\b))"
+NO_NOUN = (
+    rf"(?=\s{{0,3}}(?:[.,;:!?)\u2013-]|\Z)|{S}(?:at|in|with|for|to|until|but|because|so|we|i|you|he|she|they|it"
+    r"|is|was|will|if|when|as|my|our|his|her|their|from|then|the|there|morning|afternoon|evening|night|now"
+    r"|instead|between|i'm|i'll|we're|we'll|and\s(?:[a-z]|the)|or\s(?:[a-z]|the))\b)"
+)
+"""What follows is no noun: "the 14th floor", "the 2nd of them", "the 1st and 2nd row" name no day."""
+NOTHING_COUNTED = re.compile(NO_NOUN)
 SHORT_YEAR = r"['\u2018][0-9]{2}(?!['0-9])"
 """ "'98": an apostrophe, and no quote behind it."""
 YEAR_END = rf"(?![\w%]|[.,:/-][0-9]|-|\.[a-z]){NOT_COUNTED}"

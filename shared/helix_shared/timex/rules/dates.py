@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from helix_shared.timex.cues import (
     AMOUNT_CUES,
     DAY_CUES,
+    DETERMINERS,
     MONTH_CUES,
     NO_VERB_AFTER,
     SEASON_CUES,
@@ -36,6 +37,7 @@ from helix_shared.timex.words import (
     IN_YEAR,
     MONTH,
     NOT_COUNTED,
+    NOTHING_COUNTED,
     SEASON,
     SEASONS,
     YEAR_END,
@@ -53,6 +55,7 @@ _OUR_YEARS = range(1900, 2100)
 # what is left of "30 February 2024" once the day has been refused
 _BAD_DAY = re.compile(r"(?:\S* )?[0-9]{1,2}(?:st|nd|rd|th)?(?: of)?\Z")
 _AMBIGUOUS_UP_TO = 12
+_COUNTING = [[word] for word in (*sorted(DETERMINERS), "these", "those", "all", "least", "most", "only")]
 _ORDINALS = ("first", "second", "third", "fourth")
 _SHORT_YEAR_CUES = YEAR_CUES - AMOUNT_CUES
 # "sizes 16/24/32", "for 12/24/36 months": a date of three numbers of two digits needs one of these
@@ -95,7 +98,12 @@ def _read_numeric(passage: Passage, match: re.Match[str]) -> Reading | None:
 def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None:
     groups = match.groupdict()
     sure = groups["suffix"] or groups.get("of") or groups["year"] or groups["when"]
-    if not sure and not _is_name(passage, match) and word_before(passage, match.start()) not in DAY_CUES:
+    if not (
+        sure
+        or _is_name(passage, match)
+        or word_before(passage, match.start()) in DAY_CUES
+        or _stands_alone(passage, match)
+    ):
         return None
     month, first = month_number(match["month"]), int(match["day"])
     last = int(groups.get("last_day") or first)
@@ -106,6 +114,12 @@ def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None
         return days(passage.frame, date(year, month, first), date(year, month, last) + timedelta(days=1))
 
     return _in_year(passage, match, "day" if last == first else "range", make)
+
+
+def _stands_alone(passage: Passage, match: re.Match[str]) -> bool:
+    """Whether no one is counted ("the 20 may leave") and no noun or verb follows ("20 may")."""
+    words = words_before(passage, match.start())
+    return words[-1:] not in _COUNTING and bool(NOTHING_COUNTED.match(passage.folded, match.end()))
 
 
 def _is_name(passage: Passage, match: re.Match[str]) -> bool:

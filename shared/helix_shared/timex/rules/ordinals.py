@@ -11,12 +11,13 @@ from helix_shared.timex.reading import (
     Passage,
     Reading,
     Rule,
-    is_title_case,
     is_work,
+    names_weekday,
     word_before,
     words_before,
 )
 from helix_shared.timex.tense import implied
+from helix_shared.timex.verbs import APPOINTMENTS, NEW_TIMES
 from helix_shared.timex.windows import (
     Window,
     begin,
@@ -27,7 +28,17 @@ from helix_shared.timex.windows import (
     weekday_of_month,
     yearly,
 )
-from helix_shared.timex.words import IN_YEAR, MONTH, WEEKDAY, S, month_number, weekday_number, year_number
+from helix_shared.timex.words import (
+    IN_YEAR,
+    MONTH,
+    NO_NOUN,
+    NOTHING_COUNTED,
+    WEEKDAY,
+    S,
+    month_number,
+    weekday_number,
+    year_number,
+)
 
 if TYPE_CHECKING:
     from helix_shared.timex.expression import Grain
@@ -35,6 +46,7 @@ if TYPE_CHECKING:
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
 _STEP: Final = {"last": -1, "this": 0, "the": 0, "next": 1}
 _CUES: Final = DAY_CUES | {"to", "and", "around"}
+_IS: Final = frozenset(["is", "was", "isn't", "wasn't"])
 _GRAINS: Final[dict[str, Grain]] = {"week": "week", "weekend": "range"}
 
 
@@ -46,7 +58,7 @@ def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
         return None
     if match["month"]:
         return _in_month(passage, match)
-    if word_before(passage, match.start()) not in _CUES and not match["suits"]:
+    if not (match["suits"] or word_before(passage, match.start()) in _CUES or _is_the_date(words)):
         return None
     span = match.start(), match.end("ordinal")
     which, certainty = implied(passage, span)
@@ -55,10 +67,18 @@ def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
     return Reading(one_day(passage.frame, day), span, "day", cycle="month", certainty=certainty)
 
 
+def _is_the_date(words: list[str]) -> bool:
+    """Tell whether the last words say that an appointment is on a day: "the deadline is now the"."""
+    *subject, verb = [word for word in words if word not in ("the", "now", "on", "not")] or [""]
+    return verb in _IS and not (APPOINTMENTS | NEW_TIMES).isdisjoint(subject)
+
+
 def _read_weekday_and_day(passage: Passage, match: re.Match[str]) -> Reading | None:
     """Read "Friday the 13th": the day that is both, without a tense the nearest one."""
     name, span = match["weekday"], match.span()
-    if not name.endswith("day") and not is_title_case(passage, match.span("weekday")):
+    if not names_weekday(passage, match.span("weekday")) and not NOTHING_COUNTED.match(
+        passage.folded, match.end()
+    ):
         return None
     if match["month"]:
         return _in_month(passage, match)
@@ -106,16 +126,10 @@ def _read_part(passage: Passage, match: re.Match[str]) -> Reading:
 
 
 _SUITS = rf"(?P<suits>{S}(?:works|suits|sounds|fits)\b)"
-# no noun follows a day of the month: "the 14th floor", "the 2nd of them", "the 1st and 2nd row"
-_NO_NOUN = (
-    rf"(?=\s{{0,3}}(?:[.,;:!?)\u2013-]|\Z)|{S}(?:at|in|with|for|to|until|but|because|so|we|i|you|he|she|they|it"
-    r"|is|was|will|if|when|as|my|our|his|her|their|from|then|the|there|morning|afternoon|evening|night"
-    r"|i'm|i'll|we're|we'll|and\s(?:[a-z]|the)|or\s(?:[a-z]|the))\b)"
-)
 _DAY = Rule(
     re.compile(
         r"(?P<ordinal>(?P<day>[0-9]{1,2})(?:st|nd|rd|th))\b(?!-)"
-        rf"(?:{S}of{S}(?P<month>the|this|next|last){S}month\b|{_SUITS}|{_NO_NOUN})"
+        rf"(?:{S}of{S}(?P<month>the|this|next|last){S}month\b|{_SUITS}|{NO_NOUN})"
     ),
     _read_day,
 )

@@ -9,7 +9,14 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from helix_shared.timex.cues import DETERMINERS, NO_SINGLE_DAY, ROLLING_CUES, VERBS, WEEKDAY_CUES
+from helix_shared.timex.cues import (
+    CLEAR_WEEKDAYS,
+    DETERMINERS,
+    NO_SINGLE_DAY,
+    ROLLING_CUES,
+    VERBS,
+    WEEKDAY_CUES,
+)
 from helix_shared.timex.reading import (
     Passage,
     Reading,
@@ -17,6 +24,7 @@ from helix_shared.timex.reading import (
     begins_name,
     is_title_case,
     is_work,
+    names_weekday,
     word_before,
     words_before,
 )
@@ -39,6 +47,7 @@ from helix_shared.timex.words import (
     COUNT,
     DAY_PARTS,
     MONTH,
+    NOTHING_COUNTED,
     SEASON,
     UNIT,
     WEEKDAY,
@@ -117,8 +126,8 @@ def _read_rolling(passage: Passage, match: re.Match[str], which: Which) -> Readi
 
 
 def _read_pointed_weekday(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
-    """Read "last Tuesday"; an abbreviation must be written as a name ("last Fri", not "the last sun")."""
-    if not match["weekday"].endswith("day") and not is_title_case(passage, match.span("weekday")):
+    """Read "last Tuesday"; a short form that is another word needs a capital ("the last sun" is none)."""
+    if not names_weekday(passage, match.span("weekday")):
         return None
     day = weekday(passage.frame.today, weekday_number(match["weekday"]), which)
     return Reading(one_day(passage.frame, day), match.span(), "day")
@@ -168,9 +177,7 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
     cue = word_before(passage, match.start())
     if cue in NO_SINGLE_DAY:
         return None
-    if not name.endswith("day") and (
-        cue not in WEEKDAY_CUES or not is_title_case(passage, match.span("weekday"))
-    ):
+    if not name.endswith("day") and not _is_short_weekday(passage, match.span("weekday"), cue):
         return None
     if cue not in WEEKDAY_CUES and (is_work(passage, match.span("weekday")) or begins_name(passage, span)):
         return None
@@ -186,6 +193,21 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
     return Reading(one_day(passage.frame, day), span, "day", weak=weak, cycle="week", certainty=certainty)
 
 
+def _is_short_weekday(passage: Passage, span: tuple[int, int], cue: str) -> bool:
+    """Tell whether a short form is one day: "thurs", "by Sat", "on sat", but not "she sat", "mon wed fri"."""
+    if not names_weekday(passage, span):
+        return cue == "on" and bool(NOTHING_COUNTED.match(passage.folded, span[1]))
+    is_clear = passage.folded[slice(*span)] in CLEAR_WEEKDAYS
+    return cue in WEEKDAY_CUES or (is_clear and not _in_list(passage, span))
+
+
+def _in_list(passage: Passage, span: tuple[int, int]) -> bool:
+    """Tell whether a weekday is one of several ("mon wed fri", "tue n fri mornings")."""
+    return bool(
+        _DAY_BEHIND.match(passage.folded, span[1]) or _DAY_AHEAD.search(passage.folded[: span[0]][-12:])
+    )
+
+
 def _read_end(passage: Passage, match: re.Match[str]) -> Reading | None:
     """Read "by the end of the month" as this month; "tired at the end of the week" names no certain one."""
     which, certainty = implied(passage, match.span("unit"))
@@ -197,6 +219,10 @@ def _read_end(passage: Passage, match: re.Match[str]) -> Reading | None:
     return Reading(window, match.span("unit"), measure("one", name)[0], certainty=certainty)
 
 
+_LONGEST_DAY = len("wednesday and ")
+_LISTED = rf"(?:{S}|{S}?[/&+]{S}?|{S}(?:and|n|or){S})"
+_DAY_BEHIND = re.compile(rf"{_LISTED}{WEEKDAY}")
+_DAY_AHEAD = re.compile(rf"\b{WEEKDAY}{_LISTED}\Z")
 _NAMED_UNIT = r"(?P<unit>weekend|week|month|quarter|year)\b"
 _POINTER = (
     rf"(?P<pointer>this{S}(?:past|last|coming|next)|last|this|next|past|previous|coming|upcoming|current){S}"
@@ -210,7 +236,10 @@ _POINTED = Rule(
     _read_pointed,
 )
 _WEEKDAY = Rule(
-    re.compile(rf"(?P<weekday>{WEEKDAY})(?:\.?{S}(?:of{S})?(?P<week>last|this|next){S}week\b)?"),
+    re.compile(
+        rf"(?P<weekday>{WEEKDAY})(?!{S}(?:mornings|afternoons|evenings|nights)\b)"
+        rf"(?:\.?{S}(?:of{S})?(?P<week>last|this|next){S}week\b)?"
+    ),
     _read_weekday,
 )
 
