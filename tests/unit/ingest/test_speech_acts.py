@@ -29,6 +29,11 @@ ACTS: dict[SpeechAct, list[str]] = {
         "I wonder whether they deliver on Sundays",
         "remind me what the door code was",
         "new kitchen. ideas?",
+        "whats the wifi password",
+        "whos picking up leo today",
+        "whod we use for the roof last time",
+        "when r they coming",
+        "r u coming sunday",
         "手术几点开始",
         "\u3044\u3064\u59cb\u307e\u308a\u307e\u3059\u304b",
     ],
@@ -68,6 +73,9 @@ ACTS: dict[SpeechAct, list[str]] = {
         "Never on Sundays, I sing then",
         "remember: the spare key is at Olga's",
         "nobody knows act five",
+        "who knew the fuse box is behind the mirror",
+        "ill with flu all week",
+        "r is slower than python here",
         "两点在三号楼开会",
     ],
     "request": [
@@ -89,6 +97,9 @@ ACTS: dict[SpeechAct, list[str]] = {
         "We leave on Monday",
         "we're travelling back to the coast next week.",
         "The plan is to visit Kyoto",
+        "ill book the tickets tonight",
+        "theyll send it monday",
+        "were flying out on the 3rd",
     ],
     "correction": [
         "No, Alice is the owner, not Bob",
@@ -98,6 +109,8 @@ ACTS: dict[SpeechAct, list[str]] = {
         "The meeting is on the 4th, not the 5th.",
         "no. the red wire goes to the top",
         "she is no longer on the board",
+        "no its 4417 not 4471",
+        "sorry, meant thursday",
     ],
     "decision": [
         "We decided to use walnut for the top",
@@ -117,6 +130,7 @@ ACTS: dict[SpeechAct, list[str]] = {
         "I wish we had kept the old house",
         "Imagine we opened a bakery",
         "we could have taken the train if you had woken up",
+        "if we moved to porto id need a car",
     ],
 }
 

@@ -30,7 +30,7 @@ _LEAD: Final = re.compile(
 )
 _VOCATIVE: Final = re.compile(r"^\w{2,20}, ?")
 _AUXILIARY: Final = (
-    r"(?:is|are|was|were|am|do|does|did|can|could|will|would|should|shall|has|have|had|may|might|must|isn'?t"
+    r"(?:is|are|r|was|were|am|do|does|did|can|could|will|would|should|shall|has|have|had|may|might|must|isn'?t"
     r"|aren'?t|wasn'?t|weren'?t|don'?t|doesn'?t|didn'?t|can'?t|couldn'?t|won'?t|wouldn'?t|shouldn'?t|hasn'?t"
     r"|haven'?t)"
 )
@@ -42,11 +42,11 @@ _OBJECT: Final = r"(?:the|a|an|my|your|our|his|her|their|its)"
 _NOT_ASKED: Final = re.compile(
     r"what (?:an? |i\b|we\b|you\b|he\b|she\b|they\b|it\b)|what the (?:hell|heck|fuck)"
     r"|which (?:is|was|means|meant|makes|made|would|i|we|he|she|they)\b"
-    r"|don['\u2019]?t you dare|who (?:knows|cares)\b|why (?:i|we|he|she|they)\b|how to [^:]*:",
+    r"|don['\u2019]?t you dare|who (?:knows|knew|cares)\b|why (?:i|we|he|she|they)\b|how to [^:]*:",
     re.IGNORECASE,
 )
 _ASKED: Final = re.compile(
-    r"(?:(?:what|which|who|whom|whose|why)\b"
+    r"(?:(?:what|which|who|whom|whose|why)(?:\W?s|\W?re|\W?ll|\W?d)?\b"
     rf"|(?:when|where)(?:\W?s\b| {_AUXILIARY}\b|(?: \w+)?\W*$)"
     r"|how(?:\W?s\b|\W*$| (?:many|much|long|often|far|old|big|large|small|tall|high|wide|late|early|soon"
     rf"|fast|heavy|deep|come|about|to|{_AUXILIARY})\b)"

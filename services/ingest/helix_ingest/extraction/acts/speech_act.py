@@ -25,20 +25,23 @@ _READ_CHARACTERS: Final = 400
 
 
 _CORRECTION: Final = re.compile(
-    r"^\W*(?:no+(?=,| (?:i|we|it|he|she|they|the|that|not|there|wait|actually)\b)|nope|nah|actually"
+    r"^\W*(?:no+(?=,| (?:i|we|its?|he|she|they|the|thats?|not|there|wait|actually)\b)|nope|nah|actually"
     r"|correction|oops"
     r"|scratch that|i meant|i mean)\b(?=(?:\W+\w+){2})"
-    r"|^\W*(?:wait|sorry)\b,? (?:no|it|that|i meant|actually|not|my mistake)\b"
+    r"|^\W*(?:wait|sorry)\b,? (?:no|its?|thats?|(?:i )?meant|actually|not|my mistake)\b"
     r"|\b(?:i meant|scratch (?:that|the)|i was wrong|my mistake|i misspoke|typo|correction:)"
     r"|\b(?:is|it['\u2019]?s|was|are|were|on|at|by|in)\b [^.,\n]{1,40}, not (?:\w+ ?){1,4}[.!)]*$"
     r"|\bnot (?:\w+ ){1,3}(?:any ?more|any longer)\b|\bno longer\b",
     re.IGNORECASE,
 )
 _DENIAL: Final = re.compile(r"^\W*(?:no+|nope|nah|wrong|actually)\W*$", re.IGNORECASE)
+_WOULD: Final = (
+    r"(?:\bwould\b|['\u2019]d\b|\bcould\b|\bmight\b"
+    r"|\bid (?:need|be|have|go|get|want|do|buy|take|move|say|like|love|rather)\b)"
+)
 _HYPOTHETICAL: Final = re.compile(
     r"\bif (?:i|we|you|he|she|they|it|only|there)(?:['\u2019]?d| had| were| was| could| would| won| ever)\b"
-    r"|\bif\b[^.?!\n]{0,80}\bever\b|\bif\b[^.?!\n]{0,120}(?:\bwould\b|['\u2019]d\b|\bcould\b|\bmight\b)"
-    r"|(?:\bwould\b|['\u2019]d\b|\bcould\b|\bmight\b)[^.?!\n]{0,120}\bif\b"
+    rf"|\bif\b[^.?!\n]{{0,80}}\bever\b|\bif\b[^.?!\n]{{0,120}}{_WOULD}|{_WOULD}[^.?!\n]{{0,120}}\bif\b"
     r"|\bi(?:['\u2019]d)? wish\b|\bhypothetical(?:ly)?\b|\bimagine\b|\bsuppose (?:that|we|i|you|he|she"
     r"|they)\b"
     r"|\bwhat if\b|\b(?:would|could|should)(?:['\u2019]ve| have| of) \w+|\bin another life\b"
@@ -51,12 +54,14 @@ _JOURNEY: Final = (
     r"|(?:i|we) (?:leave|fly))"
     r" (?:(?:for|to|from|back|home|out|early|at)\b[^.,;:?!\n]{0,40}? )?"
     r"(?:tomorrow|next (?:week|month|year|weekend|spring|summer|autumn|fall|winter)"
-    r"|(?:on|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|(?:on|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|on (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: [a-z]{3,9})?)"
     r"(?: (?:morning|afternoon|evening|night))?(?: at [\w:]{1,8})?\W*$"
 )
 """A whole sentence about a dated journey; "we deploy on Tuesdays" and "when we leave on Monday" are none."""
 _PLAN: Final = re.compile(
-    r"\b(?:i|we|he|she|they|you)(?:['\u2019]ll| will| shall)\b"
+    r"\b(?:i|we|he|she|they|you)(?:['\u2019]ll| will| shall)\b|\b(?:they|you)ll\b"
+    r"|^\W*ill (?!with\b|on\b|in\b|at\b|again\b|all\b|for\b|since\b|and\b|but\b|today\b)\w"
     r"|\b(?:going to|gonna|planning (?:to|on)|plan(?:s|ned)? to|intend(?:s|ing)? to|hop(?:e|es|ing) to"
     r"|want to|wanna"
     r"|thinking (?:of|about)|about to|scheduled (?:for|to)|looking forward to)\b"
