@@ -11,6 +11,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from helix_shared.text.apostrophes import with_apostrophes
 from helix_shared.timex import verbs
 from helix_shared.timex.clause import Evidence, read_after, read_before
 from helix_shared.timex.cues import OPENS_A_STRETCH
@@ -177,13 +178,7 @@ def _tells_arranged(before: list[str], earlier: list[str]) -> bool:
 
 def _tokens(text: str) -> list[str]:
     """Return the words of a text, with the apostrophes that were left out, and the marks between clauses."""
-    words = _TOKEN.findall(text)
-    spelt = [verbs.WITH_APOSTROPHE.get(word, word) for word in words]
-    for at, (word, then) in enumerate(pairwise(words)):
-        if word == "its" and then in verbs.NO_VERBS:
-            # a possessive stands before neither an article nor a preposition
-            spelt[at] = "it's"
-    return spelt
+    return _TOKEN.findall(with_apostrophes(text))
 
 
 def _begins_sentence(text: str) -> bool:

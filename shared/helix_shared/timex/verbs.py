@@ -22,17 +22,6 @@ IS_BEHIND = frozenset([
 ])  # fmt: skip
 """Words whose "'s" is a verb; behind a noun it is mostly a genitive."""
 
-WITH_APOSTROPHE = {
-    "im": "i'm", "ive": "i've", "hes": "he's", "shes": "she's", "thats": "that's", "whats": "what's",
-    "theres": "there's", "whos": "who's", "youre": "you're", "theyre": "they're", "youve": "you've",
-    "weve": "we've", "theyve": "they've", "itll": "it'll", "youll": "you'll", "theyll": "they'll",
-    "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't", "arent": "aren't",
-    "wasnt": "wasn't", "werent": "weren't", "havent": "haven't", "hasnt": "hasn't", "hadnt": "hadn't",
-    "wont": "won't", "cant": "can't", "couldnt": "couldn't", "shouldnt": "shouldn't",
-    "wouldnt": "wouldn't", "mustnt": "mustn't", "lets": "let's",
-}  # fmt: skip
-"""Short forms typed without their apostrophe; "well", "were", "id" and "ill" are words of their own."""
-
 SUBJECTS = frozenset(["i", "we", "they", "he", "she", "you", "it"])
 
 PAST = frozenset([

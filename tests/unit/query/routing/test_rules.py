@@ -42,6 +42,11 @@ from helix_query.recall.routing.rules import intents_by_rule
         ("In what order did we visit the cities?", {"temporal"}),
         ("Can you give me a summary of how the project has developed?", {"aggregation"}),
         ("How would you suggest I plan my week?", {"preference"}),
+        ("whats the port of staging now", {"what", "current_value"}),
+        ("and whos on call these days", {"who", "current_value"}),
+        ("by when must the book be in", {"when"}),
+        ("for what reason was the cap lowered", {"why"}),
+        ("the vet rang again, what do i tell them", {"what"}),
     ],
 )
 def test_intents_are_found_in_the_words(query: str, intents: set[str]) -> None:
@@ -52,6 +57,8 @@ def test_intents_are_found_in_the_words(query: str, intents: set[str]) -> None:
 @pytest.mark.parametrize(
     "query",
     [
+        "when did caroline go to the support group",
+        "what country is carolines grandma from",
         "What did Caroline say about the garden?",
         "Where does Tom live?",
         "What is the dog called?",

@@ -111,6 +111,8 @@ _WORDS: Final = re.compile(r"[a-z]+")
 
 _BIAS: Final = -4.7
 """Half a unit above the fitted value: a missed question costs more than a false one."""
+_NO_CAPITALS: Final = -2.8
+"""As for a first name that acts: any word may be one ("when did caroline go to the support group")."""
 _ASKS, _FULL_NAME, _FIRST_NAME, _PUBLIC_WORD, _EMBEDDED_ASK = 3.5, 1.5, -0.3, 2.0, 1.4
 _PER_WORD, _COMPARED_PAIR, _SHARED_PAIR = -0.05, 1.2, 2.0
 _MAX_NAMES, _MAX_PUBLIC, _MAX_WORDS = 3, 4, 40
@@ -121,6 +123,7 @@ def log_odds(question: str) -> float:
     opening = ASKING.match(question)
     counts = {name: _count(sign, question) for name, sign in _SIGNS.items()}
     score = _BIAS + sum(sign.weight * counts[name] for name, sign in _SIGNS.items())
+    score += _NO_CAPITALS * question.islower()
     score += _ASKS * (opening is not None or question.rstrip().endswith("?"))
     score += _EMBEDDED_ASK * (opening is None and _EMBEDDED.search(question) is not None)
     score += _names(question[opening.end() :] if opening else question)

@@ -106,7 +106,7 @@ def _window(
     bounds = resolve_window(query, now, zone=zone)
     if bounds is not None or look_up_event is None:
         return bounds, "" if bounds is None else "time window"
-    anchor = anchor_of(query) if is_question(query) else None
+    anchor = anchor_of(query) if is_question(read_query(query)) else None
     if anchor is None:
         return None, ""
     bounds = anchored_window(anchor, look_up_event(anchor.phrase), now=now)

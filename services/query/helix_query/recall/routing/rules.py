@@ -107,14 +107,22 @@ REQUESTS: Final = (
 """Verbs that begin a request."""
 _REQUEST: Final = re.compile(
     rf"(?:(?:and|so|ok|hey|please|also|but),? )*(?:{ASKING.pattern}|"
-    rf"(?:{REQUESTS}|based on|according to|in (?:which|what))\b)",
+    rf"(?:{REQUESTS}|based on|according to)\b"
+    r"|(?:by|on|in|at|from|since|until|for|with|to|of|under|after|before)"
+    r" (?:what|which|whom?|whose|when|where)\b)",
     re.IGNORECASE,
 )
+_ASKED_LAST: Final = re.compile(
+    r"[,:] (?:what|which|who|whom|how|where|why|when)"
+    r" (?:one\W*$|(?:do|does|did|is|are|was|were|can|could|should|shall|will|would|must) )",
+    re.IGNORECASE,
+)
+"""As in "they ask again, what do I tell them"."""
 
 
 def is_question(text: str) -> bool:
     """Whether a query is a question or a request, not a statement or note."""
-    return text.rstrip().endswith("?") or _REQUEST.match(text) is not None
+    return text.rstrip().endswith("?") or bool(_REQUEST.match(text) or _ASKED_LAST.search(text))
 
 
 def allows_intent(intent: Intent, query: str) -> bool:

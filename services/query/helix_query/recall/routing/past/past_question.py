@@ -22,8 +22,8 @@ def asks_for_former(query: str) -> bool:
 
 def past_of(query: str) -> Past:
     """How a query speaks of the past."""
-    folded = read_query(query).lower()
-    return _of_question(folded) if is_question(query) else _of_note(folded)
+    text = read_query(query)
+    return _of_question(text.lower()) if is_question(text) else _of_note(text.lower())
 
 
 def _of_question(folded: str) -> Past:
