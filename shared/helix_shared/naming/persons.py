@@ -19,9 +19,9 @@ _FEMALE: Final = (
 )
 _EITHER: Final = (
     "accountant agent architect assistant author baby babysitter barber boss buddy builder buyer"
-    " candidate captain caretaker carpenter cat chair chef child classmate cleaner client coach colleague"
-    " consultant contractor cook cousin coworker customer dancer dentist designer developer director"
-    " doctor dog driver editor electrician employee engineer examiner expert flatmate founder friend"
+    " candidate captain caretaker carer carpenter cat chair chef child childminder classmate cleaner client"
+    " coach colleague consultant contractor cook cousin coworker customer dancer dentist designer developer"
+    " director doctor dog driver editor electrician employee engineer examiner expert flatmate founder friend"
     " gardener grandchild grandparent guest guide hairdresser handyman headteacher horse host housemate"
     " intern kid lawyer leader librarian maintainer manager mate mechanic member mentor musician nanny"
     " neighbor neighbour newborn nurse officer optician owner painter parent partner pastor patient"
@@ -69,12 +69,13 @@ def relative_of(noun: str) -> str:
 
 NOUN_PATTERN: Final = "|".join(sorted(PERSON_NOUNS, key=len, reverse=True))
 
-_NAME = r"(?P<name>[a-z][a-z\u00e0-\u024f'-]{1,29})(?![\w@./:-]\w)"
+_TITLE: Final = r"(?:mr|mrs|ms|dr|prof|professor|auntie|uncle)"
+_NAME = rf"(?!{_TITLE}\b)(?P<name>[a-z][a-z\u00e0-\u024f'-]{{1,29}})(?![\w@./:-]\w)"
 _INTRODUCED: Final = re.compile(
     rf"(?<![\w-])(?:(?:my|our|his|her|their|the|an?)\s+(?:[a-z][\w-]*\s+)?(?:{NOUN_PATTERN}),?"
     r"(?:\s+(?:is|was))?(?:\s+(?:called|named))?"
     r"|called|named|nicknamed|name(?:\s+is|'s|s)"
-    r"|(?P<title>mr|mrs|ms|dr|prof|professor|auntie|uncle)\.?)"
+    rf"|(?P<title>{_TITLE})\.?(?:\s+(?:da|de|del|den|der|di|la|ten|van|von)){{0,2}})"
     rf"\s+{_NAME}"
 )
 

@@ -50,6 +50,8 @@ def test_one_word_at_the_start_of_a_sentence_is_a_name_unless_it_is_common(
         ("a pup named Biscuit and a cat named mocha-lou", ["biscuit", "mocha-lou"]),
         ("mrs okonkwo signed", ["mrs okonkwo"]),
         ("we asked dr. szabo's office", ["dr. szabo"]),
+        ("the landlord is mr okafor", ["mr okafor"]),
+        ("his teacher ms van der berg left", ["ms van der berg"]),
         ("my sister works nights", []),
         ("my boss is away and the doctor was late", []),
         ("i called yesterday, they named a price", []),
