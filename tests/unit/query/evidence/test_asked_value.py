@@ -56,6 +56,8 @@ def test_the_kind_of_value_a_question_asks_for(question: str, kind: Value | None
         ("what is Noor's email address", "write to Noor at noor@clinic.example", True),
         ("who signed off the discharge?", "the discharge was signed off by Dr Achebe", True),
         ("who signed off the discharge?", "the discharge is signed off", False),
+        ("who is noors key worker", "her key worker is miss tandy", True),
+        ("who is noors key worker", "her key worker was late on mondays", False),
         ("who signed off the discharge?", "my sister signed off on the discharge", True),
     ],
 )

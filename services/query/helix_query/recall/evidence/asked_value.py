@@ -16,6 +16,7 @@ from typing import Final
 from helix_query.recall.query_text import read_query
 from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.naming.abbreviations import sentence_ends
+from helix_shared.naming.frequency import is_common
 
 TEXT_CHARACTERS: Final = 2_000
 """Characters of a memory that are read."""
@@ -163,6 +164,7 @@ _NAMES: Final = re.compile(
     r"(?<![\w'-])(?:[A-Z][\w&'-]+|[\w-]*\d[\w-]*)|(?<!\w)\w+[/._]\w[\w/._-]*"
     r"|[\"\u201c\u2018`][^\"\u201d\u2019`]{2,80}"
 )
+_LOWER_WORD: Final = re.compile(r"(?<![\w'-])[a-z\u00e0-\u024f]{3,}(?![\w-])")
 _SENTENCE_END: Final = re.compile(r"\n\s*+|(?<![.!?;])[.!?;]++(?=\s|$)\s*+|\s[-\u2013\u2014]\s")
 _KIN: Final = re.compile(
     r"\b(?:I|me|we|us)\b|\b(?:my|his|her|our|the|their) (?:\w+ )?(?:mum|mom|mother|dad|father|sister|brother|"
@@ -267,6 +269,11 @@ def _new_names(asked: AskedValue, sentence: str) -> Iterator[str]:
         name = found.group()
         if name not in _NO_NAMES and name.lower().removesuffix("'s") not in asked.words:
             yield name
+    if sentence.islower():
+        # who writes no capitals writes names without them, too
+        for word in _LOWER_WORD.findall(sentence):
+            if not is_common(word) and word not in asked.words and word.capitalize() not in _NO_NAMES:
+                yield word
 
 
 _STATES: Final[dict[Value, Callable[[AskedValue, str, str], bool]]] = {
