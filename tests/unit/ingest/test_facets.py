@@ -102,6 +102,26 @@ def test_what_people_say_about_themselves_has_its_facet(facet: str, text: str) -
     assert all(0 <= one.start < one.end <= len(text) for one in found)
 
 
+@pytest.mark.parametrize(
+    ("facets", "text"),
+    [
+        ({"identity", "relationship"}, "hi, im noor. just came over with my husband sami"),
+        ({"constraint"}, "dont book anything on fridays, thats my study day"),
+        ({"project", "plan"}, "signed up for the half marathon"),
+        ({"task"}, "need to renew the passport"),
+        ({"identity"}, "got the job at the infirmary"),
+        ({"preference"}, "cant stand coriander"),
+        (set(), "hi, im late"),
+        (set(), "training moved to friday"),
+        (set(), "i dont think anyone knows"),
+        (set(), "during the call he said no"),
+    ],
+)
+def test_what_is_typed_quickly_states_the_same(facets: set[str], text: str) -> None:
+    """Without capitals, apostrophes and the first "I"."""
+    assert {one.facet for one in facets_of(text, source_class="user")} == facets
+
+
 @pytest.mark.parametrize("text", NOT_STATED)
 def test_questions_quotations_and_small_talk_have_no_facet(text: str) -> None:
     """Neither has what is only imagined."""

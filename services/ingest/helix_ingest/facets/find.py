@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from helix_ingest.facets import changed, dynamic_part, static_part
 from helix_ingest.facets.sentences import Sentence, stating_sentences
+from helix_ingest.facets.spelling import as_read
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
+from helix_shared.naming.frequency import is_common
+from helix_shared.naming.persons import find_introduced
 
 if TYPE_CHECKING:
     import re
@@ -68,7 +71,7 @@ def facets_of(
 
 def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
     written = sentence.text.replace("\u2019", "'")
-    folded = written.lower()
+    folded = as_read(written)
     words = set(WORD.findall(folded))
     names: set[Facet] = {
         facet
@@ -78,11 +81,21 @@ def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
     if "task" in names and not dynamic_part.TASK.search(dynamic_part.TENTATIVE.sub("", folded)):
         names.discard("task")
     if "relationship" not in names and not NEEDED["relationship"].isdisjoint(words):
-        names |= {"relationship"} if static_part.NAMED_RELATIVE.search(written) else set()
+        names |= (
+            {"relationship"} if static_part.NAMED_RELATIVE.search(written) or _names_own(folded) else set()
+        )
     if not SHOUTED_WORDS.isdisjoint(written.split()) and not written.isupper():
         names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
     if is_ahead and dynamic_part.FUTURE.search(folded):
         names.add("plan")
+    greeted = static_part.GREETED_AS.match(folded)
+    if greeted and not is_common(greeted["name"]):
+        names.add("identity")
     for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:
             yield FoundFacet(facet, sentence.start, sentence.end)
+
+
+def _names_own(folded: str) -> bool:
+    """Whether a relative of the author is named in lower case: "my husband sami"."""
+    return any(static_part.OWN_RELATIVE.search(folded[:start]) for start, _ in find_introduced(folded))

@@ -55,6 +55,9 @@ CONSTRAINT: Final = re.compile(
     r"|ever)\b"
     r"|\b(?:stay|keep|staying|keeping) (?:me )?(?:away|off|out|clear) (?:from|of)\b|\bavoid(?!ed|ing|s)\b"
     rf"|^(?:\w+,? ){{0,3}}(?:never|don't ever) (?!mind\b|{_PAST}\b)\w+"
+    r"|^(?:\w+,? ){0,3}don't (?!know\b|think\b|mind\b|have\b|see\b|remember\b|feel\b|need\b|worry\b)\w+"
+    r" (?:\w+ ){0,4}?(?:anything|anyone|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|before|after|without"
+    r"|unless|during|at (?:night|weekends)|in the (?:mornings?|evenings?|afternoons?))\b"
     r"|\balways (?:use|ask|show|send|write|put|keep|add|run|check|include|start|end|leave|book|call|go"
     r"|round|reply"
     r"|answer|sign|cc|show|tell|wait|double|wrap|format|name|tag|squash|rebase)\b"
@@ -192,3 +195,11 @@ NAMED_RELATIVE: Final = re.compile(
     rf"|our) (?:\w+ )?(?i:{_RELATIVE})\b"
 )
 """A relative by name, matched on the text as written."""
+OWN_RELATIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ )?{_RELATIVE},? (?:called |named |is )?$")
+"""The words in front of the name of a relative."""
+GREETED_AS: Final = re.compile(
+    r"^\W*(?:hi|hey|hello|hiya|good (?:morning|evening|afternoon))\b[^a-z]{0,3}"
+    r"(?:all\b|there\b|everyone\b)?\W*(?:i'm|i am|it's|this is) (?P<name>[a-z][a-z'-]{1,20})"
+    r"(?=[.,!]|$| and\b| here\b)"
+)
+"""Who greets says who they are: "hi, im noor"."""
