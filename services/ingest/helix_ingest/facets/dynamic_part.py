@@ -13,7 +13,8 @@ from helix_ingest.facets.static_part import MOVED_HOME
 _WE_ARE = r"(?:i'm|im|i am|we're|we are|i've been|i have been|we've been|we have been)"
 _NOW = r"(?:(?:currently|still|now|also|busy|finally|just|always|slowly|already) ){0,2}"
 _WORKS = (
-    r"(?:working on|building|writing|making|migrating|rewriting|developing|preparing|organi[sz]ing|renovating"
+    r"(?:working on|(?:re-?)?(?:building|doing (?:up|the|my|our))|writing|making|migrating|rewriting"
+    r"|developing|preparing|organi[sz]ing|renovating"
     r"|learning|studying|training for|restoring|designing|translating|editing|setting up|refactoring|porting"
     r"|researching|saving (?:up )?for|looking for|applying for|rehearsing|recording|planting|knitting|sewing"
     r"|practi[sc]ing|reading (?:through|up on)|trying to|fixing up|decorating|hiring)"

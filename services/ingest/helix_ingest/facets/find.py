@@ -88,8 +88,8 @@ def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
         names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
     if is_ahead and dynamic_part.FUTURE.search(folded):
         names.add("plan")
-    greeted = static_part.GREETED_AS.match(folded)
-    if greeted and not is_common(greeted["name"]):
+    itself = static_part.NAMES_ITSELF.match(folded)
+    if itself and not is_common(itself["name"] or itself["here"]):
         names.add("identity")
     for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:

@@ -143,7 +143,7 @@ IDENTITY: Final = re.compile(
     r"|based in|born in"
     r"|(?:1[5-9]|[2-9]\d)(?: years old| now\b|[,.!]| and\b|$))"
     rf"|^(?:\w+[,!.]? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
-    rf"|^[a-z][\w'-]+ here\b(?!'s)|\b(?:i|we) {_NOW}live (?:in|at|on|near|with|by|alone|above|next)\b"
+    rf"|\b(?:i|we) {_NOW}live (?:in|at|on|near|with|by|alone|above|next)\b"
     rf"|\b(?:i|we)(?:'ve| have|'re|'m| are| am)? {_NOW}(?:been )?liv(?:ed|ing) (?:in|at|on|near|with)\b"
     rf"|\bi(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved|relocated){_WHEN}"
     r" (?:to|into|in with|back)\b"
@@ -197,9 +197,10 @@ NAMED_RELATIVE: Final = re.compile(
 """A relative by name, matched on the text as written."""
 OWN_RELATIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ )?{_RELATIVE},? (?:called |named |is )?$")
 """The words in front of the name of a relative."""
-GREETED_AS: Final = re.compile(
-    r"^\W*(?:hi|hey|hello|hiya|good (?:morning|evening|afternoon))\b[^a-z]{0,3}"
+NAMES_ITSELF: Final = re.compile(
+    r"^(?P<here>[a-z][\w'-]+) here\b(?!'s)"
+    r"|^\W*(?:hi|hey|hello|hiya|good (?:morning|evening|afternoon))\b[^a-z]{0,3}"
     r"(?:all\b|there\b|everyone\b)?\W*(?:i'm|i am|it's|this is) (?P<name>[a-z][a-z'-]{1,20})"
     r"(?=[.,!]|$| and\b| here\b)"
 )
-"""Who greets says who they are: "hi, im noor"."""
+"""Words in which authors say who they are: "hi, im noor", "noor here"."""

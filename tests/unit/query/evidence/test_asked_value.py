@@ -1,6 +1,7 @@
 import pytest
 
-from helix_query.recall.evidence.asked_value import Value, asked_value, states_value
+from helix_query.recall.evidence.asked_value import Value, asked_value
+from helix_query.recall.evidence.stated_value import states_value
 from tests.unit.linear_time import Linear, repeated
 
 
@@ -57,6 +58,9 @@ def test_the_kind_of_value_a_question_asks_for(question: str, kind: Value | None
         ("who signed off the discharge?", "the discharge was signed off by Dr Achebe", True),
         ("who signed off the discharge?", "the discharge is signed off", False),
         ("who is noors key worker", "her key worker is miss tandy", True),
+        ("which worktop did we choose", "changed my mind on the worktop, quartz.", True),
+        ("which worktop did we choose", "took the quartz worktop", True),
+        ("which worktop did we choose", "the worktop needs oiling", False),
         ("who is noors key worker", "her key worker was late on mondays", False),
         ("who signed off the discharge?", "my sister signed off on the discharge", True),
     ],

@@ -16,7 +16,8 @@ from helix_query.profile.fitted import serves
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Retrieved, bit_of
-from helix_query.recall.evidence.asked_value import asked_value, states_value
+from helix_query.recall.evidence.asked_value import asked_value
+from helix_query.recall.evidence.stated_value import states_value
 from helix_query.recall.result import Features, RelevanceEstimate
 from helix_query.recall.stages.diversify import behind_served
 

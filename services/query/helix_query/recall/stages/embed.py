@@ -7,8 +7,13 @@ the model.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from helix_query.recall.query_text import read_query
+from helix_query.recall.routing.rules import is_question
+from helix_shared.text.apostrophes import with_apostrophes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
 
     from helix_query.recall.context import RecallContext
     from helix_shared.encoders.token_codes import QueryTokens
+
+_HEADING: Final = re.compile(r"\s*how to\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class EmbeddedQuery:
 
 def embed(context: RecallContext) -> EmbeddedQuery:
     """The query of `context` by the model of the generation."""
-    encoder, text, profile = context.snapshot.encoder, context.query.text, context.profile
+    encoder, text, profile = context.snapshot.encoder, embedded_text(context.query.text), context.profile
     adapter = context.adapter.value.adapter
     if not profile.rerank.candidates:
         plain = encoder.embed_query(text)
@@ -40,3 +47,15 @@ def embed(context: RecallContext) -> EmbeddedQuery:
     tokens = encoder.embed_query_tokens(text)
     adapted = tokens if adapter is None else adapter.tokens(tokens)
     return EmbeddedQuery(adapted.vector, tokens.vector, adapted)
+
+
+def embedded_text(query: str) -> str:
+    """The query as the model reads it: a question in full, with apostrophes and its mark.
+
+    The model puts "whats the rent" further from its answer than "what's the rent?". A heading ("how to sort a
+    list") is no question.
+    """
+    is_marked = not query.rstrip()[-1:].isalnum()
+    if is_marked or _HEADING.match(query) or not is_question(read_query(query)):
+        return query
+    return f"{with_apostrophes(query).rstrip()}?"
