@@ -14,6 +14,7 @@ from typing import Final
 
 from helix_query.recall.query_text import read_query
 from helix_shared.artifacts.lexicon.analysis import stems
+from helix_shared.naming.persons import NOUN_PATTERN
 
 
 class Value(StrEnum):
@@ -88,6 +89,7 @@ _ASKS: Final = (
             r"(?:[\w-]+'s? |(?:the|my|our|his|her|their) )?(?P<of>[\w-]+)|"
             r"\bwhat(?:'?s| is| was| are| were)\b[^?]{0,60}?(?P<called>[\w-]+) (?:called|named)\b|"
             r"\bwhat(?:'?s| is| was)\b[^?]{0,40}?(?P<whose>[\w-]+)(?:'s|s') (?:first |last |sur)?name\b|"
+            rf"\bwhat(?:'?s| is| was)\b[^?]{{0,40}}?\b(?P<person>{NOUN_PATTERN})s (?:last |sur)?name\b|"
             r"\bwhat did [^?]{1,40}? (?:name|call) (?:the |her |his |their |its )?(?P<named>[\w-]+)|"
             r"\bwhat is the (?P<that>[\w-]+) called\b|"
             r"\bwhich (?:of (?:the|my|our|his|her|their|these|those) )?(?P<which>[a-z][\w-]+)\b",
