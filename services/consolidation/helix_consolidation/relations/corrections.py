@@ -18,6 +18,8 @@ from helix_consolidation.relations.quantities import Quantity, find_quantities
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING, trust
 from helix_consolidation.relations.slips import Slip, slip_of
+from helix_consolidation.relations.slots import RENUMBERED, RENUMBERS, renumbers
+from helix_consolidation.relations.successors import SUCCEEDED, SUCCEEDS, succeeds
 from helix_shared.moments import MICROSECONDS_PER_DAY
 from helix_shared.naming.persons import PERSON_NOUNS
 from helix_shared.naming.words import FUNCTION_WORDS
@@ -101,7 +103,11 @@ def least_probability(new: Statement, this: Reading, old: Statement, other: Read
         return CORRECTS, LINKED
     if announces(this, new.text, other):
         return ANNOUNCES, ANNOUNCED
-    return (LEAVES, LEFT) if leaves(new, this, old, other) else ("", 0.0)
+    if leaves(new, this, old, other):
+        return LEAVES, LEFT
+    if succeeds(new, this, old, other):
+        return SUCCEEDS, SUCCEEDED
+    return (RENUMBERS, RENUMBERED) if renumbers(new, this, old, other) else ("", 0.0)
 
 
 def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:
