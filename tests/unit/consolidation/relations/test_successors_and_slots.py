@@ -1,11 +1,11 @@
-"""Links to statements of a person who hands over, and to statements with another number of the same thing."""
+"""Links to what a handover, another number of the same thing, or a notice replaces."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from helix_consolidation.relations.corrections import least_probability
+from helix_consolidation.relations.corrections import ANNOUNCES, least_probability
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.relations.reading import read
 from helix_consolidation.relations.slots import RENUMBERS
@@ -90,3 +90,13 @@ def test_another_number_of_the_same_thing_replaces(old: str, new: str) -> None:
 def test_numbers_of_other_things_replace_nothing(old: str, new: str) -> None:
     """Nor does a number without a word of change."""
     assert evidence(old, new) != RENUMBERS
+
+
+def test_a_notice_names_both_values_beside_each_other() -> None:
+    """A long answer with "new version" somewhere has numbers of many other things."""
+    old = "the workshop is on the 12th"
+    assert evidence(old, "the workshop on the 12th is off, the new date is the 26th") == ANNOUNCES
+    filler = "and then check each of the pages of the workshop in turn " * 4
+    assert (
+        evidence(old, f"see the list of the 12th first {filler} with the new version, also on the 26th") == ""
+    )
