@@ -11,7 +11,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, words_of
+from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
@@ -33,7 +33,8 @@ _GOES: Final = re.compile(
     r" (?:(?:is|has|'s|was) )?(?:(?:now|just|sadly|unfortunately) )?"
     r"(?:retiring|retired|retires|leaving|left|leaves|quit|quits|quitting|resigned|resigning|stepping down"
     r"|stepped down|steps down|cancell?ed|sick|ill|on leave|off sick|gone|moving away|moved away|dropped out"
-    r"|fired|out (?:sick|on leave))"
+    r"|fired|out (?:sick|on leave)|(?:out|off|away) (?:till|until|for \w+ (?:days|weeks|months))|swamped"
+    r"|on holiday|in hospital|(?:hurt|broke|injured) (?:his|her|their) \w+)"
     r"(?! (?:me|us|him|her|them|it|an?|some|his|my|your|early|late|for)\b)\b(?P<rest>[^\n]{0,160})",
     re.IGNORECASE,
 )
@@ -43,6 +44,7 @@ _COMES: Final = re.compile(
     rf"(?P<first>{_NAME})"
     rf"|\binstead(?: of (?:him|her|them))?,? (?:it'?s )?(?P<second>{_NAME})"
     rf"|(?P<third>{_NAME}) (?:(?:is|will be|will) )?(?:takes?|taking|took|does|doing|do|covers?|covering"
+    r"|runs?|drives?|reviews?|handles?|leads?|manages?"
     r"|(?:steps?|stepping|stands?|fills?) in|replaces?)\b",
     re.IGNORECASE,
 )
@@ -74,7 +76,10 @@ class Handover(NamedTuple):
 
 
 def succeeds(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
-    """Whether `new` says that somebody comes for a person who goes, and to whom `old` gives a part."""
+    """Whether `new` says that somebody comes for a person who goes, and to whom `old` gives a part.
+
+    Of several parts ("Tomasz owns billing, Priya owns auth") a word has to tell which one is meant.
+    """
     if this.asks or this.hypothetical or this.tentative or other.asks:
         return False
     if not STATES_NOTHING.isdisjoint((new.speech_act, old.speech_act)):
@@ -83,7 +88,10 @@ def succeeds(new: Statement, this: Reading, old: Statement, other: Reading) -> b
     if change is None:
         return False
     words = words_of(old.text[:READ_CHARACTERS])
-    return change.taken not in words and _has_part(words, change.left)
+    if change.taken in words or not _has_part(words, change.left):
+        return False
+    several = sum(word in _PARTS for word in words) > 1
+    return not several or bool((this.words & other.words) - {stem(change.left)})
 
 
 @functools.lru_cache(_CACHED)

@@ -30,6 +30,9 @@ def evidence(old: str, new: str) -> str:
         ("Quast cancelled, instead Gregor does meteorites", "quast", "gregor"),
         ("Okonkwo takes over the money from Gregor", "gregor", "okonkwo"),
         ("Ines replaces Helmut from may", "helmut", "ines"),
+        ("petra is out for 6 weeks, knee. marco drives the van instead", "petra", "marco"),
+        ("priya is swamped. nadia reviews your stuff till may", "priya", "nadia"),
+        ("marek hurt his back, Stefan runs the site now", "marek", "stefan"),
     ],
 )
 def test_a_handover_names_who_goes_and_who_comes(text: str, gone: str, comes: str) -> None:
@@ -44,6 +47,7 @@ def test_a_handover_names_who_goes_and_who_comes(text: str, gone: str, comes: st
         "Tomasz is leaving early, call me",
         "the train left, it's raining",
         "Nadia takes billing",
+        "Marek hurt his back, the doctor drives to him",
         "is Tomasz leaving?",
     ],
 )
@@ -57,6 +61,9 @@ def test_who_had_the_part_is_replaced_and_nothing_else_of_that_person() -> None:
     new = "dr osei is retiring, from april its Dr Nkemelu"
     assert evidence("gp is Dr Osei at Millfield", new) == SUCCEEDS
     assert evidence("Sandra, 01632 960 118", "sandra left. its a guy called Devraj now") == SUCCEEDS
+    parts = "tomasz owns billing, priya owns auth"
+    assert evidence(parts, "tomasz is leaving, nadia takes billing") == SUCCEEDS
+    assert evidence(parts, "priya is swamped. nadia reviews your stuff till may") == ""
     assert evidence("dr osei put ramipril up to 10", new) == ""
     assert evidence("from may Dr Nkemelu and Dr Osei share the surgery, it is Dr Osei on mondays", new) == ""
 
