@@ -57,6 +57,19 @@ def test_next_turn_completes_the_context_of_the_turn_before_it() -> None:
     assert completed.window == "Mira: one\nMira: two\nMira: three\nMira: four"
 
 
+def test_a_correction_by_its_value_alone_also_says_what_it_corrects() -> None:
+    """Alone, "make that 8" answers no question of a later session."""
+    before = [turn(1, "jobs get at most 5 attempts", speaker="bot")]
+    drafts = drafts_of(turn(2, "make that 8"), before, most_tokens=50, count_tokens=words)
+    assert [draft.text for draft in drafts if draft.logged.sequence == 2] == [
+        "make that 8",
+        "jobs get at most 5 attempts. make that 8",
+    ]
+    for other in ("make that 8, the retry limit of the jobs in the nightly queue", "eight is fine"):
+        drafts = drafts_of(turn(2, other), before, most_tokens=50, count_tokens=words)
+        assert [draft.text for draft in drafts if draft.logged.sequence == 2] == [other]
+
+
 def test_end_of_session_completes_the_last_turn() -> None:
     """At the end of a session the context has only the turns before."""
     end = logged(SessionEvent(event_id="x", tenant_id="t", session_id="s", phase="ended"), 9)

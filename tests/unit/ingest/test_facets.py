@@ -11,6 +11,7 @@ STATED = {
         "I'm a night nurse at the county hospital.",
         "hi, im pavel, 34, carpenter from Brno",
         "My name is Oluwaseun but call me Seun.",
+        "my names ines btw",
         "Rosa here, I took over the release from Jan",
         "I live in Ghent with two cats",
         "I work as a site reliability engineer",
@@ -129,6 +130,13 @@ def test_what_is_typed_quickly_states_the_same(facets: set[str], text: str) -> N
 def test_questions_quotations_and_small_talk_have_no_facet(text: str) -> None:
     """Neither has what is only imagined."""
     assert facets_of(text, source_class="user") == ()
+
+
+def test_when_to_call_somebody_is_not_their_name() -> None:
+    """It is a constraint at most."""
+    for text in ("please never call me before 9", "call me back", "call me when you are there"):
+        found = facets_of(text, source_class="user", speech_act="statement")
+        assert "identity" not in {one.facet for one in found}
 
 
 @pytest.mark.parametrize("source_class", ["agent", "tool", "document"])

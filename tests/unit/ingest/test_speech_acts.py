@@ -213,6 +213,76 @@ def test_a_request_to_remember_says_what_holds_or_is_due(text: str, act: str) ->
 @pytest.mark.parametrize(
     "text",
     [
+        "bump go to 1.23 everywhere, ci too",
+        "set the timeout to 30s",
+        "raise the limit to 1Gi pls",
+        "can you change my flight to the 9th",
+        "ok move the dentist to the 14th",
+        "rename it to ledger-core",
+        "make the deposit 300",
+        "go with the green one",
+        "add Jean to the key holders",
+        "remove Tomasz from billing",
+        "cancel the gym membership",
+        "disable the nightly job",
+    ],
+)
+def test_a_request_that_says_what_is_to_hold_is_a_decision(text: str) -> None:
+    """Nobody finds a value among the requests, which stand behind every statement."""
+    assert speech_act(said(text), text) == "decision"
+    assert speech_act(said(text, "assistant"), text) != "decision" or "go with" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cancel it",
+        "run the tests",
+        "add a test for leap years",
+        "raise it",
+        "remove the unused imports",
+        "update the readme",
+    ],
+)
+def test_a_request_for_work_says_nothing_that_holds(text: str) -> None:
+    """It names no value, or a part of the work."""
+    assert speech_act(said(text), text) == "request"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "check up is 1 april 9.15",
+        "check up all good, drops twice a day now",
+        "book club moved to friday",
+        "build takes 12 min now",
+        "build broke on main, its the linter",
+        "deploy failed, disk full on web-2",
+        "review comments are in",
+        "review done, 2 comments",
+        "update from the vet: its just a cold",
+        "pick up from school is 3.15",
+        "fix for the leak is in 2.4.1",
+        "schedule changed, tue instead of wed",
+        "upgrade to postgres 16 is done on staging",
+        "start date is 5 may",
+        "this morning",
+        "i dont want to build that again",
+    ],
+)
+def test_a_statement_may_begin_with_a_word_that_commands(text: str) -> None:
+    """People leave out articles: "build" is the subject where a verb follows."""
+    assert speech_act(said(text), text) == "statement"
+
+
+def test_please_that_answers_a_question_is_a_statement() -> None:
+    """Alone it asks for something."""
+    assert speech_act(said("pls"), "pls", answers=True) == "statement"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "please send the invoice tomorrow",
         "pls don't send it yet",
         "don't forget to buy milk",

@@ -190,6 +190,8 @@ def test_a_value_that_holds_again_is_shown() -> None:
         ("hi, I'm Inês, 31", {"ines"}),
         ("This is Karen, I run a bakery in Hull", {"karen"}),
         ("call me Wim", {"wim"}),
+        ("my names ines btw", {"ines"}),
+        ("my names are on the list", set()),
         ("Bo here.", {"bo"}),
         ("I'm Portuguese, from Porto", set()),
         ("This is Friday, no rush", set()),
@@ -202,3 +204,10 @@ def test_a_name_is_read_where_somebody_introduces_themself(sentence: str, names:
     """Nationalities, days and calls are no names."""
     found = [value for value in values_of(sentence, 2026) if value.fact == "name"]
     assert {name for value in found for name in value.names} == names
+
+
+def test_a_genitive_may_have_no_apostrophe() -> None:
+    """As people type it."""
+    assert [(one.fact, one.names) for one in values_of("my wifes name is Ana", 2026)] == [
+        ("partner", {"ana"})
+    ]

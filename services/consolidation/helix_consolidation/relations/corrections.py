@@ -18,6 +18,8 @@ from helix_consolidation.relations.quantities import Quantity, find_quantities
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING, trust
 from helix_consolidation.relations.slips import Slip, slip_of
+from helix_consolidation.relations.slots import RENUMBERED, RENUMBERS, renumbers
+from helix_consolidation.relations.successors import SUCCEEDED, SUCCEEDS, succeeds
 from helix_shared.moments import MICROSECONDS_PER_DAY
 from helix_shared.naming.persons import PERSON_NOUNS
 from helix_shared.naming.words import FUNCTION_WORDS
@@ -79,6 +81,8 @@ _SAME: Final = 0.5
 _NAMED_AGAIN: Final = 0.8
 """Share of what the older statement is about that a correction names again to close it."""
 _COMMON: Final = 2
+_NEAR: Final = 160
+"""Characters before and behind "new date" that name both values; a long text has many other numbers."""
 _SOON: Final = 7 * MICROSECONDS_PER_DAY
 _OWN: Final = frozenset(["i", "my", "mine", "me"])
 _OTHERS: Final = frozenset(["his", "her", "hers", "their", "theirs"])
@@ -101,7 +105,11 @@ def least_probability(new: Statement, this: Reading, old: Statement, other: Read
         return CORRECTS, LINKED
     if announces(this, new.text, other):
         return ANNOUNCES, ANNOUNCED
-    return (LEAVES, LEFT) if leaves(new, this, old, other) else ("", 0.0)
+    if leaves(new, this, old, other):
+        return LEAVES, LEFT
+    if succeeds(new, this, old, other):
+        return SUCCEEDS, SUCCEEDED
+    return (RENUMBERS, RENUMBERED) if renumbers(new, this, old, other) else ("", 0.0)
 
 
 def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:
@@ -128,15 +136,16 @@ def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> 
 
 def announces(this: Reading, text: str, other: Reading) -> bool:
     """Whether a text says that there is a new value, and names another one that `other` holds."""
-    if (
-        this.asks
-        or other.asks
-        or not this.words & other.words
-        or not _NEW_VALUE.search(text[:READ_CHARACTERS])
-    ):
+    if this.asks or other.asks or not this.words & other.words:
         return False
-    for one in this.quantities & other.quantities:
-        if any(new.kind == one.kind and new not in other.quantities for new in this.quantities):
+    said = text[:READ_CHARACTERS]
+    notice = _NEW_VALUE.search(said)
+    if notice is None:
+        return False
+    near = said[max(0, notice.start() - _NEAR) : notice.end() + _NEAR]
+    values = frozenset(find_quantities(words_of(near)))
+    for one in values & other.quantities:
+        if any(new.kind == one.kind and new not in other.quantities for new in values):
             return True
     return False
 

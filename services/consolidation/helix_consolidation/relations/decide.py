@@ -15,7 +15,9 @@ from helix_consolidation.relations.left_values import LEAVES, values_left
 from helix_consolidation.relations.model import RelationModel, column, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
 from helix_consolidation.relations.slips import slip_of
+from helix_consolidation.relations.slots import RENUMBERS
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
+from helix_consolidation.relations.successors import SUCCEEDS
 from helix_consolidation.relations.taken_back import taken_back, takes_back
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
@@ -33,7 +35,7 @@ _SHOWN: Final = (
 """Features that are kept as evidence, where they are not 0."""
 _LIKELY: Final = 0.5
 """Share of the best probability from which another update may be the one between."""
-_LINKED_ONLY: Final = (corrections.ANNOUNCES, LEAVES)
+_LINKED_ONLY: Final = (corrections.ANNOUNCES, LEAVES, SUCCEEDS, RENUMBERS)
 """Evidence that closes nothing, unless the model is sure without it."""
 _UPDATES: Final = column("UPDATES")
 _SAME_SESSION: Final = NAMES.index("same_session")

@@ -1,13 +1,15 @@
 """Derived statements: what a turn says, in words that can be read without the turns before it.
 
 The verbatim memory of the turn is always kept. A statement stands beside it where it adds something: an
-answer with its question.
+answer with its question, a correction ("make that 8") with what it corrects.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from helix_ingest.extraction.acts.answered_question import ANSWERED_WITHIN
+from helix_ingest.extraction.acts.slips import needs_what_it_corrects
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.persons.organisations import with_organisation
 from helix_ingest.extraction.persons.pronouns import Turn, with_person
@@ -38,13 +40,24 @@ class DerivedStatement(NamedTuple):
 
 
 def derived_statement(
-    event: MessageEvent, question: Question | None, session: Sequence[LoggedEvent]
+    logged: LoggedEvent,
+    question: Question | None,
+    session: Sequence[LoggedEvent],
+    just_before: LoggedEvent | None = None,
 ) -> DerivedStatement | None:
     """The statement that a turn makes with the question it answers, and with a name for its pronoun.
 
-    `session` are the turns before it that it may quote, oldest first. None if that adds nothing.
+    `session` are the turns before it that it may quote, oldest first; `just_before` is the last of them if
+    no other turn was in between. None if that adds nothing.
     """
+    event = logged.event
+    if not isinstance(event, MessageEvent):
+        return None
     turns = [as_turn(turn.event) for turn in session if isinstance(turn.event, MessageEvent)]
+    is_correction = question is None and needs_what_it_corrects(event.text)
+    if is_correction and (corrected := _corrected(logged, just_before)):
+        text = f"{_ended(corrected)} {event.text}"
+        return DerivedStatement(text, text)
     if question is None or word_count(event.text) > ANSWER_WORDS:
         if word_count(event.text) > RESOLVED_WORDS or speech_act(event, event.text) in STATING_NOTHING:
             return None
@@ -54,6 +67,17 @@ def derived_statement(
     answered = f"{_ended(asked[-QUESTION_CHARACTERS:].strip())} {said}"
     text = f"{_ended(question.topic)} {answered}" if question.topic else answered
     return DerivedStatement(text, answered)
+
+
+def _corrected(logged: LoggedEvent, just_before: LoggedEvent | None) -> str:
+    """The statement just before `logged`, which gives nothing but another value for it; else empty."""
+    before = just_before.event if just_before else None
+    if just_before is None or not isinstance(before, MessageEvent) or before.role == "tool":
+        return ""
+    is_old = logged.occurred_at - just_before.occurred_at > ANSWERED_WITHIN
+    if is_old or word_count(before.text) > ANSWER_WORDS:
+        return ""
+    return "" if speech_act(before, before.text) in STATING_NOTHING else before.text.strip()
 
 
 def as_turn(event: MessageEvent) -> Turn:

@@ -113,6 +113,7 @@ def _drafts_of_turn(
         return []
     question = answered_question(logged, before[-TURNS_BEFORE:])
     session = quotable(before, logged)
+    just_before = next(iter(quotable(before[-1:], logged)), None)
     before = quotable(before[-TURNS_BEFORE:], logged)
     after = next(iter(quotable([after] if after else [], logged)), None)
     pieces = cut(event.text)
@@ -145,7 +146,7 @@ def _drafts_of_turn(
                 quotes=_quoted([*before, *([after] if after else [])], logged),
             )
         )
-    if len(drafts) == 1 and (statement := derived_statement(event, question, session)):
+    if len(drafts) == 1 and (statement := derived_statement(logged, question, session, just_before)):
         read = _quoted([*session, *([after] if after else [])], logged)
         drafts += [
             replace(draft, quotes=read) for draft in _drafts_of_statement(drafts[0], event, statement, cut)

@@ -135,7 +135,9 @@ _NO_GROUP = (
     r"|late|early|yesterday|today|last|to|two|some|another|forces|hands|via|with|by|when|because)\b)"
 )
 IDENTITY: Final = re.compile(
-    r"\bmy (?:full |last |first |middle |nick|sur)?name(?:'s| is)\b|\bcall me \w+"
+    r"\bmy (?:full |last |first |middle |nick|sur)?name(?:'?s(?! are\b)| is)\b"
+    r"|\bcall me (?!(?:back|when|whenever|if|at|on|in|later|tomorrow|today|tonight|asap|now|after|before"
+    r"|again|once|first|from|as|any|please|pls|crazy|until|till|about|for|with|during|between)\b)\w+"
     r"|\bmy (?:new |mobile |cell |phone |private ){0,2}(?:number|mobile|cell)(?:'s| is)\b(?=[^.!?\n]{0,20}\d)"
     rf"|\b{_AM} {_SINCE}(?:an? {_NOT_A_ROLE}[\w-]+|{_ROLE}"
     rf"|from (?!the (?:shop|office)|home|work)\w+"
@@ -186,7 +188,7 @@ BACKGROUND: Final = re.compile(
 RELATIONSHIP: Final = re.compile(
     rf"\b(?:my|our) (?:ex-?|late |older |younger |elder |little |big |twin |step-?|half-?|new |old "
     rf"|eldest |youngest )?{_RELATIVE}"
-    r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| called| named|,) |'s name)"
+    r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| called| named|,) |'?s name)"
     rf"|\b(?:is|'s) my (?:\w+ )?{_RELATIVE}\b|\b(?:wife|husband|son|daughter|sister|brother|dog"
     rf"|cat)'s name is\b"
 )  # fmt: skip

@@ -73,7 +73,12 @@ def test_who_asks_what_was_asked_gets_questions() -> None:
     acts, tokens, scores = ["question", "acknowledgement", "statement"], [8, 2, 8], [1.0, 0.9, 0.4]
     assert scored(acts, tokens, scores, wants_questions=True) == pytest.approx([1.0, 0.2, 0.4])
     assert asks_about_questions("What did Ines ask about the boiler?")
+    assert asks_about_questions("what did i ask you to remind me of")
     assert not asks_about_questions("Which boiler did Ines choose?")
+    assert not asks_about_questions("who do i ask about billing code")
+    assert not asks_about_questions("whom should we ask for the key")
+    assert not asks_about_questions("how many requests per minute may one key do")
+    assert not asks_about_questions("who reviews my pull requests")
     assert not asks_about_questions("x " * 100_000)
 
 

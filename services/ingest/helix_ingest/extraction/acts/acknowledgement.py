@@ -16,7 +16,8 @@ READ_CHARACTERS: Final = 400
 
 _GREETING: Final = (
     r"thanks?(?: you)?|thx|ty|cheers|ta|hi|hey|hello|bye(?: bye)?|good ?bye|good (?:morning|night|evening"
-    r"|afternoon|day|luck)|morning|welcome(?: back)?|happy (?:birthday|new year)|congrat(?:ulation)?s"
+    r"|afternoon|day|luck)|(?<!this )(?<!in the )(?<!all )morning|welcome(?: back)?"
+    r"|happy (?:birthday|new year)|congrat(?:ulation)?s"
     r"|well done"
     r"|see (?:you|u|ya)(?: soon| later| around| then| tomorrow)?|take care|have (?:fun|a (?:good|nice"
     r"|great)\w* "

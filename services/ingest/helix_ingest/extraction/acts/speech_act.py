@@ -11,9 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import NUMBER_WORD, is_acknowledgement
+from helix_ingest.extraction.acts.asked_changes import asks_for_change
 from helix_ingest.extraction.acts.decision import decides
 from helix_ingest.extraction.acts.instructions import OPENERS, asks_for_reminder, is_standing, tells_fact
 from helix_ingest.extraction.acts.sentences import is_question, sentences, words
+from helix_ingest.extraction.acts.slips import corrects_before
+from helix_ingest.extraction.acts.subject_nouns import begins_with_subject
 from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent
 from helix_memory.vocabulary.speech_acts import SpeechAct
 
@@ -63,7 +66,7 @@ _PLAN: Final = re.compile(
     r"\b(?:i|we|he|she|they|you)(?:['\u2019]ll| will| shall)\b|\b(?:they|you)ll\b"
     r"|^\W*ill (?!with\b|on\b|in\b|at\b|again\b|all\b|for\b|since\b|and\b|but\b|today\b)\w"
     r"|\b(?:going to|gonna|planning (?:to|on)|plan(?:s|ned)? to|intend(?:s|ing)? to|hop(?:e|es|ing) to"
-    r"|want to|wanna"
+    r"|(?<!n't )(?<!n\u2019t )(?<!dont )(?<!not )(?<!nt )want to|wanna"
     r"|thinking (?:of|about)|about to|scheduled (?:for|to)|looking forward to)\b"
     r"|^\W*(?:the )?plan\b[^.\n:]{0,20}:|^\W*(?:the|my|our) plan is (?:still |now )?to (?!blame\b)\w"
     rf"|{_JOURNEY}"
@@ -72,13 +75,6 @@ _PLAN: Final = re.compile(
     r"|\bi (?:would|suggest|propose|recommend)\b",
     re.IGNORECASE,
 )
-_SLIP: Final = re.compile(
-    r"^\W*(?:(?:sorry|oops|wait|no+|actually|oh)\b\W*){0,3}(?:make (?:that|it)|sorry\W+|oops\W+)"
-    r" *(?:(?:at|on|in|for|the) ){0,2}(?:[$\u20ac\u00a3]?\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
-    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)\b)",
-    re.IGNORECASE,
-)
-"""A correction of what was said just before, by its value: "make that 7:30", "sorry, Tuesday"."""
 _ASKED_TO_ACT: Final = re.compile(
     rf"^\W*+(?:(?:{OPENERS})\b\W*+)*+"
     r"(?:(?:please|pls|plz)\b|let me know\b|make sure|help me"
@@ -123,7 +119,7 @@ def speech_act(event: Event, text: str, *, answers: bool = False) -> SpeechAct:
     """The speech act of `text`, a piece of `event`; `answers`: it replies to a question of another speaker.
 
     An explicit memory, a document or a tool's output is never an acknowledgement, a question or a request: it
-    was stored on purpose, or nobody speaks. "Yes" that answers a question is a statement.
+    was stored on purpose, or nobody speaks. "Yes" or "please" that answers a question is a statement.
     """
     if isinstance(event, CorrectEvent):
         return "correction"
@@ -133,7 +129,8 @@ def speech_act(event: Event, text: str, *, answers: bool = False) -> SpeechAct:
     act = _act_of_turn(text, commands=getattr(event, "role", "") == "user")
     if act in _STATED:
         return "statement" if act == "correction" and answers and not _contrasts(text) else act
-    return act if is_spoken and not (answers and act == "acknowledgement") else "statement"
+    is_assent = answers and (act == "acknowledgement" or is_acknowledgement(text))
+    return act if is_spoken and not is_assent else "statement"
 
 
 _CONTRAST: Final = re.compile(
@@ -175,6 +172,10 @@ def _act_of_sentence(sentence: str, *, commands: bool) -> SpeechAct:
     return next((act for act, holds in _RULES if holds(text, commands)), "statement")
 
 
+def _is_command(text: str) -> bool:
+    return _COMMAND.match(text) is not None and not begins_with_subject(text)
+
+
 def _is_topic(sentence: str) -> bool:
     found = words(sentence)
     is_label = len(found) <= _TOPIC_WORDS and not any(word.endswith("ed") for word in found)
@@ -188,11 +189,12 @@ def _is_quotation(text: str) -> bool:
 
 
 _RULES: Final[tuple[tuple[SpeechAct, Callable[[str, bool], object]], ...]] = (
-    ("correction", lambda text, _: _SLIP.match(text)),
+    ("correction", lambda text, _: corrects_before(text)),
     ("statement", lambda text, commands: commands and _REQUESTED.match(text) and is_standing(text)),
     ("statement", lambda text, commands: commands and tells_fact(text)),
     ("plan", lambda text, commands: commands and asks_for_reminder(text)),
-    ("request", lambda text, commands: _ASKED_TO_ACT.match(text) or (commands and _COMMAND.match(text))),
+    ("decision", lambda text, commands: commands and asks_for_change(text) and not begins_with_subject(text)),
+    ("request", lambda text, commands: _ASKED_TO_ACT.match(text) or (commands and _is_command(text))),
     ("question", lambda text, _: is_question(text)),
     ("acknowledgement", lambda text, _: is_acknowledgement(text)),
     ("quotation", lambda text, _: _is_quotation(text)),

@@ -27,12 +27,24 @@ BELOW: Final = 0.5
 LEAST: Final = 1e-9
 """Least score that counts as one; a memory below it matches nothing."""
 
-_ABOUT_QUESTIONS: Final = re.compile(r"\b(?:ask(?:ed|s|ing)?|questions?|wonder(?:ed|s|ing)?|requests?)\b")
+_ABOUT_QUESTIONS: Final = re.compile(
+    r"\b(?:ask(?:ed|s|ing)?|questions?|wonder(?:ed|s|ing)?)\b"
+    r"|(?<!pull )(?<!merge )(?<!http )(?<!api )\brequests?\b(?! (?:per|an?|each|every|can|may|limit|rate)\b)"
+)
+_WHOM_TO_ASK: Final = re.compile(
+    r"\b(?:do|should|can|could|may|might|must|will|would|to|need to|have to) (?:(?:i|we|you|they|he|she) )?"
+    r"(?:best )?ask\b"
+)
+"""Asks for a person or a way, not for what was asked."""
 
 
 def asks_about_questions(query: str) -> bool:
-    """Whether a query is about what was asked; then questions are wanted too."""
-    return _ABOUT_QUESTIONS.search(read_query(query).lower()) is not None
+    """Whether a query is about what was asked; then questions are wanted too.
+
+    "Who do I ask about billing" and "how many requests per minute" are about other things.
+    """
+    read = _WHOM_TO_ASK.sub(" ", read_query(query).lower())
+    return _ABOUT_QUESTIONS.search(read) is not None
 
 
 def answer_share(route: Route, constants: SpeechActs) -> float:

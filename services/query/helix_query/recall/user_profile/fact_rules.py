@@ -24,7 +24,7 @@ _NO_NAME = (
 )
 """Nationalities, days and months: "I'm Portuguese, from Porto" names nobody."""
 _NOT = r" (?:no longer|don['\u2019]?t|do not|am not|aren['\u2019]t|not)"
-_IS = r"(?:['\u2019]s name is| is called| is|,)? (?=\S)"
+_IS = r"(?:['\u2019]?s name is| is called| is|,)? (?=\S)"
 _MOVED = (
     rf"{_I} (?:moved|relocated|emigrated)(?: yesterday| today| recently| (?:last|this|on) [a-z]+)?"
     r"(?: back| over| out| away| down| up| house| home| here)?(?: from [\w' -]{1,30}?)?"
@@ -67,7 +67,7 @@ def _rule(
 
 
 RULES: Final = (
-    _rule("name", r"(?<!\w)my (?:full |first |real )?name(?: is|['\u2019]s) ", "person"),
+    _rule("name", r"(?<!\w)my (?:full |first |real )?name(?: is|['\u2019]?s) ", "person"),
     _rule("name", r"(?<!\w)(?:i['\u2019]?m called|i am called|call me) ", "person", is_beside=True),
     _rule(
         "name",
@@ -198,9 +198,9 @@ RULES: Final = (
     ),
 )
 ANNOUNCED: Final = re.compile(
-    r"\b(?:name|call|called|i['\u2019]?m|i am|this is|it['\u2019]s|here"
+    r"\b(?:names?|call|called|i['\u2019]?m|i am|this is|it['\u2019]s|here"
     r"|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
-    r"|started|began|start|job|position|post|role|joined|wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf"
+    r"|started|began|start|job|position|post|role|joined|(?:wife|husband|spouse|partner|girlfriend|boyfriend)s?|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
     r"|dentist|therapist|gp|supervisor|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
     re.IGNORECASE,

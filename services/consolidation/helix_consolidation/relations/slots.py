@@ -1,0 +1,87 @@
+"""The same thing with another number: "losartan 50", "losartan 100 now"; "room 204", "204 is shut, 211 now".
+
+The new statement has to say that something changed. The link is likely and closes nothing: both may be about
+two things of one name, and the older one may say more.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Final
+
+from helix_consolidation.relations.quantities import Quantity, placed_quantities
+from helix_consolidation.relations.reading import Reading, stem, words_of
+from helix_consolidation.relations.rules import STATES_NOTHING
+from helix_shared.naming.frequency import is_common
+from helix_shared.naming.words import FUNCTION_WORDS
+
+if TYPE_CHECKING:
+    from helix_consolidation.relations.statement import Statement
+
+RENUMBERS: Final = "names_other_number"
+"""Evidence: the new statement gives another number of what the older one gives a number of."""
+RENUMBERED: Final = 0.6
+"""Least probability of that link."""
+_CACHED: Final = 8_192
+_LONGEST: Final = 240
+"""Characters of either text; a long one has many numbers, most of other things."""
+_LONG: Final = 3
+"""Digits from which a number is hardly named by chance."""
+_BACK: Final = 3
+"""Words before a number among which the thing is named."""
+_CHANGES: Final = re.compile(
+    r"\b(?:now|instead|from now|moved (?:us|it|to)|moving to|(?:went|goes|put|up|down) to|went up|goes up"
+    r"|bumped|raised|lowered|increased|reduced|no longer|any ?more|from (?:next|this|monday|tomorrow))\b",
+    re.IGNORECASE,
+)
+_CLAUSE_END: Final = re.compile(r"[.!?;,]\s|\n")
+_BETWEEN: Final = FUNCTION_WORDS | frozenset(
+    ["up", "down", "=", "about", "around", "only", "now", "max", "min"]
+)
+
+
+def renumbers(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
+    """Whether `new` says that what has a number in `old` has another one now."""
+    if not this.quantities or not other.quantities or max(len(new.text), len(old.text)) > _LONGEST:
+        return False
+    if this.asks or this.hypothetical or this.tentative or other.asks:
+        return False
+    if not STATES_NOTHING.isdisjoint((new.speech_act, old.speech_act)):
+        return False
+    if not (this.sure_change or _CHANGES.search(new.text)):
+        return False
+    return _names_the_old_number(this, other) or _has_the_same_slot(new.text, old.text)
+
+
+def _names_the_old_number(this: Reading, other: Reading) -> bool:
+    """Whether a long number of the older statement is named beside a new one of the same length."""
+    these, others = ({_digits(one) for one in reading.quantities} for reading in (this, other))
+    lengths = {len(one) for one in these - others}
+    return any(len(one) >= _LONG and len(one) in lengths for one in these & others)
+
+
+def _digits(one: Quantity) -> str:
+    """The digits of a number; empty for another value, and for a part of one ("310 000")."""
+    last = one.value.split()[-1] if one.kind in ("number", "which") and one.value else ""
+    return last if last.isdigit() and not last.startswith("0") else ""
+
+
+def _has_the_same_slot(new: str, old: str) -> bool:
+    these, others = _slots(new), _slots(old)
+    return any(values.isdisjoint(others[slot]) for slot, values in these.items() if slot in others)
+
+
+@functools.lru_cache(_CACHED)
+def _slots(text: str) -> dict[tuple[str, str], frozenset[str]]:
+    """The values of a text by the rare word before them and their kind."""
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for clause in _CLAUSE_END.split(text):
+        words = words_of(clause)
+        for at, one in placed_quantities(words):
+            near = (word for word in reversed(words[max(0, at - _BACK) : at]) if word not in _BETWEEN)
+            word = next(near, "")
+            if one.kind in ("number", "time") and word.isalpha() and len(word) > 1 and not is_common(word):
+                slot = (stem(word), one.kind)
+                found[slot] = found.get(slot, frozenset()) | {one.value}
+    return found

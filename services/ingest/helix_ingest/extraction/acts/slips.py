@@ -1,0 +1,27 @@
+"""Corrections of what was said just before, by its value alone: "make that 7:30", "sorry, Tuesday"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from helix_ingest.extraction.acts.sentences import words
+
+_SLIP: Final = re.compile(
+    r"^\W*(?:(?:sorry|oops|wait|no+|actually|oh)\b\W*){0,3}(?:make (?:that|it)|sorry\W+|oops\W+)"
+    r" *(?:(?:at|on|in|for|the) ){0,2}(?:[$\u20ac\u00a3]?\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)\b)",
+    re.IGNORECASE,
+)
+_MOST_WORDS: Final = 8
+"""A longer correction says what it is about."""
+
+
+def corrects_before(text: str) -> bool:
+    """Whether a text corrects a value of what was said before it."""
+    return _SLIP.match(text) is not None
+
+
+def needs_what_it_corrects(text: str) -> bool:
+    """Whether a text is a correction that cannot be understood without what it corrects."""
+    return corrects_before(text) and len(words(text)) <= _MOST_WORDS
