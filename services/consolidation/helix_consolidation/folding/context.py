@@ -77,7 +77,9 @@ class FoldContext:
     def _stored_of(self, ordinals: Sequence[int], columns: Sequence[str]) -> dict[int, Mapping[str, Any]]:
         ahead = self._read_ahead if set(columns) <= set(ERASURE_COLUMNS) else {}
         rows = ((ordinal, ahead.get(ordinal)) for ordinal in ordinals)
-        found = {ordinal: {name: row[name] for name in columns} for ordinal, row in rows if row is not None}
+        found: dict[int, Mapping[str, Any]] = {
+            ordinal: {name: row[name] for name in columns} for ordinal, row in rows if row is not None
+        }
         left = [ordinal for ordinal in ordinals if ordinal not in ahead]
         if left and self.stored_many is not None:
             found |= self.stored_many(left, columns)
