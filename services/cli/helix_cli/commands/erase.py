@@ -53,8 +53,10 @@ again. Later versions stay: the command names them.
 
 The receipt names each place with how much was removed there, and the
 generation from which it holds nothing of it. With --verify, every file of
-this home and every stream is searched for the texts and vectors that were
-erased; it needs the files, so it runs where Helix runs.
+this home, every stream, and every bucket to which its shards upload is
+searched for the texts and vectors that were erased; it needs the files, so
+it runs where Helix runs. Buckets are downloaded for it. The disks of
+replicas elsewhere are not searched.
 
 Backups are under keys, and the place "backups" counts the events whose keys
 are destroyed: no backup made before shows them. Exports, copies of the keys
@@ -84,7 +86,7 @@ def erase_command(
     of_document: Annotated[str, Option("--of-document", help="All memories of a document.")] = "",
     of_user: Annotated[str, Option("--of-user", help="All memories of a user.")] = "",
     verify: Annotated[
-        bool, Option("--verify", help="Search all files and streams for what was erased.")
+        bool, Option("--verify", help="Search all files, streams and buckets for what was erased.")
     ] = False,
     tenant: options.Tenant = "",
     user: User = "",
@@ -234,7 +236,8 @@ def _verified(
     before: list[dict[str, Any]], home: Path, after: list[dict[str, Any]], broker: Server
 ) -> dict[str, Any]:
     """What was searched for, and how often it was found in which place."""
-    from helix_cli.residue.canaries import Canaries  # noqa: PLC0415  see above
+    from helix_cli.residue.buckets import buckets_of, residue_in_buckets  # noqa: PLC0415  see above
+    from helix_cli.residue.canaries import Canaries  # noqa: PLC0415
     from helix_cli.residue.files import residue_in_files  # noqa: PLC0415
     from helix_cli.residue.stored import rows_left  # noqa: PLC0415
     from helix_cli.residue.streams import residue_in_streams  # noqa: PLC0415
@@ -248,12 +251,20 @@ def _verified(
         async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
             return await residue_in_streams(jetstream, canaries)
 
-    found = residue_in_files(home, canaries) + run_async(of_streams())
+    folder = HomeFolder.at(home)
+    buckets = buckets_of(folder.data_of(shard) for shard in range(folder.shards))
+
+    def search() -> Residue:
+        outside = residue_in_buckets(buckets, canaries, credentials=broker.nats)
+        return residue_in_files(home, canaries) + run_async(of_streams()) + outside
+
+    found = search()
     for _ in poll(VERIFIED_SECONDS, every_seconds=1.0) if found else ():
-        found = residue_in_files(home, canaries) + run_async(of_streams())
+        found = search()
         if not found:
             break
-    return {"searched": len(unique), "residue": dict(found.counts), "unread": found.unread}
+    residue = {"residue": dict(found.counts), "unread": found.unread}
+    return {"searched": len(unique), "buckets": buckets} | residue
 
 
 def _show(report: dict[str, Any], *, as_json: bool) -> None:
@@ -271,7 +282,8 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         note(f"later versions stay; to erase them, too: helix memory erase {' '.join(map(short, others))}")
     if "residue" in report:
         found = sum(report["residue"].values())
-        typer.echo(f"searched for {report['searched']} erased texts: residue {found}")
+        also = "".join(f", also in {address}" for address in report.get("buckets", ()))
+        typer.echo(f"searched for {report['searched']} erased texts{also}: residue {found}")
         for place, count in report["residue"].items():
             typer.echo(f"  {place}: {count}")
         for place, reason in report.get("unread", {}).items():

@@ -19,6 +19,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.erasure.carry_out import carry_out_erasure
+from helix_consolidation.folding.erasure.reading_ahead import read_sessions_ahead
 from helix_consolidation.folding.event_memories import turn_of
 from helix_consolidation.folding.feedback import count_feedback
 from helix_consolidation.folding.relate import decide_due
@@ -72,12 +73,20 @@ def apply_due_actions(context: FoldContext) -> None:
     """Carry out, in the order of the log, every action with all earlier events processed."""
     state = context.state
     _withdraw_provisional(context)
+    read_ahead(context, state.pending.until(state.applied.floor))
     for action in _due_actions(context):
         if state.tombstones.is_repeat(action.event, action.sequence):
             _update_reached(context, [action])
             continue
         state.tombstones.record_executed(action.event, action.sequence)
         _execute(context, action)
+
+
+def read_ahead(context: FoldContext, actions: Iterable[LifecycleAction]) -> None:
+    """Read together what these actions ask of stored rows."""
+    erasing = [action for action in actions if action.kind == "erase"]
+    if erasing:
+        read_sessions_ahead(context, (ordinal for one in erasing for ordinal in _reached(context, one)))
 
 
 def _withdraw_provisional(context: FoldContext) -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.fold import finish, fold
-from helix_consolidation.folding.incoming.decode import Derived, decode, header_order, settled_event
+from helix_consolidation.folding.incoming.actions import action_of
+from helix_consolidation.folding.incoming.decode import (
+    Derived,
+    Lifecycle,
+    decode,
+    header_order,
+    settled_event,
+)
+from helix_consolidation.folding.lifecycle import read_ahead
 from helix_consolidation.stores.made_with import stated_version
 from helix_consolidation.stores.outcome import Outcome
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
@@ -67,6 +75,7 @@ class _Batch:
                 self._block(message, error)
             except PermanentError as error:
                 self._refuse(message, error)
+        read_ahead(self._context, [action_of(item) for item, _ in decoded if isinstance(item, Lifecycle)])
         for item, message in sorted(decoded, key=lambda pair: pair[0].order):
             self._fold_one(item, message)
         incompatible, self.outcome.incompatible = self.outcome.incompatible, []

@@ -1,12 +1,14 @@
 """Purging one shard: what is erased leaves the live files, older generations, and their copies elsewhere.
 
-A purge is part of a publication. With many memories it takes minutes: what is erased leaves the answers one
-generation before its bytes leave the stores. The state says that a purge is due, so a restart continues it.
+A purge is part of a publication, and takes from half a second to minutes. So what is erased leaves the
+answers one generation before its bytes leave the stores, and erasures that follow each other are purged
+together. The state says that a purge is due, so a restart continues it.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from helix_shared.artifacts.generation.folders import published_numbers
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_shared.artifacts.generation.live_stores import Live
 
-PURGED_AT_ONCE: Final = 50_000
-"""With more memories, a purge waits for the generation after the one without what was erased."""
+PURGED_AT_ONCE: Final = 1_000
+"""With more memories, the generation that first lacks what was erased is published without a purge."""
+
+WAITS_SECONDS: Final = 10.0
+"""Longest time that a purge waits because every generation lacks something more than the one before."""
 
 
 class Copies(Protocol):
@@ -42,7 +47,13 @@ class Purge:
         self._copies: Copies | None = None
         # a writer that ended before the purge left the rest of it to this one
         self.is_due = self._is_delayed = state.erasures.has_unpurged
-        """Whether the live files may hold bytes of what was erased since the last publication."""
+        """Whether the live files may hold bytes of what was erased or replaced."""
+        self._has_new = False
+        """Whether the next generation is the first one without something that was erased."""
+        self._memories_before = state.ledger.memories
+        """Of the last generation: a purge goes through their files even if few are left."""
+        self._waits_since = math.inf
+        """When the first generation without what is not purged yet was published, by the monotonic clock."""
 
     @property
     def has_work(self) -> bool:
@@ -51,14 +62,19 @@ class Purge:
         awaits_copies = self._copies is not None and erasures.awaits_copies and self._is_everywhere_retired
         return self._is_delayed or awaits_copies or any(one.is_changed for one in erasures.open.values())
 
+    def note_removed(self) -> None:
+        """Something was removed from the stores, and should leave the answers before it is purged."""
+        self.is_due = self._has_new = True
+
     def run(self, live: Live, number: int) -> bool:
         """Purge if it is time for that, before generation `number` is published; returns whether it did.
 
         Records what this generation holds no more.
         """
         erasures = self._state.erasures
-        is_small = self._state.ledger.memories <= PURGED_AT_ONCE
-        is_purged = self.is_due and (self._is_delayed or is_small)
+        is_small = max(self._state.ledger.memories, self._memories_before) <= PURGED_AT_ONCE
+        is_overdue = time.monotonic() - self._waits_since >= WAITS_SECONDS
+        is_purged = self.is_due and (not self._has_new or is_small or is_overdue)
         if is_purged:
             live.purge()
             self._state.erasure_generation = number
@@ -74,6 +90,9 @@ class Purge:
         erasures = self._state.erasures
         erasures.published()
         self.is_due = self._is_delayed = erasures.is_unpurged
+        self._has_new = False
+        self._memories_before = self._state.ledger.memories
+        self._waits_since = min(self._waits_since, time.monotonic()) if self.is_due else math.inf
         self._erase_copies()
 
     def attach(self, copies: Copies | None) -> None:

@@ -258,7 +258,8 @@ class Shard:
         if changes.is_empty or self._live is None:
             return
         write_changes(self._live, self.state.ledger, changes)
-        self.purge.is_due |= bool(changes.erased or changes.blanked)
+        if changes.erased or changes.blanked:
+            self.purge.note_removed()
         self._needs_maintenance = True
 
     def _create_stores(self, model: Model) -> None:

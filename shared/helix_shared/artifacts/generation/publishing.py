@@ -68,7 +68,7 @@ def publish(
         else:
             (staging / path).hardlink_to(body)
     graph = GraphSnapshot.open(staging / GRAPH, previous=live.graph.base)
-    counts = _checked_counts(staging, graph, manifest.counts, copies=live.lexicon.copies)
+    counts = _checked_counts(staging, graph, manifest.counts, live)
     if not live.written_graph[0] and manifest.parent and folder_of(root, manifest.parent).is_dir():
         live.checksums.add_generation(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
@@ -111,18 +111,19 @@ def _link(root: Path, live: Live, staging: Path, *, memories: int) -> None:
         live.graph.write(staging / GRAPH, memories=memories)
 
 
-def _checked_counts(staging: Path, graph: GraphSnapshot, claimed: Counts, *, copies: int) -> Counts:
+def _checked_counts(staging: Path, graph: GraphSnapshot, claimed: Counts, live: Live) -> Counts:
     """Counts of the linked files; refuses artifacts of different moments.
 
     No rows are scanned: the version of the table and the commit of the lexicon hold counts. Of the documents
-    of the lexicon, `copies` are not the first of their memory.
+    of the lexicon, some are not the first of their memory.
     """
+    segments = open_segments(staging / SIGNALS, previous=live.signals.segments)
     counts = Counts(
         memories=rows_of_version(staging),
         hidden=claimed.hidden,
         decayed=claimed.decayed,
-        lexicon=documents_of_commit(staging / LEXICON) - copies,
-        signals=ordinal_count(open_segments(staging / SIGNALS)),
+        lexicon=documents_of_commit(staging / LEXICON) - live.lexicon.copies,
+        signals=ordinal_count(segments),
         nodes=graph.memories + graph.entities,
         entities=graph.entities,
         edges=graph.edge_count,

@@ -181,15 +181,25 @@ def gather(
     """
     if len(sources) == 1:
         return read(np.take(sources[0], rows, axis=0))
-    origin = np.searchsorted(starts, rows, side="right") - 1
+    if not sources:
+        return np.empty(0)
     picked: NDArray[Any] | None = None
-    for index, source in enumerate(sources):
-        here = np.flatnonzero(origin == index)
-        if len(here) or picked is None:
-            part = read(np.take(source, rows[here] - starts[index], axis=0))
-            picked = np.empty((len(rows), *part.shape[1:]), part.dtype) if picked is None else picked
-            picked[here] = part
+    for index, here in by_source(starts, rows) or [(0, np.empty(0, np.int64))]:
+        part = read(np.take(sources[index], rows[here] - starts[index], axis=0))
+        picked = np.empty((len(rows), *part.shape[1:]), part.dtype) if picked is None else picked
+        picked[here] = part
     return np.empty(0) if picked is None else picked
+
+
+def by_source(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+    """Each source that has some of `rows`, by number, and the places in `rows` of its rows, ascending.
+
+    `starts` are the row offsets of the sources. The cost is that of the sources that are found.
+    """
+    origin = np.searchsorted(starts, rows, side="right") - 1
+    order = np.argsort(origin, kind="stable")
+    numbers, first = np.unique(origin[order], return_index=True)
+    return list(zip(numbers.tolist(), np.split(order, first[1:]), strict=True)) if len(rows) else []
 
 
 def _write_gathered(

@@ -39,8 +39,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MERGE_RATIO: Final = 3
-"""Segments are merged until each is at least this many times as large as the next one."""
+MERGED_TOGETHER: Final = 24
+"""So many neighbouring segments of one class of size, or below it, are merged into one.
+
+The next class begins at this many times as many rows. So a row is rewritten, and uploaded again, once for a
+class, and at most one fewer than this many segments of each class are left for a recall to look into.
+"""
 
 MERGED_AT_ONCE: Final = 20_000
 """Larger merges run in the background: 2 KB a row are read, written, hashed and synced."""
@@ -73,6 +77,11 @@ class SignalsWriter:
         writer = cls(folder, open_segments(folder), storage)
         writer._convert()
         return writer
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """The segments, oldest first."""
+        return self._segments
 
     @property
     def count(self) -> int:
@@ -153,11 +162,16 @@ class SignalsWriter:
 
     def _merge_start(self) -> int:
         # the first segment of the run that is merged into one
-        start, size = len(self._segments) - 1, len(self._segments[-1])
-        while start > self._merging_to and len(self._segments[start - 1]) < MERGE_RATIO * size:
-            start -= 1
-            size += len(self._segments[start])
-        return start
+        sizes = [len(segment) for segment in self._segments]
+        start, size = len(sizes) - 1, sizes[-1]
+        while True:
+            first, size_class = start, _size_class(size)
+            while first > self._merging_to and _size_class(sizes[first - 1]) <= size_class:
+                first -= 1
+            # what is merged already counts as one
+            if start - first + 1 < MERGED_TOGETHER:
+                return start
+            start, size = first, sum(sizes[first:])
 
     def _merge(self, start: int) -> None:
         merged = self._segments[start:]
@@ -199,3 +213,11 @@ class SignalsWriter:
             )
         if any(is_narrower(storage, held) for held, storage in pairs):
             self._rewrite(0)
+
+
+def _size_class(rows: int) -> int:
+    found = 0
+    while rows >= MERGED_TOGETHER:
+        rows //= MERGED_TOGETHER
+        found += 1
+    return found

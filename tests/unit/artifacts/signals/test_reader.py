@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,22 @@ from helix_shared.artifacts.files.mapped import mapped
 from helix_shared.artifacts.signals import writer as signals_module
 from helix_shared.artifacts.signals.columns import NO_TIME, SCALARS, code, signals_of
 from helix_shared.artifacts.signals.reader import Signals
+from helix_shared.artifacts.signals.segments import Segment
+from helix_shared.artifacts.signals.vector_storage import Storage
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
+TOGETHER = 3
+"""Segments that are merged into one, so that a few rows are merged several times."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_are_merged() -> Iterator[None]:
+    """Merges after every third segment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signals_module, "MERGED_TOGETHER", TOGETHER)
+        yield
 
 
 def sketches_by_ordinal(signals: Signals) -> dict[int, list[int]]:
@@ -92,7 +103,7 @@ def test_the_later_row_counts_within_and_between_segments(tmp_path: Path, record
     for ordinal in (4, 5, 6):
         writer.append(*signals_of(records([{"ordinal": ordinal, "token_count": 9}])))
     merged = Signals.open(tmp_path / "s")
-    assert segments(tmp_path / "s") == ["seg-000006"] or len(merged.segments) < 5
+    assert len(merged.segments) < 5, "some were merged"
     assert merged.token_count.tolist() == [1, 1, 1, 1, 9, 9, 9, 1, 1]
 
 
@@ -106,17 +117,39 @@ def test_the_later_row_counts_after_a_million_segments(tmp_path: Path, records: 
     assert SignalsWriter.open(tmp_path / "s").count == 9
 
 
-def test_many_appends_leave_few_segments(tmp_path: Path, records: Records) -> None:
-    """Every segment is at least three times as large as the next, so their number grows logarithmically."""
+def test_many_appends_leave_few_segments(
+    tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer of each size than are merged together; and a row is rewritten once for each size."""
+    written: list[int] = []
+    merge = signals_module.merge_segments
+
+    def counted(folder: Path, merged: Sequence[Segment], *, storage: Storage) -> Segment:
+        written.append(sum(map(len, merged)))
+        return merge(folder, merged, storage=storage)
+
+    monkeypatch.setattr(signals_module, "merge_segments", counted)
+    monkeypatch.setattr(signals_module, "MERGED_TOGETHER", 6)
     writer = SignalsWriter.open(tmp_path / "s")
-    for ordinal in range(200):
+    for ordinal in range(500):
         writer.append(*signals_of(records([{"ordinal": ordinal}])))
+        assert len(writer.segments) <= 3 * 5 + 1
     signals = Signals.open(tmp_path / "s")
     sizes = [len(segment) for segment in signals.segments]
-    assert len(signals) == sum(sizes) == writer.count == 200
-    assert all(larger >= 3 * smaller for larger, smaller in pairwise(sizes))
-    assert len(sizes) <= 5
-    assert signals.stream_sequence.tolist() == list(range(1, 201))
+    assert len(signals) == sum(sizes) == writer.count == 500
+    assert sizes == [216, 216, 36, 6, 6, 6, 6, 6, 1, 1]
+    assert sum(written) <= 3 * 500
+    assert signals.stream_sequence.tolist() == list(range(1, 501))
+
+
+def test_a_large_append_does_not_hide_small_segments_from_merges(tmp_path: Path, records: Records) -> None:
+    """Small segments before a large one are merged with it, once there are enough of both."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    for start in range(0, 60, 12):
+        writer.append(*signals_of(records([{"ordinal": start}])))
+        writer.append(*signals_of(records([{"ordinal": start + n} for n in range(1, 12)])))
+    assert len(writer.segments) <= 3 * TOGETHER
+    assert Signals.open(tmp_path / "s").stream_sequence.tolist() == list(range(1, 61))
 
 
 def test_an_ordinal_without_a_row_is_hidden(tmp_path: Path, records: Records) -> None:
@@ -161,7 +194,9 @@ def test_linked_segments_outlive_later_merges(tmp_path: Path, records: Records) 
     writer.append(*signals_of(records([{"token_count": 1}])))
     writer.link_into(tmp_path / "linked")
     signals = Signals.open(tmp_path / "linked")
-    writer.append(*signals_of(records([{"token_count": 2}])))
+    for _ in range(TOGETHER):
+        writer.append(*signals_of(records([{"token_count": 2}])))
+    assert segments(tmp_path / "s") != segments(tmp_path / "linked"), "they were merged"
     assert Signals.open(tmp_path / "s").token_count.tolist() == [2]
     assert Signals.open(tmp_path / "linked").token_count.tolist() == signals.token_count.tolist() == [1]
 

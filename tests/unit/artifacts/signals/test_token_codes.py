@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helix_shared.artifacts.signals import writer as signals_writer
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.writer import SignalsWriter
@@ -81,8 +82,11 @@ def test_an_erased_memory_leaves_no_code(tmp_path: Path, records: Records) -> No
     assert on_disk(given_codes[2])
 
 
-def test_codes_that_a_correction_replaced_are_gone_after_the_merge(tmp_path: Path, records: Records) -> None:
+def test_codes_that_a_correction_replaced_are_gone_after_the_merge(
+    tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A merged segment holds the last version of a row alone."""
+    monkeypatch.setattr(signals_writer, "MERGED_TOGETHER", 2)
     writer = SignalsWriter.open(tmp_path / "s")
     for version in range(4):
         writer.append(*signals_of(records([{"token_codes": codes(version, 2)}])))

@@ -13,6 +13,7 @@ import pytest
 from helix_query.diagnostics.index_recall import index_recall
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.signals import vector_storage
+from helix_shared.artifacts.signals import writer as signals_writer
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.vector_storage import (
@@ -109,6 +110,7 @@ def test_auto_is_exact_in_small_segments_and_int8_in_large_ones(
 ) -> None:
     """The threshold counts the rows of a segment, so a merge may narrow it."""
     monkeypatch.setattr(vector_storage, "EXACT_ROWS", 3)
+    monkeypatch.setattr(signals_writer, "MERGED_TOGETHER", 2)
     table = records([{} for _ in range(4)])
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(table.slice(0, 3)))

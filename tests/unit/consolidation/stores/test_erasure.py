@@ -251,7 +251,7 @@ def test_a_restart_continues_a_purge_that_waits_for_the_next_generation(
     for place in ("memories", "context_vectors"):
         if place == "context_vectors":
             bench.shard.state.erasures.derived_again({2, 3})
-            bench.shard.purge.is_due = True
+            bench.shard.purge.note_removed()
         bench.publish()
         bench = bench.reopened()
         assert place not in bench.shard.state.erasures.open[4].held

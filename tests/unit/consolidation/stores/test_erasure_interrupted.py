@@ -28,7 +28,7 @@ def test_vectors_that_quoted_what_is_erased_are_purged_after_a_restart(
         stream.memories("acme", "e3", 3, [derived | {"revision_sequence": 3}, other]),
     )
     assert bench.shard.state.erasures.derived_again([2, 3])
-    bench.shard.purge.is_due = True  # as the eraser does
+    bench.shard.purge.note_removed()
     monkeypatch.setattr(purge, "PURGED_AT_ONCE", 0)
     bench.publish()
     again = bench.reopened()

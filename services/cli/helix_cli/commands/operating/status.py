@@ -50,10 +50,10 @@ The command ends with 3, and names the part, when a part is down, the writer
 is blocked, or a setting of a stream is not as `helix provision` wants it.
 When no process is the writer, it waits for one for up to 10 seconds.
 
---deep reads the newest generation in the data folder of this machine and
-compares vector search with exact search: the dense channel for the largest
-tenant, and the vector index for all memories. It takes seconds for a
-million memories.
+--deep reads the newest generation of each shard in the data folder of this
+machine and compares vector search with exact search: the dense channel for
+the largest tenant, and the vector index for all memories. It takes seconds
+for a million memories.
 
 With --tenant (and --user, --principal) it also tells whether the graph pays
 for this caller. It makes up to 120 questions of several hops, each of two
@@ -98,7 +98,13 @@ def status_command(
     metrics = {} if record is None else dict(record.metrics)
     uploads = UploadRecord.read(data or folder.data)
     measured = (
-        _check_deep(data or folder.data, models or folder.models, tenant, user, principal or [])
+        _check_deep(
+            [data] if data else [folder.data_of(shard) for shard in range(folder.shards)],
+            models or folder.models,
+            tenant,
+            user,
+            principal or [],
+        )
         if deep
         else None
     )
@@ -150,11 +156,13 @@ def access_lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
     return service.accesses.waiting + max(row.pending + row.ack_pending for row in rows)
 
 
-def _check_deep(data: Path, models: Path, tenant: str, user: str, principals: list[str]) -> DeepCheck:
+def _check_deep(
+    folders: list[Path], models: Path, tenant: str, user: str, principals: list[str]
+) -> DeepCheck:
     from helix_cli.clients.deep_check import check_deep  # noqa: PLC0415  the engines are slow to import
     from helix_shared.artifacts.filter.selection import Selection  # noqa: PLC0415
 
-    return check_deep(data, models, Selection(tenant, user, tuple(principals)) if tenant else None)
+    return check_deep(folders, models, Selection(tenant, user, tuple(principals)) if tenant else None)
 
 
 async def _next_writer(server: Server) -> WriterStatus:

@@ -130,7 +130,7 @@ class PendingActions:
         """
         if not self.actions or self.actions[0].sequence > floor:
             return []
-        reached = self.actions[: bisect.bisect_right(self.actions, floor, key=_sequence)]
+        reached = self.until(floor)
         ready = [action for action in reached if self._of_event[action.event][0] is action]
         # a repeat follows the first action of its event, so everything up to the floor is taken out
         del self.actions[: len(reached)]
@@ -138,6 +138,10 @@ class PendingActions:
             self._take_out(repeat for repeat in self._of_event[action.event] if repeat.sequence > floor)
             self._unindex(action.event)
         return ready
+
+    def until(self, floor: int) -> list[LifecycleAction]:
+        """The actions with all earlier events processed."""
+        return self.actions[: bisect.bisect_right(self.actions, floor, key=_sequence)]
 
     def reaching(self, memory: MemoryFacts) -> list[LifecycleAction]:
         """The actions in force that reach a memory, without feedback."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from helix_cli.clients.deep_check import DeepCheck
+    from helix_cli.clients.deep_check import DeepCheck, ShardCheck
 
 
 def deep_lines(measured: DeepCheck) -> str:
     """Vector search against exact search, then what the graph does for the caller."""
-    return f"{_dense(measured)}\n{_graph(measured)}"
+    several = len(measured.shards) > 1
+    lines = [f"shard {one.shard}\n{_dense(one)}" if several else _dense(one) for one in measured.shards]
+    return "\n".join([*lines, _graph(measured)])
 
 
-def _dense(measured: DeepCheck) -> str:
+def _dense(measured: ShardCheck) -> str:
     dense, channel = measured.dense, measured.dense_channel
+    if dense is None:
+        return f"dense  not measured: {measured.problem}"
     by_channel = (
         "nothing to search"
         if channel is None
