@@ -40,6 +40,7 @@ from helix_memory.errors import (
 )
 
 __all__ = [
+    "CONFIG_ERROR_EXIT",
     "PASSED",
     "REBUILD",
     "CorruptArtifactError",
@@ -59,6 +60,8 @@ __all__ = [
     "naming_rebuild",
 ]
 
+CONFIG_ERROR_EXIT: Final = 78
+"""Exit code of a service that does not start for its settings: EX_CONFIG of sysexits.h."""
 REBUILD: Final = "`helix rebuild` makes the data folder again from the log"
 """What helps where a data folder cannot be read."""
 PASSED: Final = "deadline passed before the answer was ready"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -17,9 +17,6 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from helix_memory.refusal import first_broken
 from helix_memory.transport.credentials import NatsCredentials
 from helix_shared.errors import InvalidInputError
-
-CONFIG_ERROR_EXIT: Final = 78
-"""sysexits.h EX_CONFIG."""
 
 
 class ServiceSettings(BaseSettings):

@@ -45,6 +45,34 @@ def test_recall_imports_no_nats_client() -> None:
     assert imported(f"import helix_cli.__main__, {', '.join(RECALL)}") & {"nats", "structlog"} == set()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["recall", "x", "--tenant", "acme", "--top-k", "5", "--mode", "dense"],
+        ["memory", "ls", "--tenant", "acme", "--type", "decision", "--limit", "5", "--order", "oldest"],
+        ["memory", "show", "0" * 32, "--tenant", "acme"],
+        ["session", "ls", "--tenant", "acme"],
+        ["why-not", "0" * 32, "x", "--tenant", "acme", "--json"],
+        ["profile", "--tenant", "acme", "--user", "ana"],
+    ],
+)
+def test_commands_that_read_run_without_pydantic(arguments: list[str], tmp_path: Path) -> None:
+    """Its import takes a third of their processor time; options that are plain values need no conversion."""
+    code = f"import sys\nsys.argv = ['helix', *{[*arguments, '--home', str(tmp_path)]}]"
+    code += "\nfrom helix_cli.__main__ import main\ntry:\n    main()"
+    code += "\nexcept SystemExit as end:\n    assert end.code == 3"
+    assert "grpc" in (modules := imported(code))
+    assert modules & {"pydantic", "nats", "structlog"} == set()
+
+
+def test_a_connection_to_nats_imports_no_structlog_before_a_line_is_logged() -> None:
+    """It takes a fifth of the processor time of a command that publishes."""
+    code = "from helix_cli.output import logs\nlogs.set_log_level(verbose=False)\nlogs.configure_logs()"
+    assert "structlog" not in imported(code)
+    logged = "from helix_shared.telemetry.logs import logger\nlogger('x').warning('a line that nobody sees')"
+    assert "structlog" in imported(f"{code}\n{logged}")
+
+
 def test_commands_that_list_import_neither_nats_nor_events() -> None:
     """Those of `helix memory` that change memories are imported when one of them runs."""
     code = "import sys, helix_cli.__main__, helix_cli.commands.memory.app, helix_cli.commands.session"

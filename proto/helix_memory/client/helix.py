@@ -10,17 +10,15 @@ from typing import Any, Final, Self, Unpack
 from helix_memory import limits
 from helix_memory.client import messages
 from helix_memory.client.caller import Caller
+from helix_memory.client.changing import Changing
 from helix_memory.client.event_writer import EventWriter
 from helix_memory.client.explaining import Explaining
 from helix_memory.client.listing import Listing
 from helix_memory.client.options import (
     AccessOptions,
-    CorrectOptions,
     MemoryRef,
     RecallOptions,
     ScopeOptions,
-    SelectOptions,
-    WriteOptions,
 )
 from helix_memory.client.remembering import Remembering
 from helix_memory.client.results import Profile, Recalled, StoredMemory, Written
@@ -43,7 +41,7 @@ _NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
 """Kinds of events that make no memory of their own."""
 
 
-class Helix(Caller, Remembering, Listing, Explaining):
+class Helix(Caller, Remembering, Changing, Listing, Explaining):
     """Remembers and recalls for one caller: a tenant, and a user of it.
 
         with Helix("127.0.0.1", tenant="acme", user="ana") as helix:
@@ -142,68 +140,6 @@ class Helix(Caller, Remembering, Listing, Explaining):
             other._reader = self._reader.with_token(token)  # noqa: SLF001  likewise
         return other
 
-    def correct(self, memory: MemoryRef, text: str, **options: Unpack[CorrectOptions]) -> Written:
-        """Give a memory its next version: its new text, and new values of the options that are set."""
-        return self._act("correct", {"memory_id": messages.id_of(memory), "text": text, **options})
-
-    def forget(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
-        """Hide memories from answers: these with all their versions, or all of a session, document or user.
-
-        `restore` undoes it.
-        """
-        return self._act("forget", self._selected(memories, options))
-
-    def restore(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
-        """Show memories again that `forget` or decay hides."""
-        return self._act("forget", {"restore": True, **self._selected(memories, options)})
-
-    def undo(
-        self, memory: MemoryRef, *, other: MemoryRef | None = None, **options: Unpack[WriteOptions]
-    ) -> Written:
-        """Take back how a memory was related to others, or to one other: what it closed holds again.
-
-        `history` shows these relations. Nothing decides them again.
-        """
-        fields = {
-            "memory_id": messages.id_of(memory),
-            "other": "" if other is None else messages.id_of(other),
-        }
-        return self._act("undo", {**fields, **options})
-
-    def erase(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
-        """Remove memories for good: these with all of their events, or those of a session, document or user.
-
-        `receipt` tells what was removed from which place, and what is still to be done.
-        """
-        return self._act("erase", self._selected(memories, options))
-
-    def receipt(self, erased: Written) -> recall_pb2.GetErasureResponse:
-        """What an erasure removed, place by place, as `recall.proto` describes.
-
-        Raises:
-            NotFoundError: it is none of this caller, or it was not carried out yet.
-        """
-        return self._reader.erasure(self._scope, erased.event_id)
-
-    def feedback(
-        self,
-        *,
-        helpful: Iterable[MemoryRef] = (),
-        unhelpful: Iterable[MemoryRef] = (),
-        query: str = "",
-        **options: Unpack[WriteOptions],
-    ) -> Written:
-        """Say which recalled memories helped and which did not; at least one.
-
-        With `query`, the log keeps the question, so that the tenant's words can be learned from it.
-        """
-        fields = {
-            "helpful": list(map(messages.id_of, helpful)),
-            "unhelpful": list(map(messages.id_of, unhelpful)),
-            "query": query,
-        }
-        return self._act("feedback", {**fields, **options})
-
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Recalled:
         """The memories that answer a query of at most 4,096 characters, and the same packed for a prompt."""
         request = self._request(query, options)
@@ -265,13 +201,6 @@ class Helix(Caller, Remembering, Listing, Explaining):
     def _request(self, query: str, options: RecallOptions) -> recall_pb2.RecallRequest:
         zone = self._time_zone
         return messages.recall_request(self._scope, query, options, project=self._project, time_zone=zone)
-
-    def _selected(self, memories: Sequence[MemoryRef], options: SelectOptions) -> dict[str, Any]:
-        return {"memory_ids": list(map(messages.id_of, memories)), **options}
-
-    def _act(self, kind: str, fields: dict[str, Any]) -> Written:
-        """Write an event about existing memories, which reaches those that the caller could recall."""
-        return self._write(kind, {"acl": list(self._scope.principals), "project": "", **fields})
 
     def _write(self, kind: str, fields: dict[str, Any]) -> Written:
         event = messages.event_of(

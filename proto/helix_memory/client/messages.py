@@ -79,12 +79,14 @@ def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Sc
     Raises:
         InvalidInputError: a field breaks its limit.
     """
+    try:
+        token = checks.tenant(tenant)
+    except InvalidInputError as error:
+        raise InvalidInputError("tenant", error.reason) from error
     return recall_pb2.Scope(
-        tenant_id=checks.tenant(tenant),
-        user_id=checks.name("scope.user_id", user),
-        principals=checks.names(
-            "scope.principals", several("scope.principals", principals), most=limits.PRINCIPALS
-        ),
+        tenant_id=token,
+        user_id=checks.name("user", user),
+        principals=checks.names("principals", several("principals", principals), most=limits.PRINCIPALS),
     )
 
 

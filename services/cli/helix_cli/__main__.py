@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import stat
@@ -11,6 +12,7 @@ from typing import Annotated, Final
 
 import typer
 
+from helix_cli.commands.common.plain_values import take_plain_values
 from helix_cli.commands.group import HelixGroup
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.logs import set_log_level
@@ -77,9 +79,11 @@ def main() -> None:
     make may be written by every user.
     """
     gc.set_threshold(GARBAGE_AFTER, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)  # the end of the process would look for cycles in all that was imported
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    take_plain_values()
     os.umask(os.umask(stat.S_IWOTH) | stat.S_IWOTH)
     app()
 

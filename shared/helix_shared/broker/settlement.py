@@ -17,7 +17,8 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from helix_memory import subjects
-from helix_memory.transport.publisher import Publisher, Receipt
+from helix_memory.transport.publisher import Publisher
+from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 from helix_shared.errors import (
     HelixError,
     IncompatibleError,
@@ -34,7 +35,6 @@ OVERDUE_ATTEMPTS: Final = 3
 LONGEST_DELAY_SECONDS: Final = 60.0
 MOST_DOUBLINGS: Final = 16
 """Limit for the doubling of the delay; a message that is held for long has thousands of deliveries."""
-REASON_CHARACTERS: Final = 1_000
 FAILING_MESSAGES: Final = 10_000
 """Messages whose failures are counted; beyond that the count of the oldest message is dropped."""
 _DIGITS: Final = 19
@@ -211,51 +211,6 @@ async def store_dead_letter(message: Msg, error: Exception, *, service: str, pub
     await publish_dead_letter(origin, message.data, reason, service=service, publisher=publisher)
 
 
-@dataclass(frozen=True, slots=True)
-class LetterOrigin:
-    """Where a refused message stands; `event` is the sequence of the event it is or comes from, 0: none.
-
-    It was delivered `attempts` times, and what it says was redriven `redrives` times before.
-    """
-
-    subject: str
-    stream: str
-    sequence: int
-    event: int
-    attempts: int = 1
-    redrives: int = 0
-
-
-async def publish_dead_letter(
-    origin: LetterOrigin, body: bytes, reason: str, *, service: str, publisher: Publisher
-) -> Receipt:
-    """Store a dead letter; returns where.
-
-    Raises: as `store_dead_letter`.
-    """
-    address = subjects.parse_event_subject(origin.subject)
-    tenant = address.tenant_id if address else origin.subject.rsplit(".", 1)[-1]
-    reason = header_text(reason)
-    redriven = f":{origin.redrives}" if origin.redrives else ""
-    receipt = await publisher.publish(
-        subjects.dlq_subject(service, tenant),
-        body,
-        message_id=f"dlq:{service}:{origin.stream}:{origin.sequence}{redriven}",
-        headers={
-            subjects.REASON_HEADER: reason,
-            subjects.SUBJECT_HEADER: header_text(origin.subject),
-            subjects.STREAM_HEADER: origin.stream,
-            subjects.SEQUENCE_HEADER: str(origin.sequence),
-            subjects.EVENT_SEQUENCE_HEADER: str(origin.event),
-            subjects.ATTEMPTS_HEADER: str(origin.attempts),
-            subjects.REDRIVE_HEADER: str(origin.redrives),
-        },
-    )
-    # the letter has the reason; it may quote the event, so the log has none
-    _log.warning("dead letter", stream=origin.stream, sequence=origin.sequence, letter=receipt.sequence)
-    return receipt
-
-
 def redrives_of(headers: Mapping[str, str] | None) -> int:
     """How often what a message says was redriven, from its headers; 0: never."""
     stated = (headers or {}).get(subjects.REDRIVE_HEADER, "")
@@ -269,9 +224,3 @@ def _event_sequence(message: Msg) -> int:
         return position.sequence.stream
     named = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
     return int(named) if named.isdecimal() and len(named) <= _DIGITS else 0
-
-
-def header_text(text: str) -> str:
-    """One line of printable ASCII: a header value has no line break."""
-    line = text.encode("ascii", "backslashreplace").decode()
-    return "".join(c if c.isprintable() else " " for c in line)[:REASON_CHARACTERS].strip() or "unknown"

@@ -164,9 +164,13 @@ def _read(path: Path, max_tokens: int) -> tuple[Tokenizer, Tokenizer]:
 
 
 def _word_spans(encoding: Encoding) -> np.ndarray:
-    spans: dict[int | None, tuple[int, int]] = {}
-    for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
-        first, last = spans.get(word, (start, end))
-        spans[word] = min(first, start), max(last, end)
-    spans[None] = (-1, -1)
-    return np.array([spans[word] for word in encoding.word_ids], dtype=np.int32).reshape(-1, 2)
+    """Int32 [n, 2], first and last character of the word of each token; those of a word stand together."""
+    words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
+    if not len(words):
+        return np.empty((0, 2), dtype=np.int32)
+    spans = np.array(encoding.offsets, dtype=np.int32)
+    firsts = np.flatnonzero(np.diff(words, prepend=words[0] - 1))
+    starts, ends = np.minimum.reduceat(spans[:, 0], firsts), np.maximum.reduceat(spans[:, 1], firsts)
+    found = np.repeat(np.stack([starts, ends], axis=1), np.diff(firsts, append=len(words)), axis=0)
+    found[words < 0] = -1
+    return found

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
-from helix_shared.errors import InvalidInputError, TemporaryError
-from helix_shared.settings import CONFIG_ERROR_EXIT
+from helix_shared.errors import CONFIG_ERROR_EXIT, InvalidInputError, TemporaryError
 
 T_co = TypeVar("T_co", covariant=True)
 FAILED_EXIT = 1

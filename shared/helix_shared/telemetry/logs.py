@@ -10,18 +10,30 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import structlog
 
 MOST_CAUSES: Final = 8
+_at_first_line: list[Callable[[], None]] = []
+"""What configures the logs when the first line is logged; empty: they are configured, or need not be."""
+
+
+def configure_logging_later(*, log_format: str, level: str, service: str) -> None:
+    """As `configure_logging`, as soon as a line of Helix is logged; lines of libraries need no structlog."""
+    logging.basicConfig(level=level, force=True)
+    _at_first_line[:] = [partial(configure_logging, log_format=log_format, level=level, service=service)]
 
 
 def configure_logging(*, log_format: str, level: str, service: str) -> None:
     """Send every log line of the process through structlog; call it once per process."""
     import structlog  # noqa: PLC0415  slow to import
 
+    _at_first_line.clear()
     renderer: Any = (
         structlog.processors.JSONRenderer() if log_format == "json" else structlog.dev.ConsoleRenderer()
     )
@@ -67,6 +79,8 @@ class _LazyLogger:
     def __getattr__(self, attribute: str) -> Any:
         import structlog  # noqa: PLC0415  slow to import
 
+        for configure in tuple(_at_first_line):
+            configure()
         bound = structlog.get_logger(self._name)
         return getattr(bound, attribute)
 

@@ -18,7 +18,7 @@ from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.broker import Broker
 from helix_gateway.explorer.pages.layout import rings
 from helix_gateway.explorer.pages.letters import SHOWN_CHARACTERS
-from helix_gateway.explorer.rendering import HEADERS
+from helix_gateway.explorer.rendering import FILES_HEADER, HEADERS
 from helix_gateway.explorer.shown import shown
 from helix_memory.client.pages import EntityPage, SessionPage
 from helix_memory.recall.v1 import recall_pb2
@@ -266,6 +266,18 @@ async def test_the_address_of_a_file_changes_with_the_file() -> None:
             for old in (address.partition("?")[0], address[:-4] + "0000"):
                 assert (await client.get(old)).headers["cache-control"] == "no-cache"
     assert len(found) == 6
+
+
+async def test_a_tab_with_older_scripts_loads_the_next_page_as_a_whole() -> None:
+    """Its script replaces the body alone, so it would work with the scripts of the release before."""
+    async with client_of(Memories("tea")) as client:
+        stated = re.search(r"hx-headers='([^']+)'", (await client.get("/explorer")).text)
+        assert stated is not None
+        of_today = {"HX-Request": "true", "HX-Boosted": "true", **json.loads(html.unescape(stated[1]))}
+        found = await client.get("/explorer/memories?type=fact", headers=of_today)
+        older = await client.get("/explorer/memories?type=fact", headers={**of_today, FILES_HEADER: "older"})
+    assert "HX-Redirect" not in found.headers
+    assert (older.headers["HX-Redirect"], older.text) == ("/explorer/memories?type=fact", "")
 
 
 async def test_improbable_relations_are_drawn_as_such() -> None:

@@ -248,7 +248,7 @@ async def test_private_passages_are_in_no_query(gateway: Gateway) -> None:
     assert await gateway.prompt("<private>4711</private>") == ({}, "nothing")
     await gateway.prompt(f"begin {'x' * 9_000} end")
     first, long = (query for query, _ in gateway.client.asked)
-    assert first == "deploy  when?"
+    assert first == "deploy when?"
     assert (long[:5], long[-3:], len(long) <= limits.QUERY_CHARACTERS) == ("begin", "end", True)
 
 

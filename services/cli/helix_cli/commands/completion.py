@@ -42,8 +42,9 @@ def tenants(incomplete: str) -> list[str]:
     """Tenants that this machine names, as far as they begin so."""
     from helix_cli.security.folder import SecurityFolder  # noqa: PLC0415  only a completion needs it
     from helix_memory.transport.credentials import TENANT_USER  # noqa: PLC0415  as above
+    from helix_shared.settings import helix_home  # noqa: PLC0415  as above
 
-    users = SecurityFolder.of().nats_file("").glob(f"{TENANT_USER}*")
+    users = SecurityFolder.of(helix_home()).nats_file("").glob(f"{TENANT_USER}*")
     named = sorted(user.name.removeprefix(TENANT_USER) for user in users)
     return _beginning(incomplete, filter(None, [os.environ.get(TENANT_VARIABLE, ""), *named]))
 

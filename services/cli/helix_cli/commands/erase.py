@@ -18,6 +18,7 @@ from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
+from helix_cli.commands.common.query_options import scope_of
 from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.memory.state import later_versions, short
@@ -103,7 +104,7 @@ def erase_command(
     """Publish one erase event, and follow it."""
     if verify and not wait:
         raise InvalidInputError("verify", "needs the end of the erasure: leave out --no-wait")
-    scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=acl or [])
+    scope = scope_of(tenant, user, acl)
     service, broker = query_server(query, home), nats_server(nats, home)
     selected = {
         "memory_ids": whole_ids(memory_ids or [], scope, lambda: service),

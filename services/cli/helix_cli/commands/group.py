@@ -80,6 +80,14 @@ ELSEWHERE: Final = {
 }  # fmt: skip
 """What other programs call a command, or where people look for a subcommand."""
 
+OPTIONS: Final = {
+    "scope.tenant_id": "--tenant", "scope.user_id": "--user", "scope.principals": "--principal",
+    "filter.types": "--type", "filter.session_ids": "--session", "filter.project_ids": "--project",
+    "filter.flags": "--flag", "filter.exclude_flags": "--exclude-flag", "speakers": "--speaker",
+    "ranking_profile": "--profile", "page_token": "--page", "already_served": "--already-served",
+}  # fmt: skip
+"""The option that fills a field of the contract."""
+
 
 def unknown(name: str) -> str:
     """What to say of a command that does not exist."""
@@ -114,7 +122,7 @@ class HelixGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except HelixError as error:
-            complain(str(error))
+            complain(_named_as_typed(error))
             raise typer.Exit(exit_code(error)) from error
         except UnicodeEncodeError as error:
             # of an argument that is no UTF-8, Python makes surrogates, which no message may hold
@@ -123,8 +131,15 @@ class HelixGroup(TyperGroup):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            complain(str(error))
+            complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             raise typer.Exit(FAILED_EXIT) from error
+
+
+def _named_as_typed(error: HelixError) -> str:
+    """The message of an error, with the option for a field of the contract that it fills."""
+    if not isinstance(error, InvalidInputError) or error.field not in OPTIONS:
+        return str(error)
+    return f"{OPTIONS[error.field]}: {error.reason}"
 
 
 def load_command(name: str) -> Any:

@@ -9,14 +9,13 @@ from rich.table import Table
 
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
-from helix_cli.home.addresses import calls_of_environment, query_server
+from helix_cli.home.addresses import query_server
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, print_message, printable, stdout
 from helix_cli.output.time_zone import moment, zone_of
 from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -66,12 +65,11 @@ def profile_command(
     """Ask and print."""
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
-    if not tenant and calls_of_environment() is None:
-        raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
+    scope = query_options.scope_of(tenant, user, principal)
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)
     request = recall_pb2.GetProfileRequest(
-        scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
+        scope=scope,
         token_budget=query_options.count("--budget", budget, limits.TOKEN_BUDGET),
         as_of=moment("--as-of", as_of, zone),
         time_zone=time_zone,

@@ -38,7 +38,7 @@ def ls_command(
 ) -> None:
     """Ask for a page and print it."""
     zone = zone_of(tz or machine_zone())
-    scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
+    scope = query_options.scope_of(tenant, user, principal)
     server = query_server(query, home)
     with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         reply = client.sessions(recall_pb2.ListSessionsRequest(scope=scope, page_size=limit, page_token=page))
@@ -82,7 +82,7 @@ def show_command(
     """Ask for a page and print it."""
     zone = zone_of(tz or machine_zone())
     request = recall_pb2.TimelineRequest(
-        scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
+        scope=query_options.scope_of(tenant, user, principal),
         session_id=session,
         after=moment("--after", after, zone),
         before=moment("--before", before, zone),

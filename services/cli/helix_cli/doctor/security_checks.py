@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.doctor.finding import Finding, ok
-from helix_cli.security.certificates import Certificates, is_issued_by, key_belongs, read_certificates
 from helix_cli.security.folder import SecurityFolder
 from helix_cli.security.tokens import OWN, is_valid_token
 from helix_cli.security.users import State, read_state
@@ -17,6 +16,8 @@ from helix_shared.errors import HelixError, InvalidInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from helix_cli.security.certificates import Certificates
 
 SOON: Final = timedelta(days=30)
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -83,6 +84,8 @@ def _is_open(path: Path) -> bool:
 
 def _certificates(folder: SecurityFolder, state: State, now: datetime) -> Iterator[Finding]:
     """Certificates that are not valid now or soon, or do not belong to their key or authority."""
+    from helix_cli.security.certificates import is_issued_by  # noqa: PLC0415  a home without them needs none
+
     renew = ROTATE if state.own_authority else f"put new files at {folder.certificate} and {folder.key}"
     authority, chain = _read(folder.ca), _read(folder.certificate)
     for path, found, advice in (
@@ -106,6 +109,8 @@ def _certificates(folder: SecurityFolder, state: State, now: datetime) -> Iterat
 
 def _read(path: Path) -> Certificates | str:
     """The certificates of a file, none if it is missing, or what is wrong with it."""
+    from helix_cli.security.certificates import read_certificates  # noqa: PLC0415  as above
+
     try:
         return read_certificates(path.read_bytes()) if path.is_file() else ()
     except InvalidInputError as error:
@@ -134,6 +139,8 @@ def _times(path: Path, found: Certificates, now: datetime, advice: str) -> Itera
 def _key(path: Path, found: Certificates, key: Path, advice: str) -> Iterator[Finding]:
     if not key.is_file():
         return  # said above
+    from helix_cli.security.certificates import key_belongs  # noqa: PLC0415  as above
+
     try:
         belongs = key_belongs(key.read_bytes(), found[0])
     except (InvalidInputError, OSError) as error:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_shared.errors import InvalidInputError
-from helix_shared.shard_map import folder_of_shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,8 @@ class HomeFolder:
 
     def data_of(self, shard: int) -> Path:
         """The data folder of a shard."""
+        from helix_shared.shard_map import folder_of_shard  # noqa: PLC0415  pydantic is slow to import
+
         return folder_of_shard(self.data, shard)
 
     @property

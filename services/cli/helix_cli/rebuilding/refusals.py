@@ -14,7 +14,7 @@ from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
 from helix_consolidation.delivery.settle import store_unreached
 from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.broker import log, streams
-from helix_shared.broker.settlement import LetterOrigin, publish_dead_letter
+from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Final
 
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
-from helix_shared.settings import helix_home
 from helix_shared.whole_file import write_whole
 
 OPERATOR: Final = "operator"
@@ -35,9 +34,9 @@ class SecurityFolder:
     root: Path
 
     @classmethod
-    def of(cls, home: Path | None = None) -> SecurityFolder:
+    def of(cls, home: Path) -> SecurityFolder:
         """That of a home."""
-        return cls((helix_home() if home is None else home.expanduser().absolute()) / "security")
+        return cls(home.expanduser().absolute() / "security")
 
     @property
     def exists(self) -> bool:

@@ -17,8 +17,7 @@ from typing import Final
 from helix_cli.home.leftovers import DRAIN_SECONDS
 from helix_cli.stack.children import Child, end_of
 from helix_cli.stack.liveness import Liveness
-from helix_shared.errors import HelixError
-from helix_shared.settings import CONFIG_ERROR_EXIT
+from helix_shared.errors import CONFIG_ERROR_EXIT, HelixError
 
 FIRST_DELAY_SECONDS: Final = 0.5
 LONGEST_DELAY_SECONDS: Final = 30.0

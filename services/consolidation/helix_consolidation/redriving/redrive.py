@@ -27,7 +27,7 @@ from helix_memory.transport.dead_letters import DeadLetter, described, last_sequ
 from helix_memory.transport.letter_requests import Redriven
 from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher, Receipt, event_message
-from helix_shared.broker.settlement import LetterOrigin, publish_dead_letter
+from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.broker.streams import CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE, writer_durable
 from helix_shared.broker.worker.rederive import Rederived, request_derivation

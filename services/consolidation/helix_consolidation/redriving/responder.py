@@ -24,7 +24,7 @@ from helix_memory.transport.publisher import Publisher
 from helix_shared.audit.record import OK, AuditRecord, short
 from helix_shared.broker.audit_messages import audit_messages
 from helix_shared.broker.cancelling import cancel_all
-from helix_shared.broker.settlement import header_text
+from helix_shared.broker.dead_letters import header_text
 from helix_shared.errors import HelixError, NotFoundError
 from helix_shared.telemetry.logs import logger
 

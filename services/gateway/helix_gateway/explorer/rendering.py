@@ -36,6 +36,8 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+FILES_HEADER: Final = "Helix-Explorer-Files"
+"""By this, a request of a script says which files its tab has loaded."""
 STATIC_FILES: Final = Path(__file__).parent / "static"
 PAGES: Final = (
     ("overview", "", "Overview", "o"),
@@ -68,6 +70,8 @@ def _environment() -> Environment:
     environment.globals |= {
         "url": url,
         "static": static_url,
+        "FILES_HEADER": FILES_HEADER,
+        "files_digest": files_digest,
         "ROW": shown.ROW,
         "WHOLE": shown.WHOLE,
         "pages": PAGES,
@@ -91,6 +95,23 @@ def static_digest(name: str) -> str:
     """The beginning of the SHA-256 of a file of `STATIC_FILES`; empty where there is none."""
     path = STATIC_FILES / name
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
+
+
+@functools.cache
+def files_digest() -> str:
+    """What changes with any own or vendored file."""
+    names = sorted(str(path.relative_to(STATIC_FILES)) for path in STATIC_FILES.rglob("*"))
+    return hashlib.sha256("".join(map(static_digest, names)).encode()).hexdigest()[:16]
+
+
+def loaded_anew(request: Request) -> Response | None:
+    """What makes a tab load this page as a whole; None: it has the scripts of today, or no script asks.
+
+    htmx replaces the body of a page alone, so a tab would keep the scripts that it was opened with.
+    """
+    if "HX-Boosted" not in request.headers or request.headers.get(FILES_HEADER) == files_digest():
+        return None
+    return HTMLResponse("", headers={**HEADERS, "HX-Redirect": here(request)})
 
 
 def page(

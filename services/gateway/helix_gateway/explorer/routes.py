@@ -25,6 +25,7 @@ from helix_gateway.explorer.rendering import (
     STATIC_FILES,
     go_to,
     here,
+    loaded_anew,
     page,
     static_digest,
     url,
@@ -187,6 +188,8 @@ def _shows(shown: _Page) -> Endpoint:
 
     async def answer(request: Request) -> Response:
         request.state.operation = name
+        if (anew := loaded_anew(request)) is not None:
+            return anew
         caller: Caller = request.state.caller
         caller.require(shown.role)
         values = await shown.build(_asked(request))

@@ -32,13 +32,15 @@ def shown(text: str, limit: int = 0) -> Markup:
     """A text as markup, isolated from the direction of what is around it; cut after `limit` characters."""
     cut = bool(limit) and len(text) > limit
     part = (text[:limit] if cut else text).replace("\r\n", "\n")
-    pieces, end = [], 0
+    pieces: list[str] = []
+    end = 0
     for found in _HIDDEN.finditer(part):
         pieces += [escape(part[end : found.start()]), _mark(found[1], found.end() - found.start())]
         end = found.end()
     pieces.append(escape(part[end:]))
-    more = Markup('<span class="more">…</span>') if cut else ""
-    return Markup("<bdi>{}</bdi>{}").format(Markup("").join(pieces), more)
+    more = '<span class="more">…</span>' if cut else ""
+    # every piece is escaped; `Markup.format` would take a sixth of the time of a page of the lab
+    return Markup(f"<bdi>{''.join(pieces)}</bdi>{more}")  # noqa: S704
 
 
 def one_line(text: str, limit: int) -> str:

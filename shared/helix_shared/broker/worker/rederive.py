@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from helix_memory import subjects
-from helix_shared.broker.settlement import header_text
+from helix_shared.broker.dead_letters import header_text
 from helix_shared.errors import HelixError, PermanentError, TemporaryError
 from helix_shared.telemetry.logs import logger
 

@@ -36,8 +36,8 @@ from helix_shared.broker.worker.rederive import Rederived, derivation_responder
 from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consumers
 from helix_shared.broker.worker.watch import MOST_STUCK, watch, watch_settings
 from helix_shared.broker.worker.watchdog import FAILURE_EXIT, watched
-from helix_shared.errors import HelixError, InvalidInputError
-from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
+from helix_shared.errors import CONFIG_ERROR_EXIT, HelixError, InvalidInputError
+from helix_shared.settings import BrokerSettings
 from helix_shared.telemetry.health import STARTING, Health, beat
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import WORK_SECONDS, serve_metrics

@@ -74,8 +74,10 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
     def GetMemory(  # noqa: N802  gRPC's name
         self, request: recall_pb2.GetMemoryRequest, context: grpc.ServicerContext
     ) -> recall_pb2.GetMemoryResponse:
-        """The memory of the test."""
-        del request, context
+        """The memory of the test, unless it refuses."""
+        del request
+        if self.refuse:
+            context.abort(*self.refuse)
         return recall_pb2.GetMemoryResponse(memory=self.memory_reply)
 
     def Timeline(  # noqa: N802  gRPC's name

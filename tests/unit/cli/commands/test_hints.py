@@ -84,3 +84,32 @@ def test_an_empty_span_of_time_is_refused(recall: Recall, before: str) -> None:
     code, _, err = recall("--after", "2026-03-01", "--before", before)
     assert code == 2
     assert f"--after: 2026-03-01 must be earlier than --before {before}" in err
+
+
+def test_a_forgotten_memory_says_so_and_what_shows_it_again(service: FakeService) -> None:
+    """Not that it may be of another user."""
+    service.refuse = (grpc.StatusCode.NOT_FOUND, "no memory is visible to this scope")
+    service.ids = ["a" * 32]
+    service.states = [recall_pb2.MemoryState(loss=recall_pb2.LOSS_FORGOTTEN, event_sequence=7)]
+    command = ["memory", "show", "a" * 32, "--tenant", "acme", "--query", service.address]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
+    assert "it is forgotten by the event with sequence 7; `helix memory restore` shows it" in result.stderr
+    assert OWNED not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["memory", "ls"], ["memory", "show", "a" * 32], ["session", "ls"], ["memory", "history", "a" * 32]],
+)
+def test_a_missing_tenant_is_named_as_it_is_typed(service: FakeService, command: list[str]) -> None:
+    """Not by the field of the contract."""
+    result = CliRunner().invoke(app, [*command, "--query", service.address])
+    assert (result.exit_code, result.stderr.partition(";")[0]) == (2, "error: --tenant: is missing")
+
+
+def test_a_refused_field_has_the_name_of_its_option(service: FakeService) -> None:
+    """People do not know the fields of the contract."""
+    service.refuse = (grpc.StatusCode.INVALID_ARGUMENT, "scope.tenant_id: must match it")
+    command = ["memory", "history", "a" * 32, "--tenant", "a b", "--query", service.address]
+    assert CliRunner().invoke(app, command).stderr == "error: --tenant: must match it\n"

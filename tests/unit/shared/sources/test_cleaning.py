@@ -31,9 +31,11 @@ def test_a_complete_block_after_an_unclosed_one_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("a <private>b</private> c", "a  c"),
-        ("a <PRIVATE reason='x'>b\nb</Private > c", "a  c"),
-        ("a <private>b <private>c</private> d</private> e", "a  e"),
+        ("a <private>b</private> c", "a c"),
+        ("my pin is <private>4711</private>.", "my pin is."),
+        ("a <private>b</private> <private>c</private>, d", "a, d"),
+        ("a <PRIVATE reason='x'>b\nb</Private > c", "a c"),
+        ("a <private>b <private>c</private> d</private> e", "a e"),
         ("a <private>b", "a "),
         ("a </private> b", " b"),
         ("<private>all</private>", ""),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.output.terminal import note
-from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError, NotFoundError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from helix_memory.recall.v1 import recall_pb2
     from helix_memory.transport.recall_client import RecallClient
 
 OWNED: Final = "without --user only what belongs to no user, or is shared, is found"
@@ -35,7 +35,7 @@ def with_owner_hint(error: NotFoundError, scope: recall_pb2.Scope) -> NotFoundEr
 
 def _note_later(client: RecallClient, request: recall_pb2.RecallRequest, zone: tzinfo) -> bool:
     """Name `--valid-at` if it finds something: what held then, whenever it was stored; whether it does."""
-    other = recall_pb2.RecallRequest()
+    other = type(request)()
     other.CopyFrom(request)
     other.ClearField("as_of")
     other.min_seq, other.explain, other.never_skip = 0, False, True

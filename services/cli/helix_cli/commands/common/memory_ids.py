@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_memory import limits
-from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from helix_cli.home.addresses import Server
+    from helix_memory.recall.v1 import recall_pb2
 
 _WHOLE_DIGITS: Final = 32
 _GIVEN: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},{_WHOLE_DIGITS}}}")
@@ -56,6 +56,8 @@ def with_whole_ids(fields: dict[str, Any], server: Callable[[], Server]) -> dict
 
     Raises: as `whole_ids`.
     """
+    if not fields.keys() & {*ID_FIELDS, *ID_LISTS}:
+        return dict(fields)
     found, scope = dict(fields), _scope_of(fields)
     for name in ID_FIELDS:
         if isinstance(found.get(name), str) and found[name]:
@@ -69,6 +71,8 @@ def with_whole_ids(fields: dict[str, Any], server: Callable[[], Server]) -> dict
 
 def _scope_of(fields: dict[str, Any]) -> recall_pb2.Scope:
     """Whose memories an event reaches; a field of a wrong type, which is refused later, counts as absent."""
+    from helix_memory.recall.v1 import recall_pb2  # noqa: PLC0415  slow to import
+
     tenant, user, acl = fields.get("tenant_id"), fields.get("user_id"), fields.get("acl")
     return recall_pb2.Scope(
         tenant_id=tenant if isinstance(tenant, str) else "",

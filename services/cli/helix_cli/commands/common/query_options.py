@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -81,6 +82,17 @@ IncludeProfile = Annotated[
 NeverSkip = Annotated[bool, Option("--never-skip", help="Search even if the question is small talk.")]
 
 
+def scope_of(tenant: str, user: str, principals: Sequence[str] | None) -> recall_pb2.Scope:
+    """Who asks.
+
+    Raises:
+        InvalidInputError: no tenant is named, and no credential of the environment has one.
+    """
+    if not tenant and calls_of_environment() is None:
+        raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
+    return recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principals or [])
+
+
 def request_of(
     question: Annotated[str, Argument(help="The question, in your own words.")],
     *,
@@ -113,8 +125,7 @@ def request_of(
         InvalidInputError: no tenant where no credential has one, a count out of bounds, no date where one is
             expected, an unknown zone, or a span of time that is empty.
     """
-    if not tenant and calls_of_environment() is None:
-        raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
+    scope = scope_of(tenant, user, principal)
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)
     earliest, end = moment("--after", after, zone), moment("--before", before, zone)
@@ -123,7 +134,7 @@ def request_of(
             "--after", f"{after} must be earlier than --before {before}, which is itself not included"
         )
     return recall_pb2.RecallRequest(
-        scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
+        scope=scope,
         query=question,
         filter=recall_pb2.Filter(
             types=memory_type or [],

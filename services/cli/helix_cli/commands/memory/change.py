@@ -22,6 +22,7 @@ from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.common.option_group import with_options
 from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
+from helix_cli.commands.common.query_options import scope_of
 from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.memory.state import Change, Seen, corrected, nothing_to_correct, seen, short
 from helix_cli.commands.publish import one_event
@@ -211,7 +212,7 @@ def changes_of(
     home: options.Home = options.DEFAULT_HOME,
 ) -> Changes:
     """What these options mean."""
-    scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=acl or [])
+    scope = scope_of(tenant, user, acl)
     return Changes(scope, nats, query, home, wait_seconds if wait else None, as_json)
 
 

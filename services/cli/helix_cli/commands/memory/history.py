@@ -46,7 +46,7 @@ def history_command(
     """Show what a memory replaced, what replaced it, and why."""
     zone = zone_of(tz or machine_zone())
     server = query_server(query, home)
-    scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
+    scope = query_options.scope_of(tenant, user, principal)
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
     with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         try:

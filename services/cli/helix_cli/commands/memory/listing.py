@@ -11,6 +11,7 @@ from helix_cli.commands.common import lists, options, query_options
 from helix_cli.commands.common.hints import OWNED, with_owner_hint
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.memory.arguments import MemoryId
+from helix_cli.commands.memory.state import Seen, hidden_error
 from helix_cli.home.addresses import query_server
 from helix_cli.output.terminal import note, plain, print_message, printable, stdout
 from helix_cli.output.time_zone import moment, zone_of
@@ -59,7 +60,7 @@ def ls_command(
     """Ask for a page and print it."""
     zone = zone_of(tz or machine_zone())
     request = recall_pb2.ListMemoriesRequest(
-        scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
+        scope=query_options.scope_of(tenant, user, principal),
         filter=recall_pb2.Filter(
             types=memory_type or [],
             session_ids=session or [],
@@ -105,13 +106,14 @@ def show_command(
     """Ask for one memory and print it."""
     zone = zone_of(tz or machine_zone())
     server = query_server(query, home)
-    scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
+    scope = query_options.scope_of(tenant, user, principal)
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
     with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         try:
             memory = client.memory(scope, memory_id)
         except NotFoundError as error:
-            raise with_owner_hint(error, scope) from error
+            hidden = Seen(memory_id, client.state(scope, memory_id), None)
+            raise hidden_error(hidden) or with_owner_hint(error, scope) from error
     if as_json:
         print_message(memory)
         return

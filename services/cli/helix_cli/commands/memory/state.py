@@ -96,6 +96,16 @@ class Change:
     is_change: bool = True
 
 
+def hidden_error(found: Seen) -> NotFoundError | None:
+    """Why a memory that exists is not shown, and what shows it again; None where nothing hides it."""
+    reason = found.hidden_because()
+    if not reason:
+        return None
+    restored = found.loss == recall_pb2.LOSS_FORGOTTEN
+    advice = "; `helix memory restore` shows it again" if restored else ""
+    return NotFoundError(f"memory {short(found.memory_id)} is not shown: {reason}{advice}")
+
+
 def seen(client: RecallClient, scope: recall_pb2.Scope, memory_id: str) -> Seen:
     """A memory as the query service serves it.
 

@@ -23,8 +23,7 @@ from helix_cli.output.terminal import complain, printable
 from helix_cli.stack.services import GATEWAY, GATEWAY_MODULE, is_installed
 from helix_cli.stack.stack import READY_SECONDS, Stack
 from helix_memory.sharding import MOST_SHARDS
-from helix_shared.errors import InvalidInputError, TemporaryError
-from helix_shared.settings import CONFIG_ERROR_EXIT
+from helix_shared.errors import CONFIG_ERROR_EXIT, InvalidInputError, TemporaryError
 
 CHECK_SECONDS: Final = 0.2
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 PROFILES: Final = ("helix", "helix-reference", "cems", "engram")
 """Ranking profiles that every server has."""
-TAKEN_APART: Final = 25
-"""Candidates of each side whose scores are taken apart."""
+TAKEN_APART: Final = 10
+"""Candidates of each side whose scores are taken apart, unless more are asked for."""
+MORE_APART: Final = 50
 LISTED: Final = 100
 TOP_K: Final = 10
 SIDES: Final = ("a", "b")
@@ -69,7 +70,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         replies = await asyncio.gather(*calls)
         ranks = [{one.memory.memory_id: one.rank for one in reply.memories} for reply in replies]
         sides = [
-            _side(name, kept[name], reply, ranks[number - 1])
+            _side(name, kept, reply, ranks[number - 1])
             for number, (name, reply) in enumerate(zip(used, replies, strict=True))
         ]
     return {
@@ -77,6 +78,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "kept": kept,
         "profiles": PROFILES,
         "sides": sides,
+        "more_apart": MORE_APART if (kept["apart"] or TAKEN_APART) < MORE_APART else 0,
         "missing": memory_id("missing", asked.text("missing")) if asked.text("missing") else "",
     }
 
@@ -130,6 +132,7 @@ def _kept(asked: Asked) -> dict[str, Any]:
         "a": asked.text("a") or PROFILES[0],
         "b": asked.text("b"),
         "k": asked.number("k", TOP_K, (1, limits.TOP_K)),
+        "apart": asked.number("apart", TAKEN_APART, (1, LISTED)) if asked.text("apart") else "",
         "as_of": asked.text("as_of"),
         "never_skip": "1" if asked.text("never_skip") else "",
     }
@@ -144,17 +147,18 @@ def _options(asked: Asked, kept: Mapping[str, Any], side: str) -> dict[str, Any]
 
 
 def _side(
-    name: str, profile: str, reply: recall_pb2.RecallResponse, ranks_of_other: Mapping[str, int]
+    name: str, kept: Mapping[str, Any], reply: recall_pb2.RecallResponse, ranks_of_other: Mapping[str, int]
 ) -> Side:
     candidates = list(reply.explanation.candidates)
-    apart, rest = candidates[:TAKEN_APART], candidates[TAKEN_APART:]
+    count = kept["apart"] or TAKEN_APART
+    apart, rest = candidates[:count], candidates[count:LISTED]
     return Side(
         name,
-        profile,
+        kept[name],
         reply,
         waterfall(reply.stages, reply.total_milliseconds),
         [score_of(one) for one in apart],
-        rest[: LISTED - TAKEN_APART],
+        rest,
         max(0, len(candidates) - LISTED),
         ranks_of_other,
     )
