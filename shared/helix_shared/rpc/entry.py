@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from helix_shared.errors import InvalidInputError, TemporaryError
+from helix_shared.processes import resume_garbage_collection
 from helix_shared.settings import CONFIG_ERROR_EXIT
 
 T_co = TypeVar("T_co", covariant=True)
@@ -28,7 +29,9 @@ def run_service(create: Callable[[], Service[T_co]]) -> T_co:
     is on standard error.
     """
     try:
-        return asyncio.run(create().run())
+        service = create()
+        resume_garbage_collection()
+        return asyncio.run(service.run())
     except InvalidInputError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(CONFIG_ERROR_EXIT)
