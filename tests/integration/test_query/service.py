@@ -49,17 +49,17 @@ class Service:
         """Recall; by default at `NOW` and without a user."""
         scope = {"tenant_id": tenant, "user_id": user, "principals": fields.pop("principals", ())}
         fields.setdefault("now", NOW)
-        return self.stub().Recall(recall_pb2.RecallRequest(scope=scope, query=query, **fields), timeout=10)
+        return self.stub().Recall(recall_pb2.RecallRequest(scope=scope, query=query, **fields), timeout=30)
 
     def health(self) -> str:
         """Answer of the health service."""
         stub = health_pb2_grpc.HealthStub(self.channel())
-        answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
+        answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=30)
         return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
 
     def status(self) -> Any:
         """Reply to GetStatus."""
-        return self.stub().GetStatus(recall_pb2.GetStatusRequest(), timeout=5)
+        return self.stub().GetStatus(recall_pb2.GetStatusRequest(), timeout=30)
 
     def wait_for(self, condition: Callable[["Service"], bool], *, seconds: float = 60) -> None:
         """Return when `condition` holds; fail if the process ends or after `seconds`."""

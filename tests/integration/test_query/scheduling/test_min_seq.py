@@ -43,7 +43,7 @@ def test_a_recall_waits_for_its_own_write(corpus: Any, start: Any) -> None:
     assert not replies
     corpus.add([marker(2)])
     corpus.publish()
-    asking.join(timeout=10)
+    asking.join(timeout=60)
     reply = replies[0]
     assert (reply.generation, reply.applied_sequence, reply.wanted_sequence, reply.stale) == (
         2,
