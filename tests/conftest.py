@@ -55,6 +55,16 @@ def own_priority() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def query_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """All homes of a run share what is made once for a model: its examples take a second to embed."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "query-cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HELIX_QUERY_CACHE_DIR", str(folder))
+        yield
+
+
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
     """The folder of the models that `make setup` built; built here if there is none."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import gc
 import os
 import resource
 import uuid
@@ -22,6 +24,26 @@ def use_one_blas_thread() -> None:
     """
     for variable in SINGLE_THREADED:
         os.environ.setdefault(variable, "1")
+
+
+def pause_garbage_collection() -> None:
+    """Collect no garbage until `resume_garbage_collection`; call it before a process imports its modules.
+
+    The collector walks all objects again and again while they are made, which took a tenth of the processor
+    time of a start.
+    """
+    gc.disable()
+
+
+def resume_garbage_collection() -> None:
+    """Collect garbage from now on, without the objects that exist: a process keeps these until it ends.
+
+    At the end of the process none is collected: this took up to a third of a second of processor time.
+    """
+    gc.freeze()
+    gc.enable()
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
 
 
 def use_few_arenas() -> bool:

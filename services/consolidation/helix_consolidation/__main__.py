@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from helix_shared.processes import use_few_arenas, use_one_blas_thread
+from helix_shared.processes import pause_garbage_collection, use_few_arenas, use_one_blas_thread
 
 
 def main() -> None:
     """Run until SIGTERM."""
     # LanceDB would write unstructured warnings to the log
     os.environ.setdefault("RUST_LOG", "error")
+    pause_garbage_collection()
     use_one_blas_thread()
     use_few_arenas()
     from helix_consolidation.app import create_app  # noqa: PLC0415 - numpy reads the environment on import

@@ -5,12 +5,15 @@ Exit code 78: a setting is wrong. Exit code 1: the start failed and may work lat
 
 from __future__ import annotations
 
-from helix_deep.app import create_app
-from helix_shared.rpc.entry import run_service
+from helix_shared.processes import pause_garbage_collection
 
 
 def main() -> None:
     """Run the service."""
+    pause_garbage_collection()
+    from helix_deep.app import create_app  # noqa: PLC0415 - imports take most of the start
+    from helix_shared.rpc.entry import run_service  # noqa: PLC0415 - as above
+
     run_service(create_app)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from helix_shared.processes import use_one_blas_thread
+from helix_shared.processes import pause_garbage_collection, use_one_blas_thread
 
 
 def main() -> None:
     """Run until SIGTERM; exits with 78 when a setting is wrong."""
+    pause_garbage_collection()
     use_one_blas_thread()
     from helix_extract.app import create_app  # noqa: PLC0415 - numpy reads the environment on import
     from helix_shared.broker.worker.worker import run  # noqa: PLC0415 - as above

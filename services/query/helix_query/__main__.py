@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 
-from helix_shared.processes import use_one_blas_thread
+from helix_shared.processes import pause_garbage_collection, use_one_blas_thread
 
 
 def main() -> None:
     """Run the service."""
+    pause_garbage_collection()
     use_one_blas_thread()
     # LanceDB would write plain text into the structured log.
     os.environ.setdefault("RUST_LOG", "error")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from helix_shared.errors import CONFIG_ERROR_EXIT, InvalidInputError, TemporaryError
+from helix_shared.processes import resume_garbage_collection
 
 T_co = TypeVar("T_co", covariant=True)
 FAILED_EXIT = 1
@@ -27,7 +28,9 @@ def run_service(create: Callable[[], Service[T_co]]) -> T_co:
     is on standard error.
     """
     try:
-        return asyncio.run(create().run())
+        service = create()
+        resume_garbage_collection()
+        return asyncio.run(service.run())
     except InvalidInputError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(CONFIG_ERROR_EXIT)

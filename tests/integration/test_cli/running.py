@@ -35,7 +35,7 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
+        time.sleep(0.2)  # most conditions are commands, which take processor time from what is waited for
 
 
 def run(home: Path, *arguments: str) -> tuple[int, str, str]:

@@ -111,7 +111,8 @@ def test_a_rebuild_and_a_restore_keep_it_empty(home: Path, tmp_path: Path) -> No
     shutil.copytree(keys, tmp_path / "keys")
     code, out, err = run(other, "restore", str(backups), "--keys", str(tmp_path / "keys"))
     assert code == 0, out + err
-    with Stack(other, nats_port=0, query_port=0) as stack:
+    unused = dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
+    with Stack(other, nats_port=0, query_port=0, copies=unused) as stack:
         stack.wait_ready()
         assert NOTHING in run(other, "recall", "when may I deploy?")[1]
         assert run(other, "publish", "--text", "We deploy on Tuesdays.", "--wait")[0] == 0

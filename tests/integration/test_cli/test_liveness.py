@@ -64,7 +64,7 @@ def test_every_service_is_alive_and_ready(stack: Stack) -> None:
     services = [one for one in stack.processes if isinstance(one, ServiceChild)]
     assert len(services) == 6
     for service in services:
-        assert asked(service.health_url) == 200, service.name
+        until(lambda service=service: asked(service.health_url) == 200)
         until(lambda service=service: asked(service.health_url.replace("healthz", "readyz")) == 200)
 
 

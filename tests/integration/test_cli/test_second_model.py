@@ -99,7 +99,8 @@ def test_a_model_without_the_scanned_prefix_is_refused(
     given = encoder_folder(tmp_path / "tiny", Description(pooling="mean", max_tokens=96))
     import_folder(given, home / "models", Origin("tiny", "a test", keep_fp32=True), existing="refuse")
     scanned = {"HELIX_CONSOLIDATION_SCAN_DIMENSIONS": "128"}
-    with Stack(home, nats_port=0, query_port=0, environment=scanned) as running:
+    unused = dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
+    with Stack(home, nats_port=0, query_port=0, copies=unused, environment=scanned) as running:
         running.wait_ready()
         publish(home, "one", SAID)
         code, out, err = run(home, "recall", "When does the ferry leave?", "--json")

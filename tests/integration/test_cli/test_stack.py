@@ -234,8 +234,9 @@ def test_an_expired_memory_is_hidden_without_another_event(stack: Stack) -> None
         assert code == 0, err
         return text in [found["memory"]["text"] for found in json.loads(out)["memories"]]
 
-    if datetime.now(UTC) < expires_at - timedelta(seconds=4):
-        assert is_found()
+    was_found = is_found()
+    # a busy machine may have answered after it
+    assert was_found or datetime.now(UTC) >= expires_at
     until(lambda: not is_found())
     assert datetime.now(UTC) >= expires_at
 

@@ -129,12 +129,12 @@ async def test_a_pause_that_the_server_asks_for_is_kept(server: EndpointServer) 
 
 async def test_a_slow_server_is_given_up_at_the_time_limit(server: EndpointServer) -> None:
     """The call ends near its limit, not when the server does."""
-    server.seconds = 3.0
+    server.seconds = 6.0
     async with client_of(server, timeout_seconds=0.3) as client:
         begun = time.monotonic()
         with pytest.raises(UnavailableError, match="timeout"):
             await client.ask(QUESTION)
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < 5.0
 
 
 @pytest.mark.parametrize(("patience", "state"), [(0.0, "open"), (60.0, "closed")])

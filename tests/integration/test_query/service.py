@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -50,17 +49,17 @@ class Service:
         """Recall; by default at `NOW` and without a user."""
         scope = {"tenant_id": tenant, "user_id": user, "principals": fields.pop("principals", ())}
         fields.setdefault("now", NOW)
-        return self.stub().Recall(recall_pb2.RecallRequest(scope=scope, query=query, **fields), timeout=10)
+        return self.stub().Recall(recall_pb2.RecallRequest(scope=scope, query=query, **fields), timeout=30)
 
     def health(self) -> str:
         """Answer of the health service."""
         stub = health_pb2_grpc.HealthStub(self.channel())
-        answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
+        answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=30)
         return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
 
     def status(self) -> Any:
         """Reply to GetStatus."""
-        return self.stub().GetStatus(recall_pb2.GetStatusRequest(), timeout=5)
+        return self.stub().GetStatus(recall_pb2.GetStatusRequest(), timeout=30)
 
     def wait_for(self, condition: Callable[["Service"], bool], *, seconds: float = 60) -> None:
         """Return when `condition` holds; fail if the process ends or after `seconds`."""
@@ -86,10 +85,6 @@ class Service:
             raise
 
 
-CACHE: Final = tempfile.TemporaryDirectory(prefix="helix-cache-", ignore_cleanup_errors=True)
-"""One for all services: what is made once for a model takes a second."""
-
-
 LISTENING_SECONDS: Final = 120
 _LISTENING: Final = re.compile(r'^\{.*"port": (?P<port>\d+).*"event": "listening"', re.MULTILINE)
 
@@ -109,7 +104,7 @@ def start_service(
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HELIX_")}
     environment |= {
         "HELIX_QUERY_DATA_DIR": str(root),
-        "HELIX_QUERY_CACHE_DIR": CACHE.name,
+        "HELIX_QUERY_CACHE_DIR": os.environ["HELIX_QUERY_CACHE_DIR"],
         "HELIX_QUERY_MODELS_DIR": str(models),
         "HELIX_QUERY_LISTEN": "127.0.0.1:0",
         "HELIX_QUERY_POLL_SECONDS": "0.05",

@@ -24,7 +24,7 @@ def asked(url: str) -> tuple[int, str]:
 @pytest.fixture
 def served() -> tuple[Health, str]:
     """Health that is served on a free port, and its address."""
-    health, port = Health(hang_seconds=0.5), free_port()
+    health, port = Health(hang_seconds=1.5), free_port()
     serve_metrics(port, health)
     return health, f"http://127.0.0.1:{port}"
 
@@ -52,7 +52,7 @@ async def test_a_process_whose_event_loop_hangs_is_not_alive(served: tuple[Healt
     beating = asyncio.create_task(beat(health))
     await asyncio.sleep(0)
     assert asked(f"{url}/healthz")[0] == 200
-    time.sleep(0.8)  # noqa: ASYNC251  the event loop hangs
+    time.sleep(1.8)  # noqa: ASYNC251  the event loop hangs
     status, body = asked(f"{url}/healthz")
     assert (status, body.startswith("the event loop has not run for")) == (503, True)
     async with asyncio.timeout(10):

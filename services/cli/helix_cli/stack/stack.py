@@ -50,6 +50,8 @@ from helix_shared.errors import InvalidInputError, TemporaryError
 
 NATS: Final = "nats"
 READY_SECONDS: Final = 120.0
+ASK_SECONDS: Final = 0.25
+"""Between two questions whether everything is ready, which take processor time from the start."""
 
 
 class Stack:
@@ -198,7 +200,7 @@ class Stack:
             TemporaryError: it takes longer than `timeout_seconds`; the message names the missing part.
         """
         waiting_for = ""
-        for _ in poll(timeout_seconds):
+        for _ in poll(timeout_seconds, every_seconds=ASK_SECONDS):
             if not (waiting_for := self._missing()):
                 return
             if self.refusal:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from helix_consolidation.forwarder.app import create_app
-from helix_shared.broker.worker.worker import run
+from helix_shared.processes import pause_garbage_collection
 
 
 def main() -> None:
     """Run until SIGTERM."""
+    pause_garbage_collection()
+    from helix_consolidation.forwarder.app import create_app  # noqa: PLC0415 - imports take most of the start
+    from helix_shared.broker.worker.worker import run  # noqa: PLC0415 - as above
+
     run(create_app)
 
 

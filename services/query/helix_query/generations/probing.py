@@ -15,7 +15,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from helix_shared.processes import allow_open_files, use_one_blas_thread
+from helix_shared.processes import (
+    allow_open_files,
+    pause_garbage_collection,
+    resume_garbage_collection,
+    use_one_blas_thread,
+)
 
 if TYPE_CHECKING:
     from helix_shared.artifacts.generation.reader import Generation
@@ -31,6 +36,7 @@ def main() -> None:
     # what a native library prints would be taken for an answer, and every later answer for another's
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    pause_garbage_collection()
     use_one_blas_thread()
     os.environ.setdefault("RUST_LOG", "error")
     # where a native library crashes goes to the log of the service
@@ -38,7 +44,9 @@ def main() -> None:
     os.nice(NICENESS)
     allow_open_files()
     from helix_query.generations.link_folder import link_folder  # noqa: PLC0415  numpy reads the environment
+    from helix_shared.artifacts.generation import reader  # noqa: F401, PLC0415  while the service loads models
 
+    resume_garbage_collection()
     with link_folder() as scratch:
         previous: Generation | None = None
         for line in sys.stdin:

@@ -27,9 +27,9 @@ pytestmark = pytest.mark.integration
 QUESTION = "Which database did we choose?"
 TEXT = "We chose the database Postgres."
 OTHER, HANGING = {"tenant_id": "acme"}, {"tenant_id": "globex"}
-CHANNEL_SECONDS = 0.3
-SLACK_SECONDS = 0.25
-"""Added to the tested limits for a busy machine."""
+CHANNEL_SECONDS = 1.0
+SLACK_SECONDS = 3.0
+"""Added to the tested limits for a busy machine; what hangs does so for longer."""
 
 Hang = Callable[[Any, str], None]
 
@@ -45,7 +45,7 @@ def hang(monkeypatch: pytest.MonkeyPatch, release: threading.Event) -> Hang:
             views = [getattr(one, "visibility", one) for one in args]
             selections = [getattr(one, "selection", one) for one in views]
             if "globex" in [getattr(one, "tenant_id", "") for one in selections]:
-                release.wait(20)
+                release.wait(60)
             return real(*args, **kwargs)
 
         monkeypatch.setattr(module, name, search)
@@ -63,7 +63,7 @@ def begin(corpus: Any, in_process: Any) -> Callable[..., Any]:
         given = {
             "threads": 1,
             "channel_deadline_seconds": CHANNEL_SECONDS,
-            "deadline_seconds": 5,
+            "deadline_seconds": 10,
             "stuck_seconds": 5,
         }
         service = in_process(corpus.root, **given | settings)
@@ -84,7 +84,7 @@ def stuck(rpc: str = "Recall") -> float:
     return REGISTRY.get_sample_value("helix_recall_stuck_threads", {"rpc": rpc}) or 0.0
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 5) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
     """Fail if the condition does not hold in time."""
     end = time.monotonic() + seconds
     while not condition():
@@ -92,7 +92,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 5) -> None:
         time.sleep(0.005)
 
 
-def answered(service: Any, scope: dict[str, str] = OTHER, *, within: float = 1.0) -> Any:
+def answered(service: Any, scope: dict[str, str] = OTHER, *, within: float = SLACK_SECONDS) -> Any:
     """The reply to a recall, in time and from all channels."""
     began = time.monotonic()
     reply = service.recall(QUESTION, scope=scope)
@@ -106,11 +106,11 @@ def test_calls_of_other_tenants_run_between_the_replays_of_why_not(
     begin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many WhyNot calls delay another tenant by about one replay, not by whole calls."""
-    service = begin(channel_deadline_seconds=2, deadline_seconds=3)
-    real, asked = LexicalChannel.search, list[float]()
+    service = begin(channel_deadline_seconds=10, deadline_seconds=30)
+    real, asked = LexicalChannel.search, list[str]()
 
     def slow(*args: Any, **kwargs: Any) -> Any:
-        asked.append(time.monotonic())
+        asked.append("search")
         time.sleep(0.03)
         return real(*args, **kwargs)
 
@@ -120,16 +120,17 @@ def test_calls_of_other_tenants_run_between_the_replays_of_why_not(
     # nothing brings it in: no session, no such type
     request = recall_pb2.RecallRequest(scope=HANGING, query=QUESTION, token_budget=1)
     flood = [
-        service.stub.WhyNot.future(recall_pb2.WhyNotRequest(recall=request, memory_id=found), timeout=5)
+        service.stub.WhyNot.future(recall_pb2.WhyNotRequest(recall=request, memory_id=found), timeout=60)
         for _ in range(6)
     ]
     wait_until(lambda: calls("waiting", "WhyNot") >= 4)
-    began = time.monotonic()
-    answered(service, within=0.5)
+    before = len(asked)
+    answered(service)
+    # its own search, the replay that ran, and one between: behind all waiting calls there would be ten
+    assert len(asked) - before <= 4
     request.scope.CopyFrom(recall_pb2.Scope(**OTHER))
     own = recall_pb2.WhyNotRequest(recall=request, memory_id=memory)
-    assert service.stub.WhyNot(own, timeout=5).replays > 0
-    assert time.monotonic() - began < 3
+    assert service.stub.WhyNot(own, timeout=60).replays > 0
     for call in flood:
         assert call.result().replays >= 0
     assert calls("waiting", "WhyNot") == calls("running", "WhyNot") == 0
@@ -145,7 +146,7 @@ def test_a_place_is_kept_until_the_threads_have_ended(
         with grpc.insecure_channel(service.address) as channel:
             ask = recall_pb2_grpc.RecallServiceStub(channel).Recall  # type: ignore[no-untyped-call] # generated
             request = recall_pb2.RecallRequest(query=QUESTION, scope=HANGING)
-            call = ask.future(request, timeout=0.08 if leave == "time out" else 5)
+            call = ask.future(request, timeout=1.0 if leave == "time out" else 10)
             wait_until(lambda: calls("running") + calls("late") == 1)
             if leave == "cancel":
                 call.cancel()
@@ -178,7 +179,7 @@ def test_a_late_search_keeps_the_only_place(begin: Any, hang: Hang, release: thr
 
 def test_a_hung_channel_is_replaced_at_once(begin: Any, hang: Hang) -> None:
     """Only its own answer lacks it; it counts as stuck after the deadline."""
-    service = begin(deadline_seconds=0.6, stuck_seconds=0.1)
+    service = begin(deadline_seconds=4, stuck_seconds=0.1)
     hang(DenseChannel, "search")
     began = time.monotonic()
     assert list(service.recall(QUESTION, scope=HANGING).degraded) == ["dense"]
@@ -209,7 +210,7 @@ def test_a_hung_call_ends_at_its_deadline_and_its_thread_is_replaced(
     for rpc, request in requests.items():
         began = time.monotonic()
         try:
-            reply = getattr(service.stub, rpc)(request, timeout=5)
+            reply = getattr(service.stub, rpc)(request, timeout=30)
             code, message = reply.results[0].error.code, reply.results[0].error.message
         except grpc.RpcError as error:
             code, message = error.code().value[0], error.details()
@@ -229,12 +230,12 @@ def test_a_hung_canary_refuses_only_its_generation(
     service = begin()
     real = DenseChannel.search
     monkeypatch.setattr(warmup, "CANARY_SECONDS", 0.1)
-    monkeypatch.setattr(DenseChannel, "search", lambda *_, **__: release.wait(20))
+    monkeypatch.setattr(DenseChannel, "search", lambda *_, **__: release.wait(60))
     corpus.publish()
     began = time.monotonic()
     assert not service.current.refresh()
-    assert time.monotonic() - began < 2
-    monkeypatch.setattr(warmup, "CANARY_SECONDS", 5)
+    assert time.monotonic() - began < 20
+    monkeypatch.setattr(warmup, "CANARY_SECONDS", 30)
     monkeypatch.setattr(DenseChannel, "search", real)
     assert answered(service).generation == 1
     corpus.publish()

@@ -12,6 +12,9 @@ from prometheus_client import REGISTRY
 from helix_query.scheduling.fair_executor import AGAIN, FairExecutor
 
 STUCK_SECONDS = 0.1
+SOON = 1.0
+"""Seconds after which a call is overdue: a busy machine starts it before."""
+PATIENCE_SECONDS = 60
 _NUMBERS = itertools.count()
 """Each test has an RPC of its own, because threads of the test before may still end."""
 Channels = Mapping[str, Executor]
@@ -38,7 +41,7 @@ class Held:
         tenant: str,
         work: Callable[[Channels], Any],
         *,
-        seconds: float = 5,
+        seconds: float = 30,
         name: str = "",
         reserved: bool = False,
     ) -> Future[Any]:
@@ -49,17 +52,17 @@ class Held:
         )
         return call
 
-    def late(self, tenant: str, *, seconds: float = 5, name: str = "", reserved: bool = False) -> None:
+    def late(self, tenant: str, *, seconds: float = 30, name: str = "", reserved: bool = False) -> None:
         """Run a call that is answered while its channel thread still runs."""
 
         def work(channels: Channels) -> str:
             started = threading.Event()
-            channels["dense"].submit(lambda: (started.set(), self.gate.wait(10)))
-            assert started.wait(5)
+            channels["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
+            assert started.wait(PATIENCE_SECONDS)
             return "without dense"
 
         call = self.submit(tenant, work, seconds=seconds, name=name, reserved=reserved)
-        assert call.result(5) == "without dense"
+        assert call.result(PATIENCE_SECONDS) == "without dense"
 
     def requeued(self, tenant: str) -> Future[Any]:
         """A call that is queued again while a channel thread of its first run still runs."""
@@ -68,12 +71,12 @@ class Held:
         def work(channels: Channels) -> Any:
             result = next(left)
             if result is AGAIN:
-                channels["dense"].submit(lambda: (started.set(), self.gate.wait(10)))
-                assert started.wait(5)
+                channels["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
+                assert started.wait(PATIENCE_SECONDS)
             return result
 
         call = self.submit(tenant, work)
-        assert started.wait(5)
+        assert started.wait(PATIENCE_SECONDS)
         wait_until(lambda: self.calls("running") == 0)
         return call
 
@@ -83,18 +86,18 @@ class Held:
 
     def hang(self, _channels: Channels) -> str:
         """Work that hangs until the gate opens."""
-        self.gate.wait(10)
+        self.gate.wait(PATIENCE_SECONDS)
         return "too late"
 
 
 def search(channels: Channels) -> str:
     """Work that needs its channel."""
-    return channels["dense"].submit(lambda: "dense").result(2)
+    return channels["dense"].submit(lambda: "dense").result(PATIENCE_SECONDS)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Fail after 5 seconds without the condition."""
-    end = time.monotonic() + 5
+    """Fail if the condition does not hold in time."""
+    end = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.002)

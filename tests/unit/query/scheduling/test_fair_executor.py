@@ -9,18 +9,18 @@ import pytest
 from helix_query.scheduling.fair_executor import AGAIN
 from helix_shared.errors import OverdueError, OverloadedError
 
-from .held import Channels, Held, search, wait_until
+from .held import PATIENCE_SECONDS, Channels, Held, search, wait_until
 
 
 def test_a_late_channel_delays_only_its_own_tenant(held: Held) -> None:
     """Other tenants run; the tenant runs again when the late thread has ended."""
     held.late("a", name="first")
     waiting = held.submit("a", search)
-    assert held.submit("b", search).result(2) == "dense"
+    assert held.submit("b", search).result(PATIENCE_SECONDS) == "dense"
     assert not waiting.done()
     assert held.ended == [""]
     held.gate.set()
-    assert waiting.result(2) == "dense"
+    assert waiting.result(PATIENCE_SECONDS) == "dense"
     wait_until(lambda: "first" in held.ended)
 
 
@@ -30,11 +30,11 @@ def test_a_late_channel_counts_in_the_share_of_its_tenant(held: Held) -> None:
     waiting = [held.submit("a", search) for _ in range(2)]
     with pytest.raises(OverloadedError):
         held.submit("a", search)
-    assert held.submit("b", search).result(2) == "dense"
+    assert held.submit("b", search).result(PATIENCE_SECONDS) == "dense"
     with pytest.raises(OverloadedError):
         waiting[1].result(0)
     held.gate.set()
-    assert waiting[0].result(2) == "dense"
+    assert waiting[0].result(PATIENCE_SECONDS) == "dense"
 
 
 def test_a_late_channel_keeps_the_only_place(held: Held) -> None:
@@ -45,7 +45,7 @@ def test_a_late_channel_keeps_the_only_place(held: Held) -> None:
         held.submit("b", search)
     held.gate.set()
     wait_until(lambda: held.ended == [""])
-    assert held.submit("b", search).result(2) == "dense"
+    assert held.submit("b", search).result(PATIENCE_SECONDS) == "dense"
 
 
 def test_a_reserved_call_keeps_its_own_place_for_a_late_channel(held: Held) -> None:
@@ -53,7 +53,7 @@ def test_a_reserved_call_keeps_its_own_place_for_a_late_channel(held: Held) -> N
     held.restart(places=1)
     with held.executor.reserved(1):
         held.late("a", reserved=True)
-    assert held.submit("b", search).result(2) == "dense"
+    assert held.submit("b", search).result(PATIENCE_SECONDS) == "dense"
     with pytest.raises(OverloadedError), held.executor.reserved(1):
         pass
     held.gate.set()
@@ -74,7 +74,11 @@ def test_a_requeued_call_counts_once(held: Held) -> None:
     with pytest.raises(OverloadedError):
         held.submit("c", search)
     held.gate.set()
-    assert [call.result(2) for call in (hanging, waiting, other)] == ["too late", "dense", "dense"]
+    assert [call.result(PATIENCE_SECONDS) for call in (hanging, waiting, other)] == [
+        "too late",
+        "dense",
+        "dense",
+    ]
 
 
 def test_a_requeued_call_with_a_late_channel_is_not_dropped(held: Held) -> None:
@@ -85,14 +89,14 @@ def test_a_requeued_call_with_a_late_channel_is_not_dropped(held: Held) -> None:
     with pytest.raises(OverloadedError):
         held.submit("b", search)
     held.gate.set()
-    assert waiting.result(2) == "answer"
+    assert waiting.result(PATIENCE_SECONDS) == "answer"
 
 
 def test_a_call_that_waits_for_a_late_channel_ends_at_its_deadline(held: Held) -> None:
     """It never runs, and its place is free then."""
     held.late("a")
     with pytest.raises(OverdueError, match="still queued"):
-        held.submit("a", search, seconds=0.05, name="waited").result(2)
+        held.submit("a", search, seconds=0.05, name="waited").result(PATIENCE_SECONDS)
     wait_until(lambda: held.ended == ["waited"])
 
 
@@ -112,7 +116,7 @@ def test_other_calls_run_between_the_runs_of_a_requeued_call(held: Held) -> None
     with pytest.raises(OverloadedError):
         held.submit("a", search)
     go.set()
-    assert call.result(2) == "dense"
+    assert call.result(PATIENCE_SECONDS) == "dense"
     assert other.done()
     assert order == list("abaaa")
     assert sorted(held.ended) == ["", "steps"]
@@ -122,5 +126,5 @@ def test_a_requeued_call_ends_at_its_deadline(held: Held) -> None:
     """In the queue, between two runs."""
     call = held.submit("a", lambda _: time.sleep(0.01) or AGAIN, seconds=0.05)
     with pytest.raises(OverdueError):
-        call.result(2)
+        call.result(PATIENCE_SECONDS)
     wait_until(lambda: held.ended == [""])

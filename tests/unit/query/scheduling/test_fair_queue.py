@@ -23,37 +23,37 @@ class Recorder:
         self.order: list[str] = []
         self.calls: list[Future[Any]] = []
         self.submit("holder", self._hold)
-        assert self.held.wait(5)
+        assert self.held.wait(60)
 
     def _hold(self, _: object) -> None:
         self.held.set()
-        assert self.gate.wait(5)
+        assert self.gate.wait(60)
 
     def hold_again(self, _: object) -> None:
         """Block the worker a second time."""
         self.held_again.set()
-        assert self.gate_again.wait(5)
+        assert self.gate_again.wait(60)
 
-    def submit(self, tenant: str, work: Callable[[object], None], *, seconds: float = 5.0) -> Future[Any]:
+    def submit(self, tenant: str, work: Callable[[object], None], *, seconds: float = 60.0) -> Future[Any]:
         """Submit one call."""
         self.calls += self.executor.submit(tenant, [work], until=time.monotonic() + seconds)
         return self.calls[-1]
 
-    def name(self, tenant: str, name: str, *, seconds: float = 5.0) -> Future[Any]:
+    def name(self, tenant: str, name: str, *, seconds: float = 60.0) -> Future[Any]:
         """Submit a call that records its name."""
         return self.submit(tenant, lambda _: self.order.append(name), seconds=seconds)
 
     def names(self, tenant: str, names: str) -> list[Future[Any]]:
         """Submit a batch of such calls, one a letter."""
         works = [lambda _, name=name: self.order.append(name) for name in names]
-        calls = self.executor.submit(tenant, works, until=time.monotonic() + 5)
+        calls = self.executor.submit(tenant, works, until=time.monotonic() + 60)
         self.calls += calls
         return calls
 
     def done(self) -> str:
         """Run all calls; return the recorded names."""
         self.gate.set()
-        assert not wait(self.calls, timeout=5).not_done
+        assert not wait(self.calls, timeout=60).not_done
         return "".join(self.order)
 
 
@@ -127,7 +127,7 @@ def test_reserved_calls_are_never_refused_or_dropped(recorder: Recorder) -> None
         with pytest.raises(OverloadedError), recorder.executor.reserved(1):
             pass
         recorder.calls += recorder.executor.submit(
-            "a", [lambda _: recorder.order.append("R")], until=time.monotonic() + 5, reserved=True
+            "a", [lambda _: recorder.order.append("R")], until=time.monotonic() + 60, reserved=True
         )
         recorder.name("b", "x")
         recorder.name("c", "y")
@@ -138,11 +138,11 @@ def test_a_running_reserved_call_takes_no_ordinary_place(recorder: Recorder) -> 
     """As many other calls are accepted as without it."""
     with recorder.executor.reserved(2):
         recorder.calls += recorder.executor.submit(
-            "a", [recorder.hold_again], until=time.monotonic() + 5, reserved=True
+            "a", [recorder.hold_again], until=time.monotonic() + 60, reserved=True
         )
         recorder.names("b", "12")
         recorder.gate.set()
-        assert recorder.held_again.wait(5)
+        assert recorder.held_again.wait(60)
         recorder.names("b", "34567")
         with pytest.raises(OverloadedError):
             recorder.name("b", "8")
@@ -180,7 +180,7 @@ def test_an_error_goes_to_its_caller_and_frees_the_place() -> None:
 
     executor = FairExecutor(workers=1, places=1)
     for _ in range(3):
-        [call] = executor.submit("a", [panic], until=time.monotonic() + 5)
+        [call] = executor.submit("a", [panic], until=time.monotonic() + 60)
         with pytest.raises(BaseException, match="panic"):
             call.result(5)
     executor.close()

@@ -12,15 +12,15 @@ def test_a_thread_is_replaced_once() -> None:
     """The old thread ends with its job; a second `replace` of it starts nothing."""
     workers, gate = WorkerThreads(1, name="replaced"), threading.Event()
     running: list[threading.Thread] = []
-    job = workers.submit(lambda: running.append(threading.current_thread()) or gate.wait(5))
+    job = workers.submit(lambda: running.append(threading.current_thread()) or gate.wait(60))
     wait_until(lambda: bool(running))
     for _ in range(2):
         workers.replace(running[0])
-    assert workers.submit(threading.current_thread).result(2) is not running[0]
+    assert workers.submit(threading.current_thread).result(30) is not running[0]
     assert sum(thread.name == "replaced" for thread in threading.enumerate()) == 2
     gate.set()
-    assert job.result(2)
-    running[0].join(2)
+    assert job.result(30)
+    running[0].join(30)
     assert not running[0].is_alive()
     workers.shutdown()
     assert not [thread for thread in threading.enumerate() if thread.name == "replaced"]

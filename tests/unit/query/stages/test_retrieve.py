@@ -57,7 +57,7 @@ def test_a_late_channel_is_named_and_the_other_answers(lanes: dict[str, ThreadPo
         return hits(1.0)
 
     started = time.monotonic()
-    found = search_all({DENSE: late, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=0.05)
+    found = search_all({DENSE: late, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=1.0)
     assert time.monotonic() - started < 30
     release.set()
     assert found.degraded == (DENSE,)
@@ -153,14 +153,14 @@ def test_a_failing_entity_or_associative_channel_is_named_and_the_others_answer(
         raise RustPanicError
 
     def late() -> Hits:
-        release.wait(10)
+        release.wait(60)
         return hits(1.0)
 
     for broken in (fails, late):
         found = search_all(
             {DENSE: lambda: hits(1.0), LEXICAL: lambda: hits(2.0), channel: broken},
             lanes=lanes,
-            deadline_seconds=0.1,
+            deadline_seconds=1.0,
         )
         assert found.degraded == (channel,)
         assert [ranking.channel for ranking in found.rankings] == [DENSE, LEXICAL]

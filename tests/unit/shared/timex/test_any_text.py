@@ -86,10 +86,10 @@ def test_an_ordinary_turn_costs_microseconds() -> None:
     turn = "Yesterday I went to the group. Two weeks ago we signed up, and next month we will go camping."
 
     def mean_us(text: str) -> float:
-        begin = time.perf_counter()
+        begin = time.thread_time()
         for _ in range(200):
             find_time_expressions(text, MONDAY)
-        return (time.perf_counter() - begin) / 200 * 1e6
+        return (time.thread_time() - begin) / 200 * 1e6
 
     assert min(mean_us(plain) for _ in range(5)) < 250
     assert min(mean_us(turn) for _ in range(5)) < 1500
