@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from helix_consolidation.delivery.out_of_order import is_out_of_order
 from helix_memory.subjects import EVENTS_STREAM, kind_of
 from helix_memory.transport.connection import UNANSWERED
-from helix_shared.broker import log, settlement
+from helix_shared.broker import dead_letters, log, settlement
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry.logs import logger
 
@@ -68,8 +68,8 @@ async def store_unreached(client: Client, sequences: list[int], publisher: Publi
         logged = await log.message_at(client, EVENTS_STREAM, sequences[0])
         if logged is not None:
             field = _ID_FIELDS.get(kind_of(logged.subject), "memory_ids")
-            origin = settlement.LetterOrigin(logged.subject, EVENTS_STREAM, logged.sequence, logged.sequence)
-            await settlement.publish_dead_letter(
+            origin = dead_letters.LetterOrigin(logged.subject, EVENTS_STREAM, logged.sequence, logged.sequence)
+            await dead_letters.publish_dead_letter(
                 origin, logged.body, f"{field}: {UNREACHED}", service=SERVICE, publisher=publisher
             )
         del sequences[0]
