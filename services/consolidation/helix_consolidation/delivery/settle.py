@@ -68,9 +68,12 @@ async def store_unreached(client: Client, sequences: list[int], publisher: Publi
         logged = await log.message_at(client, EVENTS_STREAM, sequences[0])
         if logged is not None:
             field = _ID_FIELDS.get(kind_of(logged.subject), "memory_ids")
-            origin = dead_letters.LetterOrigin(logged.subject, EVENTS_STREAM, logged.sequence, logged.sequence)
             await dead_letters.publish_dead_letter(
-                origin, logged.body, f"{field}: {UNREACHED}", service=SERVICE, publisher=publisher
+                dead_letters.LetterOrigin(logged.subject, EVENTS_STREAM, logged.sequence, logged.sequence),
+                logged.body,
+                f"{field}: {UNREACHED}",
+                service=SERVICE,
+                publisher=publisher,
             )
         del sequences[0]
 
