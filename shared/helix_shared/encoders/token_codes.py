@@ -133,15 +133,20 @@ def words_of_codes(
     limit: int,
 ) -> list[tuple[int, int] | None]:
     """`Encoder.coded_words` of a text after `prefix` and `before`, of which `limit` tokens were embedded."""
-    skipped, passage = len(prefix), prefix + before + text
-    ids, words = tokens.ids_and_word_spans(passage)
-    spans = words[projection.is_coded(ids) & (words[:, 0] >= skipped)] - np.int32(skipped + len(before))
-    if len(spans) != count:
-        ids, words = tokens.all_word_spans(text)
-        spans = words[projection.is_coded(ids)]
-        others = count - len(spans)
-        most = limit - tokens.special - tokens.count(prefix)
-        if others < 0 or others + len(ids) > most:
+    most = limit - tokens.special - tokens.count(prefix)
+    ids, words = tokens.all_word_spans(text)
+    spans = words[projection.is_coded(ids)]
+    others = count - len(spans)
+    fits = others >= 0 and others + len(ids) <= most
+    # an uncut passage of parts with white space between them has their tokens one after the other
+    adds_up = fits and tokens.counts_add_up and not (prefix + before)[-1:].strip()
+    if not (adds_up and tokens.count(before) + len(ids) <= most):
+        skipped, passage = len(prefix), prefix + before + text
+        ids, words = tokens.ids_and_word_spans(passage)
+        of_passage = words[projection.is_coded(ids) & (words[:, 0] >= skipped)]
+        if len(of_passage) == count:
+            spans = of_passage - np.int32(skipped + len(before))
+        elif not fits:
             return [None] * count
     found = [(start, end) for start, end in spans.tolist() if start >= 0]
     return [None] * (count - len(found)) + found

@@ -30,7 +30,7 @@ def test_what_is_marked_as_private_is_in_no_event(kind: str) -> None:
     given = {"event_id": "e", "tenant_id": "t", "kind": kind, **SAID[kind]}
     text = "<private>My therapist is Dr. Hall.</private> I am away on Fridays <PRIVATE>at six</PRIVATE>."
     event = events.parse_event(json.dumps(given | {"text": text}).encode())
-    assert json.loads(events.encode_event(event))["text"] == "I am away on Fridays ."
+    assert json.loads(events.encode_event(event))["text"] == "I am away on Fridays."
     for same in ("List<private_t> is a type", " two  spaces "):
         assert events.EVENT_ADAPTER.validate_python(given | {"text": same}).text == same  # type: ignore[union-attr]
 
