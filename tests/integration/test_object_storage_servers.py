@@ -244,7 +244,7 @@ def bucket(nats_server: NatsServer) -> Iterator[ObjectStore]:
 def test_an_upload_is_little_more_than_the_new_memories(
     bucket: ObjectStore, writer: Writer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """1,000 new ones among 100,000, where the signals merge no segments; a merge uploads these again."""
+    """1,000 new ones among 100,000; a merge of segments uploads these again, which few generations have."""
     uploader = Uploader(bucket, writer.root, grace_seconds=600.0)
     puller = Puller(bucket, tmp_path / "replica")
     for start in range(0, MANY, NEW * 10):
@@ -277,7 +277,7 @@ def test_an_upload_is_little_more_than_the_new_memories(
         )
     with capsys.disabled():
         print(f"\n{told}")  # noqa: T201
-    assert min(times) < MOST_TIMES
+    assert statistics.median(times) < MOST_TIMES
 
 
 @pytest.mark.parametrize("kind", ["folder", "moto", "nats"])
