@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SPELT: Final = (
     "i'm i've he's she's that's what's there's who's where's when's how's you're they're you've we've they've"
@@ -11,22 +15,32 @@ _SPELT: Final = (
     " couldn't shouldn't wouldn't mustn't"
 )
 """Forms that are no word without it, as "well", "were", "id", "ill" and "lets" are."""
-_PLACES: Final = {form.replace("'", ""): form.index("'") for form in _SPELT.split()}
-_SHORT: Final = re.compile(
-    # a possessive stands before neither an article nor a preposition
-    rf"\b(?:{'|'.join(_PLACES)}|its(?=\s+(?:the|an?|my|our|your|his|her|their|on|in|at|for|from|by|about"
-    r"|not|now|still|no)\b))\b(?!['\u2019])",
-    re.IGNORECASE,
-)
-_ITS: Final = len("it")
+_FORMS: Final = {form.replace("'", ""): form for form in _SPELT.split()}
+_BEHIND_IT_IS: Final = frozenset([
+    "the", "a", "an", "my", "our", "your", "his", "her", "their", "on", "in", "at", "for", "from", "by",
+    "about", "not", "now", "still", "no",
+])  # fmt: skip
+"""A possessive stands before neither an article nor a preposition: "its on the door"."""
+_WORDS: Final = re.compile(r"(?<!\w)[a-z]+(?:['\u2019][a-z]+)?(?!\w)", re.IGNORECASE)
 
 
 def with_apostrophes(text: str) -> str:
     """Return the text with the apostrophes of its short forms; linear in its length."""
-    return _SHORT.sub(_spell, text)
+    found = list(_WORDS.finditer(text))
+    words = [match[0].lower() for match in found]
+    pieces, end = [], 0
+    for match, word, spelt in zip(found, words, spelt_words(words), strict=True):
+        if spelt != word:
+            at = match.start() + spelt.index("'")
+            pieces += [text[end:at], "'"]
+            end = at
+    return "".join([*pieces, text[end:]])
 
 
-def _spell(match: re.Match[str]) -> str:
-    word = match[0]
-    at = _PLACES.get(word.lower(), _ITS)
-    return f"{word[:at]}'{word[at:]}"
+def spelt_words(words: Sequence[str]) -> list[str]:
+    """Return lower-case words with the apostrophes of their short forms."""
+    spelt = [_FORMS.get(word, word) for word in words]
+    for at, (word, behind) in enumerate(pairwise(words)):
+        if word == "its" and behind in _BEHIND_IT_IS:
+            spelt[at] = "it's"
+    return spelt

@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from helix_shared.text.apostrophes import with_apostrophes
+from helix_shared.text.apostrophes import spelt_words
 from helix_shared.timex import verbs
 from helix_shared.timex.clause import Evidence, read_after, read_before
 from helix_shared.timex.cues import OPENS_A_STRETCH
@@ -178,7 +178,7 @@ def _tells_arranged(before: list[str], earlier: list[str]) -> bool:
 
 def _tokens(text: str) -> list[str]:
     """Return the words of a text, with the apostrophes that were left out, and the marks between clauses."""
-    return _TOKEN.findall(with_apostrophes(text))
+    return spelt_words(_TOKEN.findall(text))
 
 
 def _begins_sentence(text: str) -> bool:

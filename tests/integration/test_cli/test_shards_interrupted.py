@@ -79,6 +79,7 @@ def texts(data: Path, tenant: str) -> list[str]:
     return sorted(row["text"] for row in stored_rows(data, tenant))
 
 
+@pytest.mark.long
 def test_a_backup_that_overlaps_a_move_has_every_memory_once(sharded: Sharded, tmp_path: Path) -> None:
     """It is whole, or refused and then not there; from each, one shard of a new home has the tenant."""
     home, backups = sharded.stack.home.root, tmp_path / "backups"
