@@ -24,7 +24,7 @@ from helix_shared.keys.key_store import KEYS
 from .running import run
 from .sharded import Sharded
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 FIRST, SECOND = (next(f"t{n}" for n in range(99) if hashed_shard(f"t{n}", 2) == shard) for shard in (0, 1))
 UNUSED = dict.fromkeys(("doc2query", "kg"), 0)
@@ -79,7 +79,6 @@ def texts(data: Path, tenant: str) -> list[str]:
     return sorted(row["text"] for row in stored_rows(data, tenant))
 
 
-@pytest.mark.long
 def test_a_backup_that_overlaps_a_move_has_every_memory_once(sharded: Sharded, tmp_path: Path) -> None:
     """It is whole, or refused and then not there; from each, one shard of a new home has the tenant."""
     home, backups = sharded.stack.home.root, tmp_path / "backups"
