@@ -203,9 +203,9 @@ def _is_short_weekday(passage: Passage, span: tuple[int, int], cue: str) -> bool
 
 def _in_list(passage: Passage, span: tuple[int, int]) -> bool:
     """Tell whether a weekday is one of several ("mon wed fri", "tue n fri mornings")."""
-    return bool(
-        _DAY_BEHIND.match(passage.folded, span[1]) or _DAY_AHEAD.search(passage.folded[: span[0]][-12:])
-    )
+    start, end = span
+    ahead = passage.folded[max(0, start - _LONGEST_DAY) : start]
+    return bool(_DAY_BEHIND.match(passage.folded, end) or _DAY_AHEAD.search(ahead))
 
 
 def _read_end(passage: Passage, match: re.Match[str]) -> Reading | None:
