@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 _SPELT: Final = (
     "i'm i've he's she's that's what's there's who's where's when's how's you're they're you've we've they've"
-    " it'll you'll they'll don't doesn't didn't isn't aren't wasn't weren't haven't hasn't hadn't won't can't"
-    " couldn't shouldn't wouldn't mustn't"
+    " it'll you'll they'll that'll he'd they'd you'd it'd that'd who'd would've could've should've don't"
+    " doesn't didn't isn't aren't wasn't weren't haven't hasn't hadn't won't can't couldn't shouldn't"
+    " wouldn't mustn't"
 )
 """Forms that are no word without it, as "well", "were", "id", "ill" and "lets" are."""
 _FORMS: Final = {form.replace("'", ""): form for form in _SPELT.split()}

@@ -191,6 +191,8 @@ def test_a_value_that_holds_again_is_shown() -> None:
         ("This is Karen, I run a bakery in Hull", {"karen"}),
         ("call me Wim", {"wim"}),
         ("my names ines btw", {"ines"}),
+        ("hi, im noor.", {"noor"}),
+        ("hi, im late", set()),
         ("my names are on the list", set()),
         ("Bo here.", {"bo"}),
         ("I'm Portuguese, from Porto", set()),

@@ -50,6 +50,14 @@ def test_each_word_of_the_query_meets_the_nearest_word_of_a_memory(bakery: Any) 
         assert one.HasField("late_interaction") == (one.memory_id != ids["?!"])
 
 
+def test_the_words_of_a_question_without_its_apostrophe_are_whole(bakery: Any) -> None:
+    """It is embedded as "where's the bakery now?", and the places of its words are those in that."""
+    service, ids = bakery
+    reply = service.recall("wheres the bakery now", explain=True, never_skip=True)
+    best = next(one for one in reply.explanation.candidates if one.memory_id == ids[MOVED])
+    assert [match.word for match in best.late_interaction.words] == ["bakery", "now"]
+
+
 def test_the_step_follows_from_the_words_and_comes_before_those_of_a_life(bakery: Any) -> None:
     """It is the first step; what is shown of the words gives its value."""
     service, ids = bakery

@@ -26,7 +26,8 @@ _NO_NAME = (
 _NOT = r" (?:no longer|don['\u2019]?t|do not|am not|aren['\u2019]t|not)"
 _IS = r"(?:['\u2019]?s name is| is called| is|,)? (?=\S)"
 _MOVED = (
-    rf"{_I} (?:moved|relocated|emigrated)(?: yesterday| today| recently| (?:last|this|on) [a-z]+)?"
+    rf"(?:{_I}|(?:^|[.!?] )(?:just|finally|recently)) (?:moved|relocated|emigrated)"
+    r"(?: yesterday| today| recently| (?:last|this|on) [a-z]+)?"
     r"(?: back| over| out| away| down| up| house| home| here)?(?: from [\w' -]{1,30}?)?"
 )
 
@@ -75,6 +76,12 @@ RULES: Final = (
         rf"(?P<value>{_NO_NAME}(?-i:[A-Z\u00c0-\u00de])[\w'\u2019-]{{1,20}})"
         r"(?=[,.!]|$| here\b| from\b| and i\b)",
         "words",
+        is_beside=True,
+    ),
+    _rule(
+        "name",
+        r"(?:^|[.!?] )(?:hi|hey|hello|hiya|good \w+)[,!.]{0,2} (?:i['\u2019]?m|i am|this is|it['\u2019]?s) ",
+        "person",
         is_beside=True,
     ),
     _rule(
