@@ -64,6 +64,14 @@ def first(reply: Any) -> str:
     return text
 
 
+@pytest.mark.parametrize("question", ["what do you know about me", "Tell me about myself."])
+def test_who_asks_for_themself_gets_what_holds_of_them(ask: Ask, question: str) -> None:
+    """Nothing of others, and nothing that was replaced alone."""
+    told = [one.memory.text for one in ask(question, top_k=3).memories]
+    assert set(told) == {ANA[0], ANA[2], ANA[4]}
+    assert ask("what do you know about the bridge?").memories[0].memory.text in FACTS
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [("what's my name?", ANA[0]), ("where do I work?", ANA[4]), ("who is my partner?", ANA[0])],

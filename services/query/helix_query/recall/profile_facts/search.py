@@ -1,4 +1,4 @@
-"""Current statements of the caller's name, home, work, partner or age, if a question asks for one.
+"""Current statements of the caller's name, home, work, partner or age, or of all, if a question asks.
 
 "Where do I live?" shares fewer words with "Settled in Porto in spring" than with a plan to move. A caller has
 few statements of this kind, and it is known which of them hold (`user_profile`).
@@ -6,12 +6,14 @@ few statements of this kind, and it is known which of them hold (`user_profile`)
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from helix_query.profile.past import Past
+from helix_query.recall.query_text import read_query
 from helix_query.recall.user_profile.current_values import with_current_values
 from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import REPLACED
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
     from helix_query.recall.user_profile.lines import Statement
 
 HOME: Final = "home"
+SELF: Final = "self"
+"""Key of the questions for whatever is known of the caller."""
+MOST_OF_SELF: Final = 8
+"""Statements that such a question is given, the latest."""
+_ME: Final = re.compile(r"\b(?:me|myself|my profile)\b", re.IGNORECASE)
 LEAST: Final = 0.3
 """Value of `FactQuestions.asked_fact` up to which a question does not ask for the fact."""
 CLEAR: Final = 0.5
@@ -45,10 +52,14 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
     questions = context.snapshot.centroids.fact_questions
     if not context.profile.rank.profile_fact_gain or questions is None or context.query.mode == "dense":
         return None
-    if route.asked_person is None or route.asked_person.kind != AUTHOR or route.past is not Past.NO:
+    asked, text = route.asked_person, read_query(context.query.text)
+    is_own, names_me = asked is not None and asked.kind == AUTHOR, _ME.search(text) is not None
+    if not (is_own or names_me) or route.past is not Past.NO:
         return None
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)
+    if not (names_me if fact == SELF else is_own):
+        return None
     share = float(np.clip((value - LEAST) / (CLEAR - LEAST), 0.0, 1.0))
     stating = _stating(context, fact) if share else []
     if not stating:
@@ -61,11 +72,15 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
 def _stating(context: RecallContext, fact: str) -> list[int]:
     """Ordinals of the current statements of `fact` by speaker: those that hold together, else the latest.
 
-    If the latest statement says that a value holds no longer ("I quit my job"), it is the current one.
+    Of `SELF`, the latest statements of any. If the latest statement says that a value holds no longer ("I
+    quit my job"), it is the current one.
     """
+    holding = _holding(context, fact)
+    if fact == SELF:
+        return [one.ordinal for one in holding[:MOST_OF_SELF]]
     found: list[int] = []
     told: set[str] = set()
-    for one in _holding(context, fact):
+    for one in holding:
         if one.speaker in told:
             continue
         values = [
@@ -97,7 +112,7 @@ def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
     def is_place(name: str) -> bool:
         """Only a home is a place, and each name is a run of the model."""
         raise_if_overdue(context.deadline)
-        return fact == HOME and snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
+        return fact in (HOME, SELF) and snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
 
     holding = [one for one in statements if replaced.get(one.ordinal, 0.0) < REPLACED]
     return with_current_values(holding, links, is_place)
