@@ -255,13 +255,18 @@ def _verified(
     folder = HomeFolder.at(home)
     buckets = buckets_of(folder.data_of(shard) for shard in range(folder.shards))
 
-    def search() -> Residue:
-        outside = residue_in_buckets(buckets, canaries, credentials=broker.nats)
-        return residue_in_files(home, canaries) + run_async(of_streams()) + outside
+    def of_buckets() -> Residue:
+        return residue_in_buckets(buckets, canaries, credentials=broker.nats)
 
-    found = search()
+    def of_home() -> Residue:
+        return residue_in_files(home, canaries) + run_async(of_streams())
+
+    outside = of_buckets()
+    found = of_home() + outside
     for _ in poll(VERIFIED_SECONDS, every_seconds=1.0) if found else ():
-        found = search()
+        # a search of buckets downloads them
+        outside = of_buckets() if outside else outside
+        found = of_home() + outside
         if not found:
             break
     residue = {"residue": dict(found.counts), "unread": found.unread}

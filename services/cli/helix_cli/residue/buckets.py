@@ -47,7 +47,7 @@ def residue_in_buckets(
                 found += _in_bucket(store, canaries)
             finally:
                 store.close()
-        except HelixError as error:
+        except (HelixError, OSError) as error:
             found += Residue(unread={address: str(error)})
     return found
 
@@ -73,7 +73,9 @@ def _download(store: ObjectStore, root: Path) -> dict[str, str]:
             continue
         for entry in files:
             path = part_path(entry.sha256)
-            _take(store, path, entry.size, root / str(position.generation) / entry.path, here, unread)
+            # writers of two epochs may have uploaded generations of one number
+            folder = root / f"{position.epoch}-{position.generation}"
+            _take(store, path, entry.size, folder / entry.path, here, unread)
     for part in list(store.list(PARTS)):
         if part.path not in here:
             _take(store, part.path, part.size, root / part.path, here, unread)
