@@ -63,6 +63,8 @@ def test_the_kind_of_value_a_question_asks_for(question: str, kind: Value | None
         ("which worktop did we choose", "changed my mind on the worktop, quartz.", True),
         ("which worktop did we choose", "took the quartz worktop", True),
         ("which worktop did we choose", "the worktop needs oiling", False),
+        ("what is the dog called?", "the dog is asleep", False),
+        ("which dog was it?", "yes, dog ate it", False),
         ("who is noors key worker", "her key worker was late on mondays", False),
         ("who signed off the discharge?", "my sister signed off on the discharge", True),
     ],

@@ -146,7 +146,9 @@ def _colour(asked: AskedValue, sentence: str, _: str) -> bool:
 
 
 def _name(asked: AskedValue, sentence: str, _: str) -> bool:
-    return any(True for name in _new_names(asked, sentence)) or _is_specified(asked, sentence)
+    if any(True for name in _new_names(asked, sentence)):
+        return True
+    return "which" in asked.words and _is_specified(asked, sentence)
 
 
 def _is_specified(asked: AskedValue, sentence: str) -> bool:
@@ -157,7 +159,7 @@ def _is_specified(asked: AskedValue, sentence: str) -> bool:
             continue
         behind = said[at + 2 : at + 3] if said[at + 1 : at + 2] and said[at + 1] in _SPECIFY else []
         if any(
-            one not in FUNCTION_WORDS and one not in asked.words
+            one not in FUNCTION_WORDS and one not in _MARKS and one not in asked.words
             for one in (*said[max(0, at - 1) : at], *behind)
         ):
             return True
