@@ -115,6 +115,7 @@ def test_what_people_say_about_themselves_has_its_facet(facet: str, text: str) -
         ({"identity"}, "noor here, new number"),
         ({"project"}, "right im redoing the kitchen"),
         (set(), "tiles here, 3 boxes broken"),
+        (set(), "building on the corner is closed"),
         (set(), "hi, im late"),
         (set(), "training moved to friday"),
         (set(), "i dont think anyone knows"),

@@ -85,6 +85,8 @@ ACTS: dict[SpeechAct, list[str]] = {
         "don't touch the staging database yet",
         "bump it",
         "let me know when it's done",
+        "update the regex to match dates",
+        "book costs for the trip",
     ],
     "plan": [
         "remind me to call the vet",

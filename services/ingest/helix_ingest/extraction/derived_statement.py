@@ -75,7 +75,7 @@ def _corrected(logged: LoggedEvent, just_before: LoggedEvent | None) -> str:
     if just_before is None or not isinstance(before, MessageEvent) or before.role == "tool":
         return ""
     is_old = logged.occurred_at - just_before.occurred_at > ANSWERED_WITHIN
-    if is_old or word_count(before.text) > ANSWER_WORDS:
+    if is_old or word_count(before.text) > ANSWER_WORDS or needs_what_it_corrects(before.text):
         return ""
     return "" if speech_act(before, before.text) in STATING_NOTHING else before.text.strip()
 

@@ -14,12 +14,15 @@ from helix_shared.text.apostrophes import with_apostrophes
 _LEAD: Final = r"^(?:(?:and|also|so|just|finally|btw|ok|well|oh|then)\b\W*){0,3}"
 _LEFT_OUT: Final = re.compile(
     rf"{_LEAD}(?=(?:need to|have to|gotta|got (?:an? (?:new )?job|the job|married|engaged|promoted|laid off)"
-    r"|joined|signed up|booked|reserved|started|began|quit|studied|grew up|used to|prefer|love|hate|loathe"
+    r"|joined (?!\w+ (?:is|was|are|were|has)\b)"
+    r"|signed up|booked|reserved|started|began|quit|studied|grew up|used to|prefer|love|hate|loathe"
     r"|can't (?:stand|eat|drink)|don't (?:eat|drink|like)|hope to|want to|plan to)\b)"
 )
 _DOING: Final = re.compile(
     rf"{_LEAD}(?=(?!(?:according|including|regarding|during|nothing|something|anything|everything)\b)[a-z]{{2,16}}ing"
-    r" (?:an?|the|my|our|to|for|with|at|up|out|back|in|on|off|round|over|home)\b)"
+    r" (?:an?|the|my|our|to|for|with|at|up|out|back|in|on|off|round|over|home)\b"
+    # "building on the corner is closed"
+    r"(?![^.]{0,60}\b(?:is|was|are|were|has|had)\b))"
 )
 
 

@@ -202,7 +202,7 @@ OWN_RELATIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ )?{_RELATIVE},? (?:calle
 NAMES_ITSELF: Final = re.compile(
     r"^(?P<here>[a-z][\w'-]+) here\b(?!'s)"
     r"|^\W*(?:hi|hey|hello|hiya|good (?:morning|evening|afternoon))\b[^a-z]{0,3}"
-    r"(?:all\b|there\b|everyone\b)?\W*(?:i'm|i am|it's|this is) (?P<name>[a-z][a-z'-]{1,20})"
+    r"(?:all\b|there\b|everyone\b)?\W*(?:i'm|i am|it's|this is) (?P<name>(?![a-z]+ing\b)[a-z][a-z'-]{1,20})"
     r"(?=[.,!]|$| and\b| here\b)"
 )
 """Words in which authors say who they are: "hi, im noor", "noor here"."""

@@ -35,6 +35,8 @@ _TELLS: Final = (
     r"|gets|broke|breaks|failed|fails|takes|took|changed|moved|moves|costs|cost|started|ended|ends|happened|meets"
     r"|passed|looks|hurts|works|worked|shipped|arrived|opens|closes|closed|needs|says|said|runs|ran|lasts"
     r"|lasted|finished|sounds|became|starts|begins|began|clashes|dropped|stays|stayed)"
+    # "book costs for the trip", "list needs and goals": nouns
+    r"(?! (?:for|by|and|of)\b)"
 )
 _STATE: Final = (
     r"(?:all (?:good|ok|fine|done|clear|set)|done|good|fine|ok(?:ay)?|great|green|red|late|on hold|cancell?ed"
@@ -50,7 +52,7 @@ _SUBJECT: Final = re.compile(
     rf"|(?: {_WORD})? [\w'\u2019-]+s are\b"
     rf"|(?: {_WORD}){{0,1}}?(?: {_ABOUT})? {_STATE}"
     # update from the vet: it is only a cold
-    rf"|(?: [\w'\u2019-]+)? (?:on|for|from|about|with|of) [^.,;:?!\n]{{1,40}}: ?\w"
+    rf"|(?: [\w'\u2019-]+)? (?:from|about) [^.,;:?!\n]{{1,40}}: ?\w"
     r")",
     re.IGNORECASE,
 )
