@@ -158,7 +158,9 @@ def _surroundings(passage: Passage, span: tuple[int, int]) -> _Surroundings:
         or bool(_TO.match(folded, end) or _ONWARDS.match(folded, end))
     )
     is_for = cue == "for" and before[lead - 1 : lead] and before[lead - 1] in verbs.APPOINTMENTS
-    arranged = is_for or _tells_arranged(before, _tokens(earlier[-1]) if earlier else [])
+    behind = read_after(after, 0, len(_until_boundary(after)))
+    is_told = behind is not None and behind.tense == "past" and behind.sure
+    arranged = is_for or (not is_told and _tells_arranged(before, _tokens(earlier[-1]) if earlier else []))
     return _Surroundings(before, after, cue, initial, opens, arranged and not passage.asks)
 
 

@@ -219,8 +219,8 @@ def _read_end(passage: Passage, match: re.Match[str]) -> Reading | None:
     return Reading(window, match.span("unit"), measure("one", name)[0], certainty=certainty)
 
 
-_LONGEST_DAY = len("wednesday and ")
-_LISTED = rf"(?:{S}|{S}?[/&+]{S}?|{S}(?:and|n|or){S})"
+_LONGEST_DAY = len("wednesday through ")
+_LISTED = rf"(?:{S}|\s?[/&+\u2013-]\s?|{S}(?:and|n|or|thru|through){S})"
 _DAY_BEHIND = re.compile(rf"{_LISTED}{WEEKDAY}")
 _DAY_AHEAD = re.compile(rf"\b{WEEKDAY}{_LISTED}\Z")
 _NAMED_UNIT = r"(?P<unit>weekend|week|month|quarter|year)\b"
