@@ -1,7 +1,7 @@
 import pytest
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.routing.rules import intents_by_rule
+from helix_query.recall.routing.rules import intents_by_rule, is_question
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,11 @@ def test_a_plain_question_is_not_multi_hop(query: str) -> None:
 def test_an_intent_is_not_found_in_similar_words(query: str, intent: str) -> None:
     """A statement, a past tense without a date, a symbol mentioned in a sentence, and a home."""
     assert intent not in intents_by_rule(query)
+
+
+@pytest.mark.parametrize(
+    "text", ["for what it's worth the rent went up", "from what i heard she moved to Lyon last year"]
+)
+def test_words_that_open_a_statement_ask_nothing(text: str) -> None:
+    """Though a preposition and a question word stand there."""
+    assert not is_question(text)

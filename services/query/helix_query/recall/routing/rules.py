@@ -109,7 +109,10 @@ _REQUEST: Final = re.compile(
     rf"(?:(?:and|so|ok|hey|please|also|but),? )*(?:{ASKING.pattern}|"
     rf"(?:{REQUESTS}|based on|according to)\b"
     r"|(?:by|on|in|at|from|since|until|for|with|to|of|under|after|before)"
-    r" (?:what|which|whom?|whose|when|where)\b)",
+    r" (?:what|which|whom?|whose|when|where)\b"
+    # "for what it's worth", "from what I heard" open statements
+    r"(?! (?:it's worth|it may|(?:i|we|you) (?:remember|recall|hear|heard|know|knew|see|saw|gather|understand"
+    r"|read)\b)))",
     re.IGNORECASE,
 )
 _ASKED_LAST: Final = re.compile(

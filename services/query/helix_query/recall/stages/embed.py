@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from helix_query.recall.query_text import read_query
-from helix_query.recall.routing.rules import is_question
+from helix_query.recall.routing.rules import REQUESTS, is_question
 from helix_shared.text.apostrophes import with_apostrophes
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from helix_query.recall.context import RecallContext
     from helix_shared.encoders.token_codes import QueryTokens
 
-_HEADING: Final = re.compile(r"\s*how to\b", re.IGNORECASE)
+_HEADING: Final = re.compile(rf"\s*(?:how to|{REQUESTS})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def embedded_text(query: str) -> str:
     """The query as the model reads it: a question in full, with apostrophes and its mark.
 
     The model puts "whats the rent" further from its answer than "what's the rent?". A heading ("how to sort a
-    list") is no question.
+    list") and a request ("pick up from school") are no questions.
     """
     is_marked = not query.rstrip()[-1:].isalnum()
     if is_marked or _HEADING.match(query) or not is_question(read_query(query)):
