@@ -81,7 +81,7 @@ ELSEWHERE: Final = {
 """What other programs call a command, or where people look for a subcommand."""
 
 OPTIONS: Final = {
-    "scope.tenant_id": "--tenant", "scope.user_id": "--user", "scope.principals": "--principal",
+    "scope.tenant_id": "--tenant", "scope.user_id": "--user", "scope.principals": "--principal or --acl",
     "filter.types": "--type", "filter.session_ids": "--session", "filter.project_ids": "--project",
     "filter.flags": "--flag", "filter.exclude_flags": "--exclude-flag", "speakers": "--speaker",
     "ranking_profile": "--profile", "page_token": "--page", "already_served": "--already-served",

@@ -21,7 +21,8 @@ def read_sessions_ahead(context: FoldContext, reached: Iterable[int]) -> None:
     ledger, wanted = context.state.ledger, set(reached)
     sessions = {ledger.memory_facts(ordinal).session for ordinal in wanted} - {NOTHING}
     for code in sessions:
-        wanted.update(ledger.selected("session", code, before=WHOLE_LOG))
         if len(wanted) > MOST_ROWS:
-            return
-    context.read_ahead(wanted)
+            break
+        wanted.update(ledger.selected("session", code, before=WHOLE_LOG))
+    if len(wanted) <= MOST_ROWS:
+        context.read_ahead(wanted)
