@@ -14,12 +14,12 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_consolidation.relations.left_values import LEAVES, LEFT, leaves
-from helix_consolidation.relations.quantities import Quantity, find_quantities
-from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING, trust
 from helix_consolidation.relations.slips import Slip, slip_of
 from helix_consolidation.relations.slots import RENUMBERED, RENUMBERS, renumbers
 from helix_consolidation.relations.successors import SUCCEEDED, SUCCEEDS, succeeds
+from helix_consolidation.relations.words.quantities import Quantity, find_quantities
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_shared.moments import MICROSECONDS_PER_DAY
 from helix_shared.naming.persons import PERSON_NOUNS
 from helix_shared.naming.words import FUNCTION_WORDS

@@ -13,12 +13,12 @@ from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.in_session import is_as_apart
 from helix_consolidation.relations.left_values import LEAVES, values_left
 from helix_consolidation.relations.model import RelationModel, column, shipped_model
-from helix_consolidation.relations.reading import Reading, holds_value, read
 from helix_consolidation.relations.slips import slip_of
 from helix_consolidation.relations.slots import RENUMBERS
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
 from helix_consolidation.relations.successors import SUCCEEDS
 from helix_consolidation.relations.taken_back import taken_back, takes_back
+from helix_consolidation.relations.words.reading import Reading, holds_value, read
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
 if TYPE_CHECKING:

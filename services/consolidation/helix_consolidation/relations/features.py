@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from helix_consolidation.relations.quantities import Quantity
-from helix_consolidation.relations.reading import Reading, content_words, read
 from helix_consolidation.relations.statement import Candidate, Statement
+from helix_consolidation.relations.words.quantities import Quantity
+from helix_consolidation.relations.words.reading import Reading, content_words, read
 from helix_shared.moments import MICROSECONDS_PER_DAY
 
 _CACHED: Final = 8_192

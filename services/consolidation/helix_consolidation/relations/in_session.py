@@ -10,11 +10,13 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from helix_consolidation.relations import cues, rules
+from helix_consolidation.relations import rules
 from helix_consolidation.relations.corrections import is_of_another
 from helix_consolidation.relations.left_values import values_left
-from helix_consolidation.relations.quantities import is_value_word
-from helix_consolidation.relations.reading import (
+from helix_consolidation.relations.statement import Candidate, Statement
+from helix_consolidation.relations.words import cues
+from helix_consolidation.relations.words.quantities import is_value_word
+from helix_consolidation.relations.words.reading import (
     READ_CHARACTERS,
     Reading,
     content_words,
@@ -22,7 +24,6 @@ from helix_consolidation.relations.reading import (
     stem,
     words_of,
 )
-from helix_consolidation.relations.statement import Candidate, Statement
 from helix_shared.naming.words import FUNCTION_WORDS
 
 _CLAUSE_END: Final = re.compile(r"[^\w\s'\u2019-]+")

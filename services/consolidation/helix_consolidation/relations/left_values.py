@@ -11,9 +11,9 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.quantities import find_quantities
-from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING
+from helix_consolidation.relations.words.quantities import find_quantities
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
 

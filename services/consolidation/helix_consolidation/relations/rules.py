@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, content_words
 from helix_consolidation.relations.statement import Candidate, Statement
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, content_words
 from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.about import are_two
 

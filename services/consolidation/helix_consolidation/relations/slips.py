@@ -11,9 +11,9 @@ import functools
 import re
 from typing import Final, NamedTuple
 
-from helix_consolidation.relations.quantities import Quantity, is_value_word, placed_quantities
-from helix_consolidation.relations.reading import content_words, words_of
 from helix_consolidation.relations.statement import Statement
+from helix_consolidation.relations.words.quantities import Quantity, is_value_word, placed_quantities
+from helix_consolidation.relations.words.reading import content_words, words_of
 from helix_shared.naming.persons import PERSON_NOUNS
 
 LONGEST: Final = 120

@@ -10,9 +10,9 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.relations.quantities import Quantity, placed_quantities
-from helix_consolidation.relations.reading import Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING
+from helix_consolidation.relations.words.quantities import Quantity, placed_quantities
+from helix_consolidation.relations.words.reading import Reading, stem, words_of
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import FUNCTION_WORDS
 

@@ -11,8 +11,8 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import STATES_NOTHING
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
 

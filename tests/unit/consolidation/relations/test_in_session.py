@@ -2,7 +2,7 @@
 
 import pytest
 
-from helix_consolidation.relations.reading import read
+from helix_consolidation.relations.words.reading import read
 from tests.unit.consolidation.relations.test_decide import decided, said
 
 JAPAN = "We're going to Japan in April"

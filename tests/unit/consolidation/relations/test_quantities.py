@@ -2,8 +2,8 @@
 
 import pytest
 
-from helix_consolidation.relations.quantities import Quantity
-from helix_consolidation.relations.reading import read
+from helix_consolidation.relations.words.quantities import Quantity
+from helix_consolidation.relations.words.reading import read
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from helix_consolidation.relations.reading import read
 from helix_consolidation.relations.rules import says_more
 from helix_consolidation.relations.statement import Statement
+from helix_consolidation.relations.words.reading import read
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 
 from helix_consolidation.relations.corrections import ANNOUNCES, least_probability
 from helix_consolidation.relations.decide import decide
-from helix_consolidation.relations.reading import read
 from helix_consolidation.relations.slots import RENUMBERS
 from helix_consolidation.relations.statement import Candidate, Statement
 from helix_consolidation.relations.successors import SUCCEEDS, Handover, handover
+from helix_consolidation.relations.words.reading import read
 
 VECTOR = np.eye(1, 4, dtype=np.float32)[0]
 

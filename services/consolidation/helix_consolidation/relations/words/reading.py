@@ -7,8 +7,8 @@ import re
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from helix_consolidation.relations import cues
-from helix_consolidation.relations.quantities import Quantity, find_quantities, is_value_word
+from helix_consolidation.relations.words import cues
+from helix_consolidation.relations.words.quantities import Quantity, find_quantities, is_value_word
 from helix_shared.naming.words import FUNCTION_WORDS
 
 
