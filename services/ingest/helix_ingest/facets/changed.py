@@ -11,7 +11,7 @@ from typing import Final
 
 _HAVE = r"(?:'ve| have)?"
 _JUST = r"(?: (?:just|finally|recently|also|officially)){0,2}"
-_NOT = r"(?:no longer|don't|dont|do not)"
+_NOT = r"(?:no longer|don't|do not)"
 
 NEW: Final = re.compile(
     r"\b(?:my|our) (?:new |old )?(?:home|place) is (?:in|near|outside)\b"
@@ -20,7 +20,7 @@ NEW: Final = re.compile(
 )
 ENDED: Final = re.compile(
     rf"\b(?:i|we) {_NOT} (?:really )?(?:live|work) (?:in|at|for|near|outside|with|as)\b"
-    r"|\b(?:i'm|im|i am|we're|we are) (?:no longer|not) (?:living|working|employed|based)"
+    r"|\b(?:i'm|i am|we're|we are) (?:no longer|not) (?:living|working|employed|based)"
     r" (?:in|at|for|by|near)\b"
     rf"|\b(?:i|we){_HAVE}{_JUST} moved (?:out of|away from)\b"
     rf"|\bi{_HAVE}{_JUST} (?:resigned from|quit (?!it\b|this\b|that\b|the\b|a\b|an\b|my\b)\w)"

@@ -10,7 +10,7 @@ from typing import Final
 
 from helix_ingest.facets.static_part import MOVED_HOME
 
-_WE_ARE = r"(?:i'm|im|i am|we're|we are|i've been|i have been|we've been|we have been)"
+_WE_ARE = r"(?:i'm|i am|we're|we are|i've been|i have been|we've been|we have been)"
 _NOW = r"(?:(?:currently|still|now|also|busy|finally|just|always|slowly|already) ){0,2}"
 _WORKS = (
     r"(?:working on|(?:re-?)?(?:building|doing (?:up|the|my|our))|writing|making|migrating|rewriting"
@@ -38,7 +38,7 @@ _TRAVELS = (
     r"|thinking of|driving to|visiting|expecting|retiring|quitting|switching|staying)"
 )
 PLAN: Final = re.compile(
-    rf"\b(?:i'm|im|i am|we're|we are) {_NOW}{_TRAVELS}\b"
+    rf"\b(?:i'm|i am|we're|we are) {_NOW}{_TRAVELS}\b"
     r"|\b(?:i|we) (?:plan|intend|hope|want|aim|mean)(?: to)\b|\b(?:i|we)(?:'d| would) (?:like|love) to\b"
     r"|\b(?:i|we)(?:'ve| have)? (?:booked|reserved|signed up)\b|\bmy plan is\b|\bthe plan is\b"
 )  # fmt: skip

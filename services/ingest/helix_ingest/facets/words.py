@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WORD: Final = re.compile(r"[a-z\u00e0-\u024f0-9'-]+")
 
-_SELF: Final = "i i'm im i'd i've i'll my me we we're we've we'd our us mine"
+_SELF: Final = "i i'm i'd i've i'll my me we we're we've we'd our us mine"
 _DIET: Final = (
     "vegan vegetarian veggie pescatarian halal kosher teetotal sober coeliac celiac diabetic asthmatic"
     " lactose"
@@ -30,25 +30,25 @@ _LIMBS: Final = "ankle ankles neck skin feet foot hand hands"
 _CONSTRAINT: Final = (
     f"{_DIET} {_BODY} {_LIMBS} allergic allergy allergies intolerant intolerance give gives giving gave"
     f" make makes"
-    " can't cannot cant mustn't not unable won't refuse refuses don't dont never ever please no stay keep"
+    " can't cannot mustn't not unable won't refuse refuses don't never ever please no stay keep"
     " staying"
     " keeping avoid always now rule default nothing anything something somewhere someone food drink drinks"
     " place"
     " places without only most latest more later earlier limit maximum max budget ceiling be each per time"
 )
 _PREFERENCE: Final = (
-    "prefer loathe detest adore dislike despise can't cannot not cant love hate like enjoy fancy rather"
+    "prefer loathe detest adore dislike despise can't cannot not love hate like enjoy fancy rather"
     " favourite"
     " favourites favorite favorites fan thing cup style taste person into fond keen sick tired scared afraid"
     " terrified used picky fussy sensitive obsessed crazy mad hooked suit suits bother bothers annoy"
     " annoys bugs"
     " drive drives drove relaxes calms bore bores wall peeve me us always usually only mostly normally"
     " generally"
-    " rarely hardly tend never don't dont want need wants likes loves hates prefers insist insists refuse"
+    " rarely hardly tend never don't want need wants likes loves hates prefers insist insists refuse"
     " refuses"
     " won't doesn't eats size better"
 )
-_IDENTITY: Final = "i i'm im i've my me here home we we're we've our"
+_IDENTITY: Final = "i i'm i've my me here home we we're we've our"
 _TASK: Final = (
     "need have gotta got must should ought todo to-do deadline due remind forget remember open overdue"
     " outstanding"
