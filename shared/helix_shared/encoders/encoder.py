@@ -163,10 +163,11 @@ class Encoder:
         if self._late is not None:
             asked = self._late.query(text)
             chosen = projection.is_coded(asked.ids)
-            return QueryTokens(vector, projection.queries(asked.states[chosen]), asked.words[chosen])
+            return QueryTokens(vector, projection.queries(asked.states[chosen]), asked.words[chosen], text)
         words = self._tokens.word_spans(prefixed)
         chosen = projection.is_coded(ids[0]) & (words[:, 0] >= prefix)
-        return QueryTokens(vector, projection.queries(states[chosen]), words[chosen] - np.int32(prefix))
+        places = words[chosen] - np.int32(prefix)
+        return QueryTokens(vector, projection.queries(states[chosen]), places, text)
 
     def coded_words(self, text: str, count: int, before: str = "") -> list[tuple[int, int] | None]:
         """First and last character in a memory's text of the word of each of its `count` codes.

@@ -120,7 +120,9 @@ class QueryTokens:
     states: NDArray[np.float32]
     """Projected numbers [n, CODE_BITS]."""
     words: NDArray[np.int32]
-    """First and last character [n, 2) of the word in the question that the token is a piece of."""
+    """First and last character [n, 2) of the word in `text` that the token is a piece of."""
+    text: str
+    """The question as it was embedded."""
 
 
 def words_of_codes(

@@ -31,7 +31,7 @@ def asked(dimensions: int = 8, *, states: int = 3) -> QueryTokens:
     vector = made.normal(size=dimensions).astype(np.float32)
     words = np.array([[place, place + 1] for place in range(states)], np.int32).reshape(states, 2)
     numbers = made.normal(size=(states, CODE_BITS)).astype(np.float32)
-    return QueryTokens(vector / np.linalg.norm(vector), numbers, words)
+    return QueryTokens(vector / np.linalg.norm(vector), numbers, words, "abc")
 
 
 def test_zeros_change_nothing() -> None:

@@ -20,7 +20,6 @@ from helix_query.recall.evidence.cross_encoding import (
 )
 from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
 from helix_query.recall.query_words import rarity_of
-from helix_query.recall.stages.embed import embedded_text
 from helix_query.recall.stages.rank import best_first, score
 from helix_shared.artifacts.lexicon.analysis import stems
 
@@ -108,12 +107,8 @@ def asked_words(
     A word counts if it has an analysed form, which function words have not. Its rarity is that of the rarest
     form. Of more than `MOST_WORDS` words the rarest count.
     """
-    # the places of the words are those in what was embedded
-    text, scopes = (
-        embedded_text(context.query.text),
-        context.generation.lexicon.scopes(context.query.selection),
-    )
-    written = [text[start:end] for start, end in tokens.words.tolist()]
+    scopes = context.generation.lexicon.scopes(context.query.selection)
+    written = [tokens.text[start:end] for start, end in tokens.words.tolist()]
     forms = {word: stems(word) for word in dict.fromkeys(written)}
     found = {word: max(rarity_of(one, scopes) for one in some) for word, some in forms.items() if some}
     rarest = set(sorted(found, key=lambda word: -found[word])[:MOST_WORDS])
