@@ -55,7 +55,7 @@ _OUR_YEARS = range(1900, 2100)
 # what is left of "30 February 2024" once the day has been refused
 _BAD_DAY = re.compile(r"(?:\S* )?[0-9]{1,2}(?:st|nd|rd|th)?(?: of)?\Z")
 _AMBIGUOUS_UP_TO = 12
-_COUNTING = [[word] for word in (*sorted(DETERMINERS), "these", "those", "all", "least", "most", "only")]
+_COUNTING = DETERMINERS | {"these", "those", "all", "least", "most", "only"}
 _ORDINALS = ("first", "second", "third", "fourth")
 _SHORT_YEAR_CUES = YEAR_CUES - AMOUNT_CUES
 # "sizes 16/24/32", "for 12/24/36 months": a date of three numbers of two digits needs one of these
@@ -119,7 +119,7 @@ def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None
 def _stands_alone(passage: Passage, match: re.Match[str]) -> bool:
     """Whether no one is counted ("the 20 may leave") and no noun or verb follows ("20 may")."""
     words = words_before(passage, match.start())
-    return words[-1:] not in _COUNTING and bool(NOTHING_COUNTED.match(passage.folded, match.end()))
+    return _COUNTING.isdisjoint(words[-1:]) and bool(NOTHING_COUNTED.match(passage.folded, match.end()))
 
 
 def _is_name(passage: Passage, match: re.Match[str]) -> bool:
