@@ -8,7 +8,6 @@ open.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from helix_shared.text.apostrophes import spelt_words
@@ -125,10 +124,18 @@ def _concluded(found: Evidence, around: _Surroundings, *, asks: bool) -> Implied
             return Implied("past", "open")
         case "past":
             return Implied("past", certainty)
-        case _ if around.cue in _UNTIL:
-            return Implied("future", "guessed")
         case _:
-            return Implied("past", "open")
+            return _without_tense(around, asks=asks)
+
+
+def _without_tense(around: _Surroundings, *, asks: bool) -> Implied:
+    """Return the occurrence that the preposition of a date gives."""
+    if around.cue in _UNTIL:
+        return Implied("future", "guessed")
+    if around.opens and not around.initial and not asks:
+        # "prices up, 26.50 from January"
+        return Implied("near", "guessed")
+    return Implied("past", "open")
 
 
 def _surroundings(passage: Passage, span: tuple[int, int]) -> _Surroundings:
@@ -174,6 +181,8 @@ def _tells_arranged(before: list[str], earlier: list[str]) -> bool:
     clause = _until_boundary(reversed(before[: start - 1] if start else earlier))
     at = next((at for at, word in enumerate(clause) if word not in verbs.BEHIND_ARRANGED), len(clause))
     verb, subject = ([*clause[at:], "", ""])[:2]
+    if verb == "confirmed" and subject in verbs.PAID:
+        return False
     alone = verb in verbs.BY_ONESELF and subject in verbs.SUBJECTS and subject != "it" and "it" not in clause
     return verb in verbs.ARRANGED and not alone
 
@@ -277,7 +286,10 @@ def _announced(body: list[str], behind: list[str]) -> Evidence:
     if body and body[0] in verbs.JUDGEMENTS:
         return _UNKNOWN
     near = (*body[-_NOUNS:], *behind[:_NOUNS])
-    is_new = any(word == "new" and then in verbs.NEW_TIMES for word, then in pairwise(near))
+    is_new = any(
+        "new" in (one, two) and then in verbs.NEW_TIMES
+        for one, two, then in zip(("", *near), near, near[1:], strict=False)
+    )
     if verbs.APPOINTMENTS.isdisjoint(near) and not is_new:
         return _UNKNOWN
     return Evidence("future", sure=False, kind="noun")

@@ -86,6 +86,9 @@ ARRANGED = frozenset([
 ])  # fmt: skip
 """Where a clause with one of these ends, the date behind it is the one planned ("rescheduled: 12 April")."""
 
+PAID = frozenset(["payment", "transfer", "refund", "receipt", "order", "purchase"])
+"""What is confirmed when it is done ("payment confirmed, 16 March")."""
+
 BY_ONESELF = frozenset(["moved", "changed", "shifted"])
 """Those of them that people do themselves ("we moved, 12 January")."""
 
@@ -148,9 +151,10 @@ APPOINTMENTS = frozenset([
     "retro", "viewing", "surgery", "haircut", "delivery", "graduation", "due", "presentation", "playdate",
     "vet", "physio", "training", "freeze", "cutover", "milestone", "scan", "mri", "hearing", "inspection",
     "handover", "recital", "fixture", "jab", "vaccination", "booster", "mot", "renewal", "christening",
-    "funeral", "barbecue", "bbq", "picnic", "sleepover", "invitation", "seats",
+    "funeral", "barbecue", "bbq", "picnic", "sleepover", "invitation", "seats", "op", "operation", "exams",
+    "finals", "birthday", "bday", "anniversary", "gig", "match", "festival", "off", "away",
 ])  # fmt: skip
-"""Nouns that without any verb announce something ("Dentist on 2 April")."""
+"""Words that without any verb announce something ("Dentist on 2 April", "kids off 21 December")."""
 
 JUDGEMENTS = frozenset([
     "great", "lovely", "nice", "amazing", "awesome", "wonderful", "fantastic", "fun", "terrible", "awful",

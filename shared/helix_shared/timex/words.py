@@ -20,6 +20,12 @@ _MONTH_KEYS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "o
 _WEEKDAY_KEYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
+DAYS = {
+    "today": 0, "yesterday": -1, "yday": -1, "yest": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1, "tomoz": 1,
+    "tomoro": 1, "tommorow": 1, "tomorow": 1, "tommorrow": 1,
+}  # fmt: skip
+"""Days from today, also as they are typed."""
+TONIGHT = "(?:tonight|tonite)"
 DAY_PARTS = {"morning": (5, 12), "afternoon": (12, 17), "evening": (17, 24), "night": (18, 30)}
 _ONES = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -37,8 +43,9 @@ HUNDREDS = frozenset(["hundred", "thousand", "million"])
 """Words after which a number is only the end of one: "a thousand and twenty"."""
 _UNITS: dict[str, tuple[Unit, int]] = {
     "sec": ("second", 1), "second": ("second", 1), "min": ("minute", 1), "minute": ("minute", 1),
-    "hr": ("hour", 1), "hour": ("hour", 1), "day": ("day", 1), "week": ("week", 1), "fortnight": ("week", 2),
-    "month": ("month", 1), "quarter": ("quarter", 1), "yr": ("year", 1), "year": ("year", 1),
+    "hr": ("hour", 1), "hour": ("hour", 1), "day": ("day", 1), "week": ("week", 1), "wk": ("week", 1),
+    "fortnight": ("week", 2), "month": ("month", 1), "mth": ("month", 1), "quarter": ("quarter", 1),
+    "yr": ("year", 1), "year": ("year", 1),
     "decade": ("year", 10),
 }  # fmt: skip
 _HALVES: dict[str, tuple[Unit, int, int]] = {
@@ -57,7 +64,7 @@ WEEKDAY = (
 )
 SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
 UNIT = (
-    r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|quarters?|years?|yrs?"
+    r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|wks?|fortnights?|months?|mths?|quarters?|years?|yrs?"
     r"|decades?)\b"
 )
 _UP_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:[-\s](?:{'|'.join(_ONES)})\b)?|{'|'.join(_TEENS | _ONES)})"
@@ -78,7 +85,7 @@ _COUNTED = (
 NOT_COUNTED = rf"(?!\s{{0,3}}(?:%|(?:{_COUNTED})\b))"
 NO_NOUN = (
     rf"(?=\s{{0,3}}(?:[.,;:!?)\u2013-]|\Z)|{S}(?:at|in|with|for|to|until|but|because|so|we|i|you|he|she|they|it"
-    r"|is|was|will|if|when|as|my|our|his|her|their|from|then|the|there|morning|afternoon|evening|night|now"
+    r"|is|was|will|if|when|as|w|my|our|his|her|their|from|then|the|there|morning|afternoon|evening|night|now"
     r"|instead|between|i'm|i'll|we're|we'll|and\s(?:[a-z]|the)|or\s(?:[a-z]|the))\b)"
 )
 """What follows is no noun: "the 14th floor", "the 2nd of them", "the 1st and 2nd row" name no day."""

@@ -16,6 +16,7 @@ from helix_shared.timex.reading import (
     word_before,
     words_before,
 )
+from helix_shared.timex.rules.recurring import STEP
 from helix_shared.timex.tense import implied
 from helix_shared.timex.verbs import APPOINTMENTS, NEW_TIMES
 from helix_shared.timex.windows import (
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from helix_shared.timex.expression import Grain
 
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
-_STEP: Final = {"last": -1, "this": 0, "the": 0, "next": 1}
 _CUES: Final = DAY_CUES | {"to", "and", "around"}
 _IS: Final = frozenset(["is", "was", "isn't", "wasn't"])
 _GRAINS: Final[dict[str, Grain]] = {"week": "week", "weekend": "range"}
@@ -96,7 +96,7 @@ def _read_weekday_and_day(passage: Passage, match: re.Match[str]) -> Reading | N
 
 def _in_month(passage: Passage, match: re.Match[str]) -> Reading:
     """Read the day of the last, this or next month."""
-    first = move(begin(passage.frame.today, "month"), "month", _STEP[match["month"]])
+    first = move(begin(passage.frame.today, "month"), "month", STEP[match["month"]])
     day = first.replace(day=int(match["day"]))
     return Reading(one_day(passage.frame, day), match.span(), "day")
 
@@ -107,7 +107,7 @@ def _read_part(passage: Passage, match: re.Match[str]) -> Reading:
     number = _ORDINALS.get(match["nth"]) or int(match["nth"][0])
     grain = _GRAINS.get(name, "day")
     if match["which"]:
-        first = move(begin(frame.today, "month"), "month", _STEP[match["which"]])
+        first = move(begin(frame.today, "month"), "month", STEP[match["which"]])
         return Reading(part_of_month(frame, first, name, number), span, grain)
     month = month_number(match["month"])
 
@@ -118,7 +118,7 @@ def _read_part(passage: Passage, match: re.Match[str]) -> Reading:
         year = (
             year_number(match["year"], frame.today)
             if match["year"]
-            else frame.today.year + _STEP[match["when"]]
+            else frame.today.year + STEP[match["when"]]
         )
         return Reading(make(year), span, grain, fixed=bool(match["year"]))
     which, certainty = implied(passage, span)

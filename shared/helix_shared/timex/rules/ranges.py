@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from helix_shared.timex.cues import VERBS
+from helix_shared.timex.cues import MOVING, VERBS
 from helix_shared.timex.reading import Passage, Reading, is_title_case, words_before
 from helix_shared.timex.windows import Frame, Window, local_date, slide
 from helix_shared.timex.words import S
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _LISTING = frozenset([" and ", " or ", ", ", ", and ", ", or "])
-_MOVING = frozenset([
-    "moved", "shifted", "changed", "rescheduled", "postponed", "pushed", "delayed", "switched", "move",
-    "change",
-])  # fmt: skip
 _MOMENT = timedelta(microseconds=1)
 _GAP_CHARS = 16
 _OPENER_CHARS = 16
@@ -71,7 +67,7 @@ def _join(passage: Passage, first: Reading, second: Reading) -> Reading | None:
     if is_list or (not opener and (first.weak or second.weak)):
         return None
     start -= len(opener[0]) if opener else 0
-    if opener_word == "from" and not _MOVING.isdisjoint(words_before(passage, start)):
+    if opener_word == "from" and not MOVING.isdisjoint(words_before(passage, start)):
         # "moved my appointment from 3 October to 10 October" is no range
         return replace(second, span=(start, second.span[1]))
     try:

@@ -28,7 +28,8 @@ from helix_shared.timex.reading import (
     word_before,
     words_before,
 )
-from helix_shared.timex.rules.dates import month_of, season_of
+from helix_shared.timex.rules.dates import month_of
+from helix_shared.timex.rules.years import season_of
 from helix_shared.timex.tense import implied, tells_after
 from helix_shared.timex.windows import (
     Frame,
@@ -46,9 +47,12 @@ from helix_shared.timex.windows import (
 from helix_shared.timex.words import (
     COUNT,
     DAY_PARTS,
+    DAYS,
     MONTH,
+    NO_NOUN,
     NOTHING_COUNTED,
     SEASON,
+    TONIGHT,
     UNIT,
     WEEKDAY,
     S,
@@ -61,12 +65,14 @@ if TYPE_CHECKING:
 
     from helix_shared.timex.expression import Grain
 
-_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _WHICH: dict[str, Which] = {
     "last": "last", "past": "last", "previous": "last", "this": "this", "current": "this",
     "next": "next", "coming": "next", "upcoming": "next",
 }  # fmt: skip
 _AND = frozenset(["and", "or"])
+_ARTICLES = frozenset(["a", "an"])
+_A_WEEK_ON = (["a", "week", "on"], ["one", "week", "on"])
+""""A week on Friday" is the Friday after the coming one, as "Friday week" is."""
 _DEADLINE_CUES = frozenset(["by", "before", "until", "till"])
 _STEP: dict[Which, int] = {"last": -1, "this": 0, "next": 1}
 
@@ -74,7 +80,7 @@ _STEP: dict[Which, int] = {"last": -1, "this": 0, "next": 1}
 def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
     if is_work(passage, match.span("day")):
         return None
-    day = passage.frame.today + timedelta(days=_DAYS[match["day"]])
+    day = passage.frame.today + timedelta(days=DAYS[match["day"]])
     return Reading(one_day(passage.frame, day), match.span(), "day")
 
 
@@ -119,7 +125,7 @@ def _read_pointed_unit(passage: Passage, match: re.Match[str], which: Which) -> 
 
 def _read_rolling(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
     """Read "the last two weeks", "the next 3 days"."""
-    if which == "this":
+    if which == "this" or match["count"] in _ARTICLES:  # "it will last a week", "coming a week on Friday"
         return None
     unit, _, high = measure(match["count"], match["units"])
     return Reading(rolling(passage.frame, unit, high * _STEP[which]), match.span(), "range")
@@ -186,6 +192,9 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
         some_day = move(passage.frame.today, "week", _STEP[_WHICH[match["week"]]])
         day = begin(some_day, "week") + timedelta(days=number)
         return Reading(one_day(passage.frame, day), span, "day")
+    if match["after"] or words_before(passage, match.start())[-3:] in _A_WEEK_ON:
+        day = weekday(passage.frame.today, number, "future") + timedelta(weeks=1)
+        return Reading(one_day(passage.frame, day), span, "day")
     which, certainty = implied(passage, span)
     day = weekday(passage.frame.today, number, which)
     # "tea and Monday": a list continues only after another day, or a verb follows
@@ -223,7 +232,7 @@ _LONGEST_DAY = len("wednesday through ")
 _LISTED = rf"(?:{S}|\s?[/&+\u2013-]\s?|{S}(?:and|n|or|thru|through){S})"
 _DAY_BEHIND = re.compile(rf"{_LISTED}{WEEKDAY}")
 _DAY_AHEAD = re.compile(rf"\b{WEEKDAY}{_LISTED}\Z")
-_NAMED_UNIT = r"(?P<unit>weekend|week|month|quarter|year)\b"
+_NAMED_UNIT = r"(?P<unit>weekend|week|wk|month|mth|quarter|year|yr)\b"
 _POINTER = (
     rf"(?P<pointer>this{S}(?:past|last|coming|next)|last|this|next|past|previous|coming|upcoming|current){S}"
 )
@@ -238,14 +247,14 @@ _POINTED = Rule(
 _WEEKDAY = Rule(
     re.compile(
         rf"(?P<weekday>{WEEKDAY})(?!{S}(?:mornings|afternoons|evenings|nights)\b)"
-        rf"(?:\.?{S}(?:of{S})?(?P<week>last|this|next){S}week\b)?"
+        rf"(?:\.?{S}(?:of{S})?(?P<week>last|this|next){S}week\b|(?P<after>{S}week\b(?={NO_NOUN})))?"
     ),
     _read_weekday,
 )
 
 DAY_RULES = (
-    Rule(re.compile(r"(?P<day>today|yesterday|tomorrow)\b(?!\()"), _read_day),
-    Rule(re.compile(r"tonight\b"), _read_tonight),
+    Rule(re.compile(rf"(?P<day>{'|'.join(DAYS)})\b(?!\()"), _read_day),
+    Rule(re.compile(rf"{TONIGHT}\b"), _read_tonight),
     Rule(re.compile(r"now\b(?!\()"), _read_now),
 )
 END_RULES = (

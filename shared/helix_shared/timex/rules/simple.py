@@ -10,13 +10,8 @@ import re
 
 from helix_shared.timex.reading import Passage, Reading, Rule
 from helix_shared.timex.rules.counted import IN_RULES, PART_RULES, TAIL_RULES
-from helix_shared.timex.rules.dates import (
-    DATE_RULES,
-    MONTH_RULES,
-    QUARTER_RULES,
-    SEASON_RULES,
-    SHORT_YEAR_RULES,
-)
+from helix_shared.timex.rules.dates import DATE_RULES, MONTH_RULES
+from helix_shared.timex.rules.holidays import HOLIDAY_RULES
 from helix_shared.timex.rules.ordinals import (
     DAY_OF_MONTH_RULES,
     MONTH_DAY_RULES,
@@ -24,7 +19,8 @@ from helix_shared.timex.rules.ordinals import (
     WEEKDAY_AND_DAY_RULES,
 )
 from helix_shared.timex.rules.relative import DAY_RULES, END_RULES, POINTER_RULES, WEEKDAY_RULES
-from helix_shared.timex.words import MONTH, NUMBER, NUMBERS, SEASON, UNIT, WEEKDAY, S
+from helix_shared.timex.rules.years import QUARTER_RULES, SEASON_RULES, SHORT_YEAR_RULES, YEAR_RULES
+from helix_shared.timex.words import DAYS, MONTH, NUMBER, NUMBERS, SEASON, TONIGHT, UNIT, WEEKDAY, S
 
 _COUNT_WORDS = "|".join(word for word in NUMBERS if word not in ("a", "an"))
 ANCHORED_UNIT = rf"(?:day|week|weekend|month|quarter|year|{WEEKDAY})"
@@ -38,19 +34,20 @@ _NUMERIC_START = (
 TRIGGER = re.compile(
     r"(?=[a-z])(?:(?<![\w@#$\\/-])(?<!\w\.)|(?<=\bmid-))(?:"
     r"(?P<pointer>(?:last|this|next|past|previous|coming|upcoming|current)\b)"
-    r"|(?P<day>(?:today|yesterday|tomorrow|tonight|now)\b)"
+    rf"|(?P<day>(?:{'|'.join(DAYS)}|{TONIGHT}|now)\b)"
     rf"|(?P<in>in(?={S}(?:[0-9]|(?:an?|about|around|another|half|few|couple|several|{_COUNT_WORDS})\b)))"
     rf"|(?P<nth>(?:first|second|third|fourth|fifth)(?={S}(?:weekend|week|day|{WEEKDAY}){S}(?:of|in)\b))"
     rf"|(?P<unit>(?:the{S})?{ANCHORED_UNIT}(?={S}{SIDE}\b))"
     rf"|(?P<end>(?:end|beginning|start|middle)(?={S}of{S}(?:the{S})?(?:week|month|quarter|year)\b))"
     rf"|(?P<month>{MONTH})|(?P<weekday>{WEEKDAY})|(?P<season>{SEASON})"
+    r"|(?P<holiday>(?:christmas|xmas|boxing\sday|new\syear'?s|nye|halloween|valentine'?s?)\b)"
     r"|(?P<quarter>q[1-4]\b|(?:first|second|third|fourth)\squarter\b)|(?P<part>(?:earlier|later)\b)"
     rf"|(?P<count>(?:couple|few|several|half|an?(?={S}(?:couple|few|hundred|{UNIT}))|{_COUNT_WORDS})\b)"
     rf")|(?=[0-9])(?:(?<![\w.,/#$+-])|(?<=\bmid-))(?P<digit>{_NUMERIC_START})"
     r"|(?<![\w.,/#$+'-])(?P<short>['\u2018](?=[0-9]{2}(?:'?s\b|(?![\w%']))))"
 )
 _RULES: dict[str, tuple[Rule, ...]] = {
-    "pointer": (*POINTER_RULES, *NTH_RULES, *MONTH_DAY_RULES),
+    "pointer": (*POINTER_RULES, *NTH_RULES, *MONTH_DAY_RULES, *HOLIDAY_RULES),
     "day": DAY_RULES,
     "in": IN_RULES,
     "nth": NTH_RULES,
@@ -59,11 +56,12 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "month": MONTH_RULES,
     "weekday": (*WEEKDAY_RULES, *WEEKDAY_AND_DAY_RULES),
     "season": SEASON_RULES,
+    "holiday": HOLIDAY_RULES,
     "quarter": QUARTER_RULES,
     "part": PART_RULES,
     "count": TAIL_RULES,
     "short": SHORT_YEAR_RULES,
-    "digit": (*DATE_RULES, *DAY_OF_MONTH_RULES, *NTH_RULES, *TAIL_RULES),
+    "digit": (*DATE_RULES, *YEAR_RULES, *DAY_OF_MONTH_RULES, *NTH_RULES, *TAIL_RULES),
 }
 
 
