@@ -290,6 +290,6 @@ def _announced(body: list[str], behind: list[str]) -> Evidence:
         "new" in (one, two) and then in verbs.NEW_TIMES
         for one, two, then in zip(("", *near), near, near[1:], strict=False)
     )
-    if verbs.APPOINTMENTS.isdisjoint(near) and not is_new:
+    if verbs.APPOINTMENTS.isdisjoint(near) and verbs.ABSENT.isdisjoint(body[-1:]) and not is_new:
         return _UNKNOWN
     return Evidence("future", sure=False, kind="noun")

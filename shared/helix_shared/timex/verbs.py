@@ -152,9 +152,12 @@ APPOINTMENTS = frozenset([
     "vet", "physio", "training", "freeze", "cutover", "milestone", "scan", "mri", "hearing", "inspection",
     "handover", "recital", "fixture", "jab", "vaccination", "booster", "mot", "renewal", "christening",
     "funeral", "barbecue", "bbq", "picnic", "sleepover", "invitation", "seats", "op", "operation", "exams",
-    "finals", "birthday", "bday", "anniversary", "gig", "match", "festival", "off", "away",
+    "finals", "birthday", "bday", "anniversary", "gig", "match", "festival",
 ])  # fmt: skip
-"""Words that without any verb announce something ("Dentist on 2 April", "kids off 21 December")."""
+"""Nouns that without any verb announce something ("Dentist on 2 April")."""
+
+ABSENT = frozenset(["off", "away"])
+"""Directly before a date these announce something, too ("kids off 21 December")."""
 
 JUDGEMENTS = frozenset([
     "great", "lovely", "nice", "amazing", "awesome", "wonderful", "fantastic", "fun", "terrible", "awful",

@@ -133,6 +133,9 @@ ACTS: dict[SpeechAct, list[str]] = {
         "Imagine we opened a bakery",
         "we could have taken the train if you had woken up",
         "if we moved to porto id need a car",
+        "thinking about switching to a private carer but not sure",
+        "not sure if we should move to Leeds",
+        "i might take the job, havent decided",
     ],
 }
 

@@ -9,6 +9,7 @@ from helix_consolidation.relations.statement import Candidate, Statement
 from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, content_words
 from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.about import are_two
+from helix_shared.moments import MICROSECONDS_PER_DAY
 
 STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
@@ -22,6 +23,10 @@ _TELLING_RARITY: Final = 16
 """With fewer candidates the store is so small that no word of it is rare."""
 _CLOSING_COSINE: Final = 0.5
 _REPEATING_SHARE: Final = 0.6
+_AND: Final = re.compile(r"\W*(?:(?:oh|ok|okay|so|well|yes|yeah)\W+)?(?:and|also|plus)\b", re.IGNORECASE)
+"""Begins a statement that goes on from what its speaker has just said."""
+_JUST: Final = MICROSECONDS_PER_DAY // 144
+"""Ten minutes."""
 _PART: Final = re.compile(
     r"[.;!?]\s|\n|,\s(?:and|but|so|while)\b|(?:,|\band\b)\s(?=(?:my|your|his|her|its|our|their|i|you|he|she|it|we|"
     r"they)\b)",
@@ -37,6 +42,7 @@ def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
         "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
         "tentative": this.tentative and not other.tentative,
         "ban": is_beside_a_ban(this, other),
+        "addition": adds(new, this, old),
         "quotation": old.speech_act == "quotation" or this.quotes or other.quotes,
         "source": old.source_class in CONVERSATION and new.source_class not in CONVERSATION,
         "identifiers": have_other_codes(this, other) and not this.change,
@@ -52,6 +58,13 @@ def is_of_two_persons(new: Statement, this: Reading, old: Statement, other: Read
         return True
     named = new.speaker and old.speaker and new.speaker != old.speaker
     return bool(named) and this.personal and other.personal
+
+
+def adds(new: Statement, this: Reading, old: Statement) -> bool:
+    """Whether `new` adds to what its speaker has just said: "and they want bloods again in 4 weeks"."""
+    is_one_turn = new.session == old.session != 0 and new.speaker == old.speaker and new.role == old.role
+    is_just_after = 0 <= new.occurred_at - old.occurred_at <= _JUST
+    return is_one_turn and is_just_after and not this.sure_change and _AND.match(new.text) is not None
 
 
 def is_beside_a_ban(this: Reading, other: Reading) -> bool:

@@ -192,7 +192,7 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
         some_day = move(passage.frame.today, "week", _STEP[_WHICH[match["week"]]])
         day = begin(some_day, "week") + timedelta(days=number)
         return Reading(one_day(passage.frame, day), span, "day")
-    if match["after"] or words_before(passage, match.start())[-3:] in _A_WEEK_ON:
+    if (match["after"] and cue != "to") or words_before(passage, match.start())[-3:] in _A_WEEK_ON:
         day = weekday(passage.frame.today, number, "future") + timedelta(weeks=1)
         return Reading(one_day(passage.frame, day), span, "day")
     which, certainty = implied(passage, span)

@@ -47,6 +47,17 @@ def test_another_value_of_the_same_thing_updates_it() -> None:
     assert found[0].evidence["new_sure_change"] == 1
 
 
+@pytest.mark.parametrize(("minutes", "replaces"), [(1, False), (90, True)])
+def test_what_goes_on_from_the_turn_before_adds_to_it(minutes: int, replaces: bool) -> None:
+    """With "and", right after it; after an hour it may say something else of the thing."""
+    older = said("choir practice starts at 19:30 on Mondays", session=1)
+    new = said(
+        "and choir practice starts at 18:30", session=1, occurred_at=older.occurred_at + minutes * DAY // 1440
+    )
+    found = decided(new, older, cosine=0.9).get(0)
+    assert (found is not None and found.relation == "UPDATES") == replaces
+
+
 def test_an_explicit_replacement_by_the_same_speaker_closes_the_older() -> None:
     """A word of change, the same subject, the same speaker."""
     older = said("choir practice is on Mondays in the town hall")

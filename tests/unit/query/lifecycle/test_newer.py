@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from helix_memory.vocabulary.speech_acts import SPEECH_ACTS, SpeechAct
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
@@ -19,9 +20,13 @@ CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
 
 
 def signals(
-    days: list[int], *, tokens: int | list[int] = 12, session: int | list[int] = 7
+    days: list[int],
+    *,
+    tokens: int | list[int] = 12,
+    session: int | list[int] = 7,
+    act: SpeechAct | list[SpeechAct] = "statement",
 ) -> CandidateSignals:
-    """Candidates that occurred on these days; length and session of all of them, or of each."""
+    """Candidates that occurred on these days; length, session and speech act of all of them, or of each."""
     count = len(days)
     return cast(
         "CandidateSignals",
@@ -29,6 +34,9 @@ def signals(
             occurred_at=np.array(days, np.int64),
             token_count=np.broadcast_to(tokens, count),
             session_code=np.broadcast_to(session, count),
+            speech_act=np.broadcast_to(
+                np.array([SPEECH_ACTS.index(one) for one in ([act] if isinstance(act, str) else act)]), count
+            ),
         ),
     )
 
@@ -111,6 +119,12 @@ def test_where_nothing_is_near_or_compared_all_meet_it(share: float) -> None:
 def test_the_latest_gains_most_and_the_first_nothing() -> None:
     """By place in time among the first candidates, not by how long ago it was."""
     assert factors([0.9, 0.8, 0.7], signals([3, 900, 5])) == [1.0, 2.0, 1.5]
+
+
+def test_what_is_only_weighed_gains_nothing() -> None:
+    """Who weighs another carer has not changed the one who comes."""
+    weighed = signals([3, 900, 5], act=["statement", "hypothetical", "statement"])
+    assert factors([0.9, 0.8, 0.7], weighed) == [1.0, 1.0, 2.0]
 
 
 def test_equal_times_gain_alike() -> None:

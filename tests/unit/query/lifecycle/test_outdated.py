@@ -73,6 +73,15 @@ def test_the_last_of_a_chain_holds() -> None:
         assert int(np.argmax(ranked(scores, chain))) == 2
 
 
+def test_a_chain_passes_on_what_all_of_its_links_give() -> None:
+    """Two unsure links in a row give a quarter, where one gives half: 2 x .25 x .25 of the score."""
+    scores = np.array([0.8, 0.0, 0.0])
+    gains = inherited_gains(
+        scores, links((1, 0, 0.25), (2, 1, 0.25)), CONSTANTS.model_copy(update={"inherited": 2.0})
+    )
+    assert gains == pytest.approx([0.0, 0.4, 0.1])
+
+
 def test_a_circle_ends() -> None:
     """Two memories that each claim to replace the other keep finite scores."""
     found = ranked([0.6, 0.5], links((1, 0, 0.5), (0, 1, 0.5)))

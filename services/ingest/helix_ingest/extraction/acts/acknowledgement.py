@@ -18,7 +18,7 @@ _GREETING: Final = (
     r"thanks?(?: you)?|thx|ty|cheers|ta|hi|hey|hello|bye(?: bye)?|good ?bye|good (?:morning|night|evening"
     r"|afternoon|day|luck)|(?<!this )(?<!in the )(?<!all )morning|welcome(?: back)?"
     r"|happy (?:birthday|new year)|congrat(?:ulation)?s"
-    r"|well done"
+    r"|well done|(?:nice|good|great|lovely|pleased|happy) to (?:meet|see|hear from) (?:you|u)"
     r"|see (?:you|u|ya)(?: soon| later| around| then| tomorrow)?|take care|have (?:fun|a (?:good|nice"
     r"|great)\w* "
     r"\w+)|enjoy|my pleasure|you(?:'re|\u2019re|re| are) welcome|don['\u2019]?t mention it"

@@ -80,6 +80,9 @@ def with_person(turn: Turn, before: Sequence[Turn]) -> str:
     nearest = [one for one in fitting if one.turn == max(other.turn for other in fitting)]
     if len(nearest) != 1 or not nearest[0].is_sure:
         return ""
+    if not nearest[0].genders and any(one.genders for one in fitting):
+        # "Mum is home ... Dr Patel did it. Her pills are ...": whoever the doctor is, Mum is a woman
+        return ""
     return _replaced(turn.text, pronoun, _named(nearest[0], turn.speaker))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidate_signals import CandidateSignals
     from helix_query.recall.candidates import Route
 
+HYPOTHETICAL: Final = SPEECH_ACTS.index("hypothetical")
 FEWEST: Final = 2
 """Statements whose order in time says something."""
 
@@ -55,13 +57,14 @@ def newer_factors(
     Candidates with less than the share `least` of the best score are about something else, often another
     person, and gain nothing. Only turns of sessions with up to `longest` tokens are compared. Documents hold
     whatever their time, and the time of a long text says little about each of its statements: these get 1 +
-    `gain` / 2. `others` are about another person than the question and gain nothing. `met`, 0 to 1, is how
+    `gain` / 2. `others` are about another person than the question and gain nothing, as does what is not so
+    ("thinking about another carer, not sure"). `met`, 0 to 1, is how
     well a candidate matches the words of the question: a late statement about another thing must gain little.
     """
     factors = np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]
     first = first[scores[first] >= constants.least * scores.max(initial=0.0)]
-    first = first[~others[first]]
+    first = first[~others[first] & (raw.speech_act[first] != HYPOTHETICAL)]
     compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
     if len(compared) < FEWEST:
         return factors

@@ -78,15 +78,18 @@ def inherited_gains(
 ) -> NDArray[np.float64]:
     """Gains that raise each replacement to its part of the score of what it replaces; 0 for all others.
 
-    The part is min(1, `inherited` x probability).
+    The part is min(1, `inherited` x probability); the probability of a chain is the product of its links.
     """
-    part = np.minimum(1.0, constants.inherited * related.probability)
     best = scores.copy()
+    ends, origins, probability = related.newer, related.older, related.probability
     for _ in range(ROUNDS):
-        before = best.copy()
-        np.maximum.at(best, related.newer, part * before[related.older])
-        if np.array_equal(before, best):
+        part = np.minimum(1.0, constants.inherited * probability)
+        np.maximum.at(best, ends, part * scores[origins])
+        links, further = np.nonzero(ends[:, None] == related.older)
+        if not len(links):
             break
+        ends, origins = related.newer[further], origins[links]
+        probability = probability[links] * related.probability[further]
     gains: NDArray[np.float64] = best - scores
     return gains
 
