@@ -32,6 +32,9 @@ STATED = {
         "I'm now the head of marketing at Siemens",
         "I'm the new deputy head at St Mary's",
         "im now a team lead at Bosch",
+        "heyy, new here. im dana, i do illustration, mostly kids books",
+        "got a dog!! greyhound called biscuit, 6 yrs old",
+        "Where do you live? near the station",
     ),
     "background": (
         "I grew up on a dairy farm",
@@ -41,6 +44,8 @@ STATED = {
     "relationship": (
         "my sister Halima is moving to Leeds",
         "My landlord is called Mr Ferreira",
+        "my sister does the weekends",
+        "What's your sister's name? beth",
         "Bo is my dog",
     ),
     "preference": (
@@ -53,6 +58,8 @@ STATED = {
         "I'm more of a morning person",
         "we use tabs and I don't like four spaces",
         "My daughter hates surprises",
+        "i mostly use Procreate",
+        "switched from procreate to clip studio",
     ),
     "constraint": (
         "I'm allergic to penicillin",
@@ -66,11 +73,13 @@ STATED = {
         "with my knees I don't do hikes any more, stairs make me dizzy",
         "I refuse to sign that form twice",
         "nothing with cilantro in it",
+        "Are you allergic to anything? just cats",
     ),
     "project": (
         "I'm currently rewriting the billing exporter",
         "we're renovating the attic",
         "my dissertation is about river deltas",
+        "What are you working on? a book about a hedgehog who is scared of the dark",
     ),
     "plan": ("We're moving to Lyon in June.", "I plan to retire next year", "We've booked the ferry"),
     "task": ("I still need to renew my passport", "the deadline is Friday"),
@@ -242,6 +251,29 @@ def test_what_somebody_will_do_is_a_plan_where_a_time_is_named() -> None:
     text = "I'll fetch the keys from Marek"
     assert facets_of(text, source_class="user") == ()
     assert [one.facet for one in facets_of(text, source_class="user", is_ahead=True)] == ["plan"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "eye clinic letter, cataract op 14 january, right eye first",
+        "mama visits 4th to 8th dec, she sleeps in my bed",
+        "beth is moving back to leeds in december",
+    ],
+)
+def test_what_comes_on_a_day_is_a_plan(text: str) -> None:
+    """Whoever does it; a fragment ("till christmas") says too little for a line of a profile."""
+    assert [one.facet for one in facets_of(text, source_class="user", is_ahead=True)] == ["plan"]
+    assert facets_of(text, source_class="user") == ()
+    assert facets_of("till christmas probably", source_class="user", is_ahead=True) == ()
+
+
+def test_an_answer_has_its_question_in_its_facet() -> None:
+    """The sentences before the question are no part of it."""
+    text = "She drives up on Fridays. What's your sister's name? beth"
+    assert [text[one.start : one.end] for one in facets_of(text, source_class="user")] == [
+        "What's your sister's name? beth"
+    ]
 
 
 def test_the_words_that_a_pattern_needs_are_complete() -> None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.facets import changed, dynamic_part, static_part
+from helix_ingest.facets.asked import asked_facet
 from helix_ingest.facets.sentences import Sentence, stating_sentences
 from helix_ingest.facets.spelling import as_read
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 READ_TEXTS: Final = 512
 """Texts whose facets are cached: a turn is read again with the next turn."""
+QUESTION_CHARACTERS: Final = 200
+"""Characters of a question, in front of its answer, that are read."""
 MOST_FACETS: Final = 12
 """Facets of one memory; a longer text is no statement about its author."""
 STATING: Final = frozenset[str](("statement", "plan", "decision", "correction"))
@@ -63,10 +66,25 @@ def facets_of(
     """
     if source_class != "user" or not (speech_act in STATING or speech_act == "request"):
         return ()
-    sentences = stating_sentences(text)
-    found = (facet for sentence in sentences for facet in _facets_in(sentence, is_ahead=is_ahead))
+    found = [
+        facet
+        for sentence in stating_sentences(text)
+        for facet in (*_asked(text, sentence), *_facets_in(sentence, is_ahead=is_ahead))
+    ]
     kept = [one for one in found if speech_act != "request" or one.facet in REQUESTED]
     return tuple(kept[:MOST_FACETS])
+
+
+def _asked(text: str, sentence: Sentence) -> Iterator[FoundFacet]:
+    """The facet of an answer directly behind its question, with the question."""
+    before = text[: sentence.start].rstrip()
+    if not before.endswith("?"):
+        return
+    first = max(0, len(before) - QUESTION_CHARACTERS)
+    start = 1 + max(before.rfind(mark, first, len(before) - 1) for mark in ".!?\n")
+    start = max(start, first)
+    if facet := asked_facet(as_read(before[start:].lstrip())):
+        yield FoundFacet(facet, start + len(before[start:]) - len(before[start:].lstrip()), sentence.end)
 
 
 def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
@@ -86,7 +104,7 @@ def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
         )
     if not SHOUTED_WORDS.isdisjoint(written.split()) and not written.isupper():
         names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
-    if is_ahead and dynamic_part.FUTURE.search(folded):
+    if is_ahead and (dynamic_part.FUTURE.search(folded) or dynamic_part.DATED.search(folded)):
         names.add("plan")
     itself = static_part.NAMES_ITSELF.match(folded)
     if itself and not is_common(itself["name"] or itself["here"]):

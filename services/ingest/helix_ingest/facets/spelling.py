@@ -14,6 +14,8 @@ from helix_shared.text.apostrophes import with_apostrophes
 _LEAD: Final = r"^(?:(?:and|also|so|just|finally|btw|ok|well|oh|then)\b\W*){0,3}"
 _LEFT_OUT: Final = re.compile(
     rf"{_LEAD}(?=(?:need to|have to|gotta|got (?:an? (?:new )?job|the job|married|engaged|promoted|laid off)"
+    r"|got (?:an? |two )(?:\w+ )?(?:dogs?|pupp(?:y|ies)|cats?|kittens?|horse|baby)|adopted an?"
+    r"|switched (?:from|to|back)"
     r"|joined (?!\w+ (?:is|was|are|were|has)\b)"
     r"|signed up|booked|reserved|started|began|quit|studied|grew up|used to|prefer|love|hate|loathe"
     r"|can't (?:stand|eat|drink)|don't (?:eat|drink|like)|hope to|want to|plan to)\b)"

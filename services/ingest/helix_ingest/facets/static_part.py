@@ -18,7 +18,7 @@ _PAST = (
     r"|met|felt|sent|kept|been|has|have)"
 )
 _OTHER = r"(?:he|she|they|(?:my|our) \w+|dad|mum|mom|grandma|grandpa|everyone|nobody)"
-_RELATIVE = (
+RELATIVE = (
     r"(?:wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|spouse|ex|mother|father|mum|mom|dad|parents?"
     r"|sister|brother|siblings?|twin|son|daughter|kids?|child(?:ren)?|baby|toddler|niece|nephew|aunt|uncle"
     r"|cousin|grand(?:mother|father|ma|pa|son|daughter|kids?|parents?)|(?:mother|father|sister"
@@ -98,6 +98,8 @@ PREFERENCE: Final = re.compile(
     rf"(?!{_PAST}\b)\w+"
     r"|\bi (?:don't|do not) (?:really |actually |usually )?(?:like|want|use|watch|trust|care for"
     r"|listen|read|do (?!that|it|this))\b"
+    rf"|\bi {_SOFT}use (?!to\b|it\b|this\b|that\b|them\b|the\b|my\b)\w+"
+    r"|\b(?:i|we)(?:'ve| have)? (?:just |finally )?switched (?:(?:from|to) [\w.+-]+|back to)\b"
     r"|\bi want (?!to\b|you\b)\w+|\bi (?:need|want) (?:it|them|everything|things|my \w+) (?:\w+ ){0,2}\w+"
     rf"|\b{_OTHER} (?:also |really |always |only |still )?(?:wants?(?! to\b)"
     r"|(?:likes?|loves?|hates?)(?! it\b)|prefers?|insists?|refuses?"
@@ -144,7 +146,10 @@ IDENTITY: Final = re.compile(
     r"|originally from|married|divorced|widowed|single\b|engaged|retired|pregnant|self-employed|freelance"
     r"|based in|born in"
     r"|(?:1[5-9]|[2-9]\d)(?: years old| now\b|[,.!]| and\b|$))"
-    rf"|^(?:\w+[,!.]? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
+    rf"|^(?:\w+[,!.]? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d"
+    r"|i (?:do|make|write|teach|draw|paint|build|design|sell)\b)"
+    rf"|\bi(?:'ve| have)? {_NOW}(?:got|adopted) (?:an? |two |three )(?:new |rescue |little )?"
+    r"(?:dogs?|pupp(?:y|ies)|cats?|kittens?|horses?|rabbits?|parrots?|tortoises?|baby|babies|twins)\b"
     rf"|\b(?:i|we) {_NOW}live (?:in|at|on|near|with|by|alone|above|next)\b"
     rf"|\b(?:i|we)(?:'ve| have|'re|'m| are| am)? {_NOW}(?:been )?liv(?:ed|ing) (?:in|at|on|near|with)\b"
     rf"|\bi(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved|relocated){_WHEN}"
@@ -187,17 +192,18 @@ BACKGROUND: Final = re.compile(
 )  # fmt: skip
 RELATIONSHIP: Final = re.compile(
     rf"\b(?:my|our) (?:ex-?|late |older |younger |elder |little |big |twin |step-?|half-?|new |old "
-    rf"|eldest |youngest )?{_RELATIVE}"
-    r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| called| named|,) |'?s name)"
-    rf"|\b(?:is|'s) my (?:\w+ )?{_RELATIVE}\b|\b(?:wife|husband|son|daughter|sister|brother|dog"
+    rf"|eldest |youngest )?{RELATIVE}"
+    r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| does| visits| called| named"
+    r"|,) |'?s name)"
+    rf"|\b(?:is|'s) my (?:\w+ )?{RELATIVE}\b|\b(?:wife|husband|son|daughter|sister|brother|dog"
     rf"|cat)'s name is\b"
 )  # fmt: skip
 NAMED_RELATIVE: Final = re.compile(
-    rf"\b(?i:my|our) (?:\w+ )?(?i:{_RELATIVE}) [A-Z][a-z]+|\b[A-Z][a-z]+,? (?:is )?(?i:my"
-    rf"|our) (?:\w+ )?(?i:{_RELATIVE})\b"
+    rf"\b(?i:my|our) (?:\w+ )?(?i:{RELATIVE}) [A-Z][a-z]+|\b[A-Z][a-z]+,? (?:is )?(?i:my"
+    rf"|our) (?:\w+ )?(?i:{RELATIVE})\b"
 )
 """A relative by name, matched on the text as written."""
-OWN_RELATIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ )?{_RELATIVE},? (?:called |named |is )?$")
+OWN_RELATIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ )?{RELATIVE},? (?:called |named |is )?$")
 """The words in front of the name of a relative."""
 NAMES_ITSELF: Final = re.compile(
     r"^(?P<here>[a-z][\w'-]+) here\b(?!'s)"

@@ -46,7 +46,7 @@ _PREFERENCE: Final = (
     " generally"
     " rarely hardly tend never don't want need wants likes loves hates prefers insist insists refuse"
     " refuses"
-    " won't doesn't eats size better"
+    " won't doesn't eats size better use switched"
 )
 _IDENTITY: Final = "i i'm i've my me here home we we're we've our"
 _TASK: Final = (

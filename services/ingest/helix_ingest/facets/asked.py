@@ -1,0 +1,48 @@
+"""Questions to which any answer states a facet: "What are you working on?", "What's your sister's name?".
+
+The answer alone says too little ("beth"), so its facet is that of the question and the answer together.
+Matched on text as `spelling.as_read` gives it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from helix_ingest.facets.static_part import RELATIVE
+
+if TYPE_CHECKING:
+    from helix_memory.vocabulary.facets import Facet
+
+_IS: Final = r"(?:'s| is| are)"
+_QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
+    (
+        "identity",
+        re.compile(
+            rf"\bwhat{_IS} your (?:full |first |last )?name\b|\bwhat should i call you\b"
+            r"|\bwhat do you do (?:for (?:a living|work))?\W*$|\bwhat do you do for\b"
+            r"|\bwhere (?:do you (?:live|work)|are you based)\b|\bhow old are you\b|\bwhen is your birthday\b"
+        ),
+    ),
+    ("relationship", re.compile(rf"\byour (?:\w+ )?{RELATIVE}(?:'s name|(?:'s| is)? called)\b")),
+    (
+        "constraint",
+        re.compile(
+            r"\b(?:are you allergic|do you have any (?:\w+ )?(?:allergies|restrictions|requirements))\b"
+            r"|\b(?:anything|what) (?:that )?you (?:don't|can't|cannot|won't) (?:eat|drink)\b"
+        ),
+    ),
+    (
+        "preference",
+        re.compile(
+            rf"\b(?:what|who|which){_IS} your favou?rite\b|\bwhat (?:\w+ ){{1,3}}do you (?:like|prefer)\b"
+        ),
+    ),
+    ("project", re.compile(r"\bwhat are you (?:\w+ )?(?:working on|building|writing|making|learning)\b")),
+    ("plan", re.compile(r"\bwhat(?: are|'re) your plans\b|\bwhat are you planning\b")),
+)
+
+
+def asked_facet(question: str) -> Facet | None:
+    """The facet that an answer to `question` states, of text in lower case; None for most questions."""
+    return next((facet for facet, pattern in _QUESTIONS if pattern.search(question)), None)
