@@ -28,9 +28,13 @@ FACTS = (
 )
 
 
-def said(text: str, user: str, day: int) -> dict[str, Any]:
+CLEO = {"the boiler man comes on thursday": 5, "cataract op on the 14th": 20, "the choir sang on friday": -5}
+"""What Cleo said of days so many after today."""
+
+
+def said(text: str, user: str, day: int, *, is_ahead: bool = False) -> dict[str, Any]:
     """A row of a user's statement, with the facets that ingest tells."""
-    found = facets_of(text, source_class="user")
+    found = facets_of(text, source_class="user", is_ahead=is_ahead)
     return {
         "text": text,
         "facets": [one.facet for one in found],
@@ -46,6 +50,10 @@ def ask(corpus: Any, in_process: Any) -> Ask:
     """Asks about what Ana and Ben said of themselves, among many facts."""
     rows = [said(text, "ana", 10 * number) for number, text in enumerate(ANA)]
     rows.append(said("I live in Porto and I work at Feedzai.", "ben", 90))
+    for text, days in CLEO.items():
+        comes = datetime.now(UTC) + timedelta(days=days)
+        row = said(text, "cleo", 95, is_ahead=True)
+        rows.append(row | {"event_start": comes, "event_end": comes + timedelta(days=1)})
     rows += [{"text": text} for text in FACTS]
     rows += [{"text": f"Crate {number} left the warehouse on day {number % 28}."} for number in range(NOISE)]
     corpus.add(rows)
@@ -70,6 +78,14 @@ def test_who_asks_for_themself_gets_what_holds_of_them(ask: Ask, question: str) 
     told = [one.memory.text for one in ask(question, top_k=3).memories]
     assert set(told) == {ANA[0], ANA[2], ANA[4]}
     assert ask("what do you know about the bridge?").memories[0].memory.text in FACTS
+
+
+@pytest.mark.parametrize("question", ["what's coming up?", "do i have anything planned"])
+def test_who_asks_for_what_comes_gets_what_is_not_over(ask: Ask, question: str) -> None:
+    """No crate and no bridge, and nothing of others."""
+    told = [one.memory.text for one in ask(question, user="cleo", top_k=2).memories]
+    assert set(told) == {text for text, days in CLEO.items() if days > 0}
+    assert not set(CLEO) & {one.memory.text for one in ask(question, top_k=50).memories}
 
 
 @pytest.mark.parametrize(

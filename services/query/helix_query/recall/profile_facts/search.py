@@ -1,4 +1,4 @@
-"""Current statements of the caller's name, home, work, partner or age, or of all, if a question asks.
+"""Current statements of the caller's name, home, work, partner or age, of all, or of what is to come.
 
 "Where do I live?" shares fewer words with "Settled in Porto in spring" than with a plan to move. A caller has
 few statements of this kind, and it is known which of them hold (`user_profile`).
@@ -22,6 +22,8 @@ from helix_query.recall.user_profile.statements import chosen_of, statements_of
 from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.about import AUTHOR
 from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.signals.columns import NO_TIME
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
 HOME: Final = "home"
 SELF: Final = "self"
 """Key of the questions for whatever is known of the caller."""
-MOST_OF_SELF: Final = 8
-"""Statements that such a question is given, the latest."""
+AHEAD: Final = "ahead"
+"""Key of the questions for what is to come, of no named day."""
+MOST_OF_ANY: Final = 8
+"""Statements that a question for `SELF` is given, the latest; or one for `AHEAD`, the next."""
 _ME: Final = re.compile(r"\b(?:me|myself|my profile)\b", re.IGNORECASE)
 LEAST: Final = 0.3
 """Value of `FactQuestions.asked_fact` up to which a question does not ask for the fact."""
@@ -54,11 +58,13 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
         return None
     asked, text = route.asked_person, read_query(context.query.text)
     is_own, names_me = asked is not None and asked.kind == AUTHOR, _ME.search(text) is not None
-    if not (is_own or names_me) or route.past is not Past.NO:
+    if route.past is not Past.NO:
         return None
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)
-    if not (names_me if fact == SELF else is_own):
+    names_nobody = (asked is None or is_own) and not route.names_something
+    wanted = {SELF: names_me, AHEAD: names_nobody and route.window is None}
+    if not wanted.get(fact, is_own):
         return None
     share = float(np.clip((value - LEAST) / (CLEAR - LEAST), 0.0, 1.0))
     stating = _stating(context, fact) if share else []
@@ -72,12 +78,14 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
 def _stating(context: RecallContext, fact: str) -> list[int]:
     """Ordinals of the current statements of `fact` by speaker: those that hold together, else the latest.
 
-    Of `SELF`, the latest statements of any. If the latest statement says that a value holds no longer ("I
-    quit my job"), it is the current one.
+    Of `SELF`, the latest statements of any; of `AHEAD`, the next of those with a time to come. If the latest
+    statement says that a value holds no longer ("I quit my job"), it is the current one.
     """
     holding = _holding(context, fact)
     if fact == SELF:
-        return [one.ordinal for one in holding[:MOST_OF_SELF]]
+        return [one.ordinal for one in holding[:MOST_OF_ANY]]
+    if fact == AHEAD:
+        return _next(context, [one.ordinal for one in holding])
     found: list[int] = []
     told: set[str] = set()
     for one in holding:
@@ -94,6 +102,16 @@ def _stating(context: RecallContext, fact: str) -> list[int]:
         if any(not value.is_beside for value in values):
             told.add(one.speaker)
     return found
+
+
+def _next(context: RecallContext, ordinals: list[int]) -> list[int]:
+    """Those of `ordinals` whose time is not over, the next first."""
+    signals, moment = context.generation.signals, context.query.selection.past.happened_by
+    now = microseconds(moment or context.visibility.moment)
+    starts, ends = signals.event_start[ordinals], signals.event_end[ordinals]
+    coming = np.flatnonzero((starts != NO_TIME) & (np.maximum(starts, ends) > now))
+    best = coming[np.argsort(starts[coming], kind="stable")[:MOST_OF_ANY]]
+    return [ordinals[at] for at in best]
 
 
 def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
