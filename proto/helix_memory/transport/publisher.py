@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
-from helix_memory import events, limits, subjects, trace_context
+from helix_memory import limits, subjects, trace_context
 from helix_memory.errors import (
     InvalidInputError,
     OverloadedError,
@@ -29,6 +29,8 @@ from helix_memory.transport.batch import Outgoing, publish_batch
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
+
+    from helix_memory.events import Event
 
 ATTEMPTS: Final = 8
 FIRST_DELAY_SECONDS: Final = 0.05
@@ -91,7 +93,7 @@ class Publisher:
         sequences = await publish_batch(client, messages, timeout_seconds=self._timeout_seconds)
         return None if sequences is None else [Receipt(number, duplicate=False) for number in sequences]
 
-    async def publish_event(self, event: events.Event) -> Receipt:
+    async def publish_event(self, event: Event) -> Receipt:
         """Publish one event.
 
         Raises:
@@ -138,12 +140,14 @@ class Publisher:
         raise AssertionError("unreachable: the loop returns or raises")
 
 
-def event_message(event: events.Event) -> Outgoing:
+def event_message(event: Event) -> Outgoing:
     """The message that publishes an event, in the trace of the caller.
 
     Raises:
         InvalidInputError: the event is larger than `limits.EVENT_BYTES`.
     """
+    from helix_memory import events  # noqa: PLC0415  most workers publish no events
+
     body = events.encode_event(event)
     most = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
     if len(body) > most:

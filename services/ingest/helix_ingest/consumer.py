@@ -7,9 +7,8 @@ processed. Earlier turns come from the log (`session_turns`), so any number of c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from faststream.nats import NatsBroker
 from nats.aio.msg import Msg
 
 from helix_ingest.extraction.values import LoggedEvent
@@ -25,6 +24,9 @@ from helix_shared.broker.worker.rederive import Rederived, is_redrive, requested
 from helix_shared.broker.worker.worker import Connected, Durable, subscribe
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.published import published_event
+
+if TYPE_CHECKING:
+    from faststream.nats import NatsBroker
 
 SERVICE: Final = "ingest"
 

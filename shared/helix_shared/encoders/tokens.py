@@ -151,15 +151,20 @@ class PairTokens:
 
 
 def _read(path: Path, max_tokens: int) -> tuple[Tokenizer, Tokenizer]:
-    """The tokenizer twice, because truncation is not set per call: one truncates, one counts."""
+    """Two tokenizers, because truncation is not set per call: one truncates what the other tokenised.
+
+    The one that truncates has the special tokens alone, and no words: reading them takes most of the time,
+    and their table most of the memory.
+    """
     try:
-        cutting, counting = (Tokenizer.from_file(str(path)) for _ in range(2))
+        counting = Tokenizer.from_file(str(path))
+        cutting = Tokenizer(models.WordLevel())
+        cutting.post_processor = counting.post_processor
     except Exception as error:  # the tokenizers package raises bare Exception
         raise CorruptArtifactError(f"tokenizer cannot be read: {path}: {error}") from error
-    for tokenizer in (cutting, counting):
-        tokenizer.no_padding()
-    cutting.enable_truncation(max_length=max_tokens)
+    counting.no_padding()
     counting.no_truncation()
+    cutting.enable_truncation(max_length=max_tokens)
     return cutting, counting
 
 

@@ -1,4 +1,4 @@
-"""One stack for each file of this folder; its services export their spans to a receiver."""
+"""One stack for the files of this folder; its services export their spans to a receiver."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from helix_memory.transport.recall_client import RecallClient
 from .running import Helix, Receiver
 
 
-@pytest.fixture(scope="module")  # any longer, and it runs beside all later tests of its worker
+@pytest.fixture(scope="package")
 def helix(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Helix]:
     """The stack."""
     receiver = Receiver()

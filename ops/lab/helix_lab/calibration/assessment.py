@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from helix_lab.calibration.models import Models, fitted, truths
 from helix_lab.calibration.observations import Observation
 from helix_lab.calibration.sample_weights import near, nearest_donors, weights
 from helix_lab.calibration.small_stores import SUFFIX
+from helix_lab.measures.roc import area_under_roc
 from helix_query.recall.stages.abstain import LOG_SIZE
 
 SETS: Final = 3
@@ -168,11 +168,8 @@ def calibration_error(rows: Sequence[dict[str, float]]) -> float:
 
 
 def auroc(positive: Column, negative: Column) -> float | None:
-    """Area under the ROC curve, ties one half (Hanley and McNeil 1982); None where one kind is missing."""
-    if not len(positive) or not len(negative):
-        return None
-    statistic = stats.mannwhitneyu(positive, negative, method="asymptotic").statistic
-    return float(statistic) / (len(positive) * len(negative))
+    """Area under the ROC curve; None where one kind is missing."""
+    return area_under_roc(positive, negative) if len(positive) and len(negative) else None
 
 
 def _figures(held: HeldOut, where: NDArray[np.bool_]) -> dict[str, Any]:

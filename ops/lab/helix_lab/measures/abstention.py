@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy import stats
-
 from helix_lab.measures.metrics import check_run
+from helix_lab.measures.roc import area_under_roc
 from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.data import EvaluationSet, Question
 
@@ -46,7 +45,7 @@ def abstention(run: Run, data: EvaluationSet) -> Abstention | None:
     answerable, unanswerable = (_answers(run, asked) for asked in (data.answerable, data.unanswerable))
     return Abstention(
         questions=len(unanswerable),
-        auroc=_auroc([*map(_confidence, answerable)], [*map(_confidence, unanswerable)]),
+        auroc=area_under_roc([*map(_confidence, answerable)], [*map(_confidence, unanswerable)]),
         false_answer_rate=1 - _abstained_share(unanswerable),
         false_abstention_rate=_abstained_share(answerable),
     )
@@ -73,9 +72,3 @@ def _confidence(answer: Answer) -> float:
 
 def _abstained_share(answers: list[Answer]) -> float:
     return sum(map(abstained, answers)) / len(answers)
-
-
-def _auroc(positive: list[float], negative: list[float]) -> float:
-    """Area under the ROC curve: Mann-Whitney's U over all pairs, ties one half (Hanley and McNeil 1982)."""
-    statistic = stats.mannwhitneyu(positive, negative, method="asymptotic").statistic
-    return float(statistic) / (len(positive) * len(negative))

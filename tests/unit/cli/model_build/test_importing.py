@@ -50,22 +50,29 @@ def _import(given: Path, root: Path, origin: Origin) -> Path:
     return import_folder(given, root, origin, existing="refuse")
 
 
-def test_an_imported_model_is_int8_and_used_as_its_files_say(given: Path, root: Path) -> None:
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Callable[..., Path]) -> Path:
+    """The model `tiny` that was imported from such a folder; no test changes it."""
+    folder = tmp_path_factory.mktemp("tiny")
+    return _import(encoder_folder(folder / "given", CLS), folder / "models", Origin("tiny", "a test"))
+
+
+def test_an_imported_model_is_int8_and_used_as_its_files_say(tiny: Path) -> None:
     """Pooling, length and prompts come from the folder; a float32 graph is quantised and compared."""
-    card = load_card(_import(given, root, Origin("tiny", "a test")))
+    card = load_card(tiny)
     assert (card.precision, card.pooling, card.max_tokens, card.dimensions) == ("int8", "cls", 48, HIDDEN)
     assert (card.query_prefix, card.passage_prefix) == ("find: ", "text: ")
     assert "minimum 0.9" in card.source
-    assert [card.name] == [path.name for path in root.iterdir() if path.is_dir()]
+    assert [card.name] == [path.name for path in tiny.parent.iterdir() if path.is_dir()]
 
 
-def test_prefixes_of_options_win_over_those_of_the_files(given: Path, root: Path) -> None:
+def test_prefixes_of_options_win_over_those_of_the_files(given: Path, root: Path, tiny: Path) -> None:
     """A folder may state a wrong prefix; a model with another prefix has another checksum."""
     plain = load_card(_import(given, root, Origin("plain", "a test", query_prefix="", passage_prefix="")))
-    tiny = load_card(_import(given, root, Origin("tiny", "a test")))
+    stated = load_card(tiny)
     assert (plain.query_prefix, plain.passage_prefix) == ("", "")
-    assert tiny.files["model.onnx"] == plain.files["model.onnx"]
-    assert tiny.checksum != plain.checksum
+    assert stated.files["model.onnx"] == plain.files["model.onnx"]
+    assert stated.checksum != plain.checksum
 
 
 def test_cls_pooling_takes_the_first_token_and_mean_does_not(given: Path, root: Path) -> None:
@@ -78,16 +85,15 @@ def test_cls_pooling_takes_the_first_token_and_mean_does_not(given: Path, root: 
         assert first.embed("ferry") @ second.embed("ferry") < 0.99
 
 
-def test_an_int8_graph_is_taken_as_it_is(given: Path, root: Path, tmp_path: Path) -> None:
+def test_an_int8_graph_is_taken_as_it_is(tiny: Path, root: Path, tmp_path: Path) -> None:
     """A model folder is an ONNX folder, too; an int8 graph is not quantised again."""
-    first = _import(given, root, Origin("tiny", "a test"))
     (tmp_path / "again").mkdir()
-    for file in (path for path in first.rglob("*") if path.is_file()):
-        name = "model_quantized.onnx" if file.name == "model.onnx" else file.relative_to(first).as_posix()
+    for file in (path for path in tiny.rglob("*") if path.is_file()):
+        name = "model_quantized.onnx" if file.name == "model.onnx" else file.relative_to(tiny).as_posix()
         (tmp_path / "again" / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(file, tmp_path / "again" / name)
     second = _import(tmp_path / "again", root, Origin("again", "a test"))
-    assert load_card(first).checksum == load_card(second).checksum
+    assert load_card(tiny).checksum == load_card(second).checksum
 
 
 def test_a_graph_that_int8_changes_too_much_is_refused(
@@ -111,9 +117,10 @@ def test_a_graph_with_data_in_another_file_is_refused(given: Path, root: Path) -
         _import(given, root, Origin("tiny", "a test"))
 
 
-def test_a_name_is_used_once_unless_replaced(given: Path, root: Path) -> None:
+def test_a_name_is_used_once_unless_replaced(given: Path, root: Path, tiny: Path) -> None:
     """--replace replaces a model, also a damaged one."""
-    folder = _import(given, root, Origin("tiny", "a test"))
+    folder = root / "tiny"
+    shutil.copytree(tiny, folder)
     with pytest.raises(InvalidInputError, match="--replace"):
         _import(given, root, Origin("tiny", "a test"))
     (folder / "model.onnx").write_bytes(b"damaged")
@@ -226,10 +233,9 @@ def test_an_unreachable_hub_is_a_temporary_error_with_advice(root: Path) -> None
         pull("all-MiniLM-L6-v2", root)
 
 
-def test_prefixes_that_were_trained_are_declared(given: Path, root: Path) -> None:
+def test_prefixes_that_were_trained_are_declared(given: Path, root: Path, tiny: Path) -> None:
     """By config.json or by who imports; the whole vector is no prefix, and no other one may be scanned."""
     config = given / "config.json"
-    plain = import_folder(given, root, Origin("plain", ""), existing="refuse")
     stated = json.loads(config.read_text(encoding="utf-8")) | {"matryoshka_dimensions": [32, 16, HIDDEN]}
     config.write_text(json.dumps(stated), encoding="utf-8")
     card = load_card(import_folder(given, root, Origin("stated", ""), existing="refuse"))
@@ -242,8 +248,8 @@ def test_prefixes_that_were_trained_are_declared(given: Path, root: Path) -> Non
         card.require_matryoshka(24)
     by_hand = Origin("by-hand", "", matryoshka_dimensions=(8,))
     assert load_card(import_folder(given, root, by_hand, existing="refuse")).matryoshka_dimensions == (8,)
-    with pytest.raises(InvalidInputError, match="scan_dimensions: must be 0 with the model plain, is 16"):
-        load_card(plain).require_matryoshka(16)
+    with pytest.raises(InvalidInputError, match="scan_dimensions: must be 0 with the model tiny, is 16"):
+        load_card(tiny).require_matryoshka(16)
     config.write_text(json.dumps(stated | {"matryoshka_dimensions": [0]}), encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"config\.json: matryoshka_dimensions must be whole numbers"):
         import_folder(given, root, Origin("other", ""), existing="refuse")

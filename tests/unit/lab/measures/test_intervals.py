@@ -1,9 +1,11 @@
 """Intervals and tests agree with numbers worked out by hand, and with scipy's slower ones."""
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 
 from helix_lab.measures.intervals import SEED, differences, intervals
 from helix_shared.errors import InvalidInputError
@@ -21,8 +23,14 @@ def drawn(questions: int, *, seed: int = 3) -> NDArray[np.float64]:
     return np.clip(numbers * 2 - 0.5, 0, 1)
 
 
+@pytest.fixture(scope="module")
+def stats() -> Any:
+    """Imported here and not above: each process of `make test` collects this file, and one runs it."""
+    return import_module("scipy.stats")
+
+
 @pytest.mark.parametrize("questions", [2, 37, 3_000])
-def test_an_interval_is_the_percentile_bootstrap_of_scipy(questions: int) -> None:
+def test_an_interval_is_the_percentile_bootstrap_of_scipy(questions: int, stats: Any) -> None:
     """The same draws give the same ends, in one batch or (3,000 questions) in two."""
     values = drawn(questions)
     expected = stats.bootstrap(
@@ -65,7 +73,7 @@ def test_four_gains_of_one_have_an_exact_p_of_one_eighth() -> None:
     assert (found.difference, found.low, found.high, found.p) == (1.0, 1.0, 1.0, 0.125)
 
 
-def test_an_exact_p_is_the_one_scipy_enumerates() -> None:
+def test_an_exact_p_is_the_one_scipy_enumerates(stats: Any) -> None:
     """Ten questions have 1,024 sign patterns: all of them are counted."""
     better, worse = drawn(10, seed=1), drawn(10, seed=2)
     expected = stats.permutation_test(

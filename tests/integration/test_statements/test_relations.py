@@ -18,11 +18,11 @@ from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 from helix_shared.identity import memory_id
 
+from .conftest import UNUSED
+
 pytestmark = pytest.mark.integration
 
 PATIENCE_SECONDS: Final = 60
-UNUSED: Final = dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
-"""Processes that no relation needs."""
 BEGINNING: Final = datetime(2026, 1, 10, 18, tzinfo=UTC)
 SAID: Final = (
     "We are going to Japan next April.",
@@ -76,13 +76,10 @@ class Trip:
 
 
 @pytest.fixture(scope="module")
-def trip(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Trip]:
-    """One stack for the tests of this file."""
-    home = tmp_path_factory.mktemp("home")
-    with Stack(home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir) as stack:
-        stack.wait_ready()
-        with RecallClient(stack.query_address) as client:
-            yield Trip(stack, client)
+def trip(stack: Stack) -> Iterator[Trip]:
+    """What Ann said, in the stack of this folder."""
+    with RecallClient(stack.query_address) as client:
+        yield Trip(stack, client)
 
 
 def test_the_trip_is_in_may_and_april_is_its_history(trip: Trip) -> None:
@@ -109,10 +106,10 @@ def test_a_second_run_of_the_same_log_makes_the_same_relations(
     trip: Trip, tmp_path: Path, models_dir: Path
 ) -> None:
     """In a fresh folder, published at another pace."""
-    with Stack(tmp_path, nats_port=0, query_port=0, copies=UNUSED, models=models_dir) as stack:
-        stack.wait_ready()
-        with RecallClient(stack.query_address) as client:
-            again = Trip(stack, client)
+    with Stack(tmp_path, nats_port=0, query_port=0, copies=UNUSED, models=models_dir) as other:
+        other.wait_ready()
+        with RecallClient(other.query_address) as client:
+            again = Trip(other, client)
             for memory in (MAY, MOMO):
                 expected, found = (one.history(memory)["relations"] for one in (trip, again))
                 assert found == expected

@@ -31,15 +31,6 @@ PAGE = (
 )
 
 
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Stack]:
-    """A running stack without the workers that only enrich."""
-    home, unused = tmp_path_factory.mktemp("home"), dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
-    with Stack(home, nats_port=0, query_port=0, copies=unused, models=models_dir) as running:
-        running.wait_ready()
-        yield running
-
-
 @pytest.fixture
 def client(stack: Stack) -> Iterator[RecallClient]:
     """A client of the stack."""
@@ -108,7 +99,7 @@ def profile(client: RecallClient) -> Callable[[str], dict[str, list[str]]]:
     """The lines of a user's profile without dates, with the ids of their memories."""
 
     def ask(user: str) -> dict[str, list[str]]:
-        scope = recall_pb2.Scope(tenant_id="acme", user_id=user)
+        scope = recall_pb2.Scope(tenant_id="household", user_id=user)
         reply = client.profile(recall_pb2.GetProfileRequest(scope=scope))
         return {line.text.rpartition(" (")[0]: list(line.memory_ids) for line in reply.profile.lines}
 
@@ -120,8 +111,8 @@ def test_a_line_lives_as_long_as_its_memory(
     publish: Callable[..., None], profile: Callable[[str], dict[str, list[str]]]
 ) -> None:
     """Forgotten, erased and corrected memories leave with the next generation; nobody else sees any."""
-    acme = {"tenant_id": "acme"}
-    said = acme | {"role": "user", "user_id": "ana", "session_id": "s1"}
+    household = {"tenant_id": "household"}
+    said = household | {"role": "user", "user_id": "ana", "session_id": "s1"}
     publish("message", "e1", text="I'm allergic to walnuts, keep that in mind.", **said)
     publish("message", "e2", text="Which cake shall we order for the team?", **said)
     publish(
@@ -139,20 +130,20 @@ def test_a_line_lives_as_long_as_its_memory(
     assert set(profile("ben")) == {"I love ice swimming."}
     assert profile("eve") == profile("") == {}
 
-    told = acme | {"role": "user", "user_id": "cem", "session_id": "s3"}
+    told = household | {"role": "user", "user_id": "cem", "session_id": "s3"}
     publish("message", "e61", text="We moved yesterday to Ghent.", **told)
     publish("message", "e62", text="We moved yesterday into the new flat.", **told)
     assert set(profile("cem")) == {"We moved yesterday to Ghent.", "We moved yesterday into the new flat."}
 
     [window] = first["I'd rather sit by the window on long trips."]
-    publish("forget", "e7", memory_ids=[window], user_id="ana", **acme)
+    publish("forget", "e7", memory_ids=[window], user_id="ana", **household)
     assert "I'd rather sit by the window on long trips." not in profile("ana")
 
     [home] = first["I live in Tampere."]
-    publish("correct", "e8", memory_id=home, text="I live in Turku.", user_id="ana", **acme)
+    publish("correct", "e8", memory_id=home, text="I live in Turku.", user_id="ana", **household)
     assert "I live in Tampere." not in profile("ana")
     assert "I live in Turku." in profile("ana")
 
     [walnuts] = first["I'm allergic to walnuts, keep that in mind."]
-    publish("erase", "e9", memory_ids=[walnuts], user_id="ana", **acme)
+    publish("erase", "e9", memory_ids=[walnuts], user_id="ana", **household)
     assert set(profile("ana")) == {"I live in Turku."}

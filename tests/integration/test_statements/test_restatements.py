@@ -17,8 +17,7 @@ from helix_shared.identity import memory_id
 
 pytestmark = pytest.mark.integration
 
-UNUSED: Final = dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
-"""Processes that no restatement needs."""
+TENANT: Final = "repeating"
 BEGINNING: Final = datetime(2026, 1, 10, 18, tzinfo=UTC)
 SISTER, SISTER_AGAIN = (
     "My sister lives in Ghent with her two dogs.",
@@ -39,7 +38,7 @@ class Said:
 
     def __init__(self, stack: Stack, client: RecallClient) -> None:
         self.client = client
-        self._runner = CliRunner(env={"HELIX_HOME": str(stack.home.root), "HELIX_TENANT": "acme"})
+        self._runner = CliRunner(env={"HELIX_HOME": str(stack.home.root), "HELIX_TENANT": TENANT})
         for number, text in enumerate(SAID):
             self._publish("ann", number, text)
         self._publish("ben", len(SAID), GATE, "--wait")
@@ -55,7 +54,7 @@ class Said:
 
     def request(self, query: str, *, user: str = "ann", **fields: Any) -> recall_pb2.RecallRequest:
         """A request for the ten best."""
-        scope = recall_pb2.Scope(tenant_id="acme", user_id=user)
+        scope = recall_pb2.Scope(tenant_id=TENANT, user_id=user)
         return recall_pb2.RecallRequest(scope=scope, query=query, never_skip=True, top_k=10, **fields)
 
     def recall(self, query: str, **fields: Any) -> recall_pb2.RecallResponse:
@@ -64,13 +63,10 @@ class Said:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Said]:
-    """One stack for the tests of this file."""
-    home = tmp_path_factory.mktemp("home")
-    with Stack(home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir) as stack:
-        stack.wait_ready()
-        with RecallClient(stack.query_address) as client:
-            yield Said(stack, client)
+def said(stack: Stack) -> Iterator[Said]:
+    """Everything said, in the stack of this folder."""
+    with RecallClient(stack.query_address) as client:
+        yield Said(stack, client)
 
 
 def texts(reply: recall_pb2.RecallResponse) -> list[str]:
@@ -80,7 +76,7 @@ def texts(reply: recall_pb2.RecallResponse) -> list[str]:
 
 def of(text: str) -> str:
     """Id of what Ann said."""
-    return memory_id("acme", f"said-{SAID.index(text)}", 0)
+    return memory_id(TENANT, f"said-{SAID.index(text)}", 0)
 
 
 @pytest.mark.parametrize(("question", "same"), CASES)
