@@ -5,94 +5,36 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import shutil
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from helix_cli.__main__ import app
 from helix_cli.clients.broker import connected
-from helix_memory import subjects
 from helix_memory.transport.polling import poll
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
 from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
 from helix_shared.artifacts.object_storage.nats_store import PART_BYTES
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ConflictError
-from helix_shared.broker.server import NatsServer, free_port
+from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
 from helix_shared.errors import TemporaryError
 from helix_shared.object_bucket import STREAM
 from tests.faults.conftest import Report
 
+from .nats_cluster import PATIENCE_SECONDS, cluster, lose_disk, running, until_leader
 from .workload import Ledger, chunks, id_of, stored
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3_600)]
 
 EVENTS, KILLS, PUBLISHERS = 20_000, 10, 4
-PATIENCE_SECONDS = 120
-
-
-@contextmanager
-def cluster(folder: Path, *, replicas: int) -> Iterator[list[NatsServer]]:
-    """Three servers that `helix provision --replicas` has prepared."""
-    ports = [free_port() for _ in range(3)]
-    routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports)
-    servers = [
-        NatsServer(
-            folder / f"n{number}",
-            name=f"n{number}",
-            access=lambda port=port: (
-                f'cluster {{ name: "test", listen: "127.0.0.1:{port}", routes: [{routes}] }}'
-            ),
-        )
-        for number, port in enumerate(ports)
-    ]
-    with ExitStack() as running:
-        for server in servers:
-            running.enter_context(server)
-        arguments = ["provision", "--replicas", str(replicas), "--home", str(folder / "home"), "--nats"]
-        for _ in poll(PATIENCE_SECONDS, every_seconds=0.5):
-            # without a leader of the cluster nothing can be made yet
-            result = CliRunner().invoke(app, [*arguments, servers[0].url])
-            if result.exit_code == 0:
-                break
-        assert result.exit_code == 0, result.output
-        yield servers
-
-
-async def leader(url: str, *, whole: bool) -> str:
-    """Name of the server that leads the stream of events; with `whole`, once all replicas are current."""
-    async with connected(url) as jetstream:
-        found = (await jetstream.stream_info(subjects.EVENTS_STREAM)).cluster
-    if found is None or not found.leader:
-        raise TemporaryError("no leader")
-    if whole and not all(one.current and not one.offline for one in found.replicas or []):
-        raise TemporaryError("a replica is behind")
-    return found.leader
-
-
-def until_leader(servers: list[NatsServer], *, whole: bool = True) -> NatsServer:
-    """Wait for a leader."""
-    alive = [one for one in servers if one.process is not None and one.process.poll() is None]
-    reason: Exception | None = None
-    for _ in poll(PATIENCE_SECONDS, every_seconds=0.1):
-        for server in alive:
-            try:
-                name = asyncio.run(leader(server.url, whole=whole))
-                return next(one for one in servers if one.name == name)
-            except Exception as error:  # noqa: BLE001  a server that has just lost its leader says many things
-                reason = error
-    raise AssertionError(reason)
 
 
 def published_meanwhile(servers: list[NatsServer], ledger: Ledger, numbers: range) -> list[threading.Thread]:
     """Publishers of a part of the events each, at one server each."""
-    alive = [one for one in servers if one.process is not None and one.process.poll() is None]
+    alive = running(servers)
 
     def publish(part: range, url: str) -> None:
         asyncio.run(ledger.publish(url, part))
@@ -117,13 +59,6 @@ def lost_with_a_disk(folder: Path, *, replicas: int, events: int) -> int:
         except Exception:  # noqa: BLE001  a stream of one replica may be gone altogether
             found = 0
     return events - found
-
-
-def lose_disk(server: NatsServer) -> None:
-    """Kill a server and start it again without its store."""
-    server.kill()
-    shutil.rmtree(server.folder / "store")
-    server.start()
 
 
 def test_ten_kills_of_the_leader_lose_and_double_nothing(tmp_path: Path, report: Report) -> None:
