@@ -34,7 +34,8 @@ COPIES: Final = {INGEST: 2, "doc2query": 1, "kg": 1, CONSOLIDATION: SHARDS, QUER
 BUCKET_ADDRESS: Final = f"s3://{BUCKET}/fleet"
 SETTINGS: Final = SHORT_WAITS | {
     "HELIX_CONSOLIDATION_BUCKET": BUCKET_ADDRESS,
-    # the server keeps objects in memory
+    # the server keeps objects in memory, and one process answers for all four writers
+    "HELIX_CONSOLIDATION_PUBLISH_INTERVAL_SECONDS": "3",
     "HELIX_CONSOLIDATION_BUCKET_GRACE_SECONDS": "120",
     "HELIX_CONSOLIDATION_BUCKET_COLLECT_SECONDS": "20",
     "HELIX_QUERY_BUCKET": BUCKET_ADDRESS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import threading
 import time
@@ -164,11 +165,12 @@ def foreign_without_places(folder: Path, models: Path) -> Difference:
     """What is wrong in the stores if every writer takes every tenant for its own."""
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(OWNS_ALL)
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
     ledger = Ledger(tenants=tenants(CONTROL_EVENTS // 3))
     with (
         cluster(folder / "nats", replicas=1, shards=SHARDS) as servers,
         s3_server(folder) as objects,
-        Fleet(folder / "home", models, servers, objects, environment={"PYTHONPATH": str(folder)}) as fleet,
+        Fleet(folder / "home", models, servers, objects, environment={"PYTHONPATH": path}) as fleet,
     ):
         asyncio.run(ledger.publish(fleet.nats_url, range(CONTROL_EVENTS)))
         until_recallable(fleet)
@@ -189,7 +191,7 @@ def test_30_kills_of_a_fleet_lose_and_double_nothing(
     # all of them from a tenth of the size on
     kills = [role for role, count in KILLS.items() for _ in range(min(count, report.scaled(10 * count)))]
     dice.shuffle(kills)
-    ledger = Ledger(tenants=tenants(report.scaled(TENANTS, least=20)))
+    ledger = Ledger(tenants=tenants(TENANTS))
     recalls = Recalls(ledger, random.Random(report.seed))
     with (
         cluster(tmp_path / "nats", replicas=3, shards=SHARDS) as servers,
