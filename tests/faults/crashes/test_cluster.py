@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from helix_cli.clients.broker import connected
+from helix_memory.transport.connection import connect
 from helix_memory.transport.polling import poll
+from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
 from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
 from helix_shared.artifacts.object_storage.nats_store import PART_BYTES
@@ -25,7 +27,7 @@ from helix_shared.object_bucket import STREAM
 from tests.faults.conftest import Report
 
 from .nats_cluster import PATIENCE_SECONDS, cluster, lose_disk, running, until_leader
-from .workload import Ledger, chunks, id_of, stored
+from .workload import Ledger, chunks, event, id_of, stored
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3_600)]
 
@@ -93,6 +95,24 @@ def test_ten_kills_of_the_leader_lose_and_double_nothing(tmp_path: Path, report:
     few = 100
     lost = lost_with_a_disk(tmp_path / "control", replicas=1, events=few)
     report.control(lost > 0, "one replica loses what it acknowledged with its disk")
+
+
+def test_an_event_that_is_sent_again_on_its_way_is_stored_once(tmp_path: Path) -> None:
+    """The replicas have not agreed on it yet: that is no refusal, and each sender gets its sequence."""
+
+    async def sent_together(url: str) -> list[list[int]]:
+        client = await connect(url, name="test")
+        publisher, found = Publisher(client.jetstream()), []
+        for number in range(50):
+            receipts = await asyncio.gather(*(publisher.publish_event(event(number)) for _ in range(8)))
+            found.append([receipt.sequence for receipt in receipts])
+        await client.close()
+        return found
+
+    with cluster(tmp_path, replicas=3) as servers:
+        found = asyncio.run(sent_together(servers[0].url))
+        assert found == [[sequence] * 8 for sequence in range(1, 51)]
+        assert asyncio.run(stored(servers[0].url)) == [id_of(number) for number in range(50)]
 
 
 def test_a_bucket_of_generations_outlives_its_leader(tmp_path: Path) -> None:
