@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helix_cli.clients.broker import connected
 from helix_cli.stack import supervisor
 from helix_cli.stack.services import CONSOLIDATION, QUERY
 from helix_lab.sets.wait_recallable import wait_recallable
@@ -41,6 +42,8 @@ LEADER = "leader"
 KILLS = {LEADER: 10, CONSOLIDATION: 10, QUERY: 10}
 LED = (subjects.EVENTS_STREAM, subjects.DERIVED_STREAM, LEASE_STREAM)
 CONTROL_EVENTS = 60
+REASON = 60
+"""Characters of the reason why a recall failed, for the report."""
 OWNS_ALL = """
 import sys
 
@@ -77,7 +80,7 @@ class Recalls:
         try:
             reply = client.recall(recall_pb2.RecallRequest(scope=scope, query=one.text))
         except HelixError as error:
-            self.errors[type(error).__name__] += 1
+            self.errors[str(error)[:REASON]] += 1
             return
         self.seconds.append(time.monotonic() - began)
         self.foreign += sum(found.memory.tenant_id != one.tenant_id for found in reply.memories)
@@ -153,6 +156,12 @@ def until_recallable(fleet: Fleet) -> None:
         asyncio.run(wait_recallable(fleet.nats_url, address, wait_seconds=PATIENCE_SECONDS))
 
 
+async def dead_letters(url: str) -> int:
+    """Messages that were refused."""
+    async with connected(url) as jetstream:
+        return (await jetstream.stream_info(subjects.DLQ_STREAM)).state.messages
+
+
 def in_stores(fleet: Fleet, ledger: Ledger) -> Difference:
     """What is wrong in the stores of the writers and of the replicas."""
     wanted, total = acknowledged_of(ledger), Difference()
@@ -188,8 +197,8 @@ def test_30_kills_of_a_fleet_lose_and_double_nothing(
     """Every acknowledged event is one memory of its tenant, in both replicas and in one shard."""
     monkeypatch.setattr(supervisor, "restart_delay", lambda _: supervisor.FIRST_DELAY_SECONDS)
     events, dice = report.scaled(EVENTS, least=300), random.Random(report.seed)
-    # all of them from a tenth of the size on
-    kills = [role for role, count in KILLS.items() for _ in range(min(count, report.scaled(10 * count)))]
+    # all of them from a twentieth of the size on
+    kills = [role for role, count in KILLS.items() for _ in range(min(count, report.scaled(20 * count)))]
     dice.shuffle(kills)
     ledger = Ledger(tenants=tenants(TENANTS))
     recalls = Recalls(ledger, random.Random(report.seed))
@@ -211,6 +220,7 @@ def test_30_kills_of_a_fleet_lose_and_double_nothing(
         seconds, wanted = time.monotonic() - began, acknowledged_of(ledger)
         answered = sum((answered_difference(one, wanted) for one in fleet.replicas), Difference())
         stored = in_stores(fleet, ledger)
+        letters = asyncio.run(dead_letters(fleet.nats_url))
     report.counts = {
         "events": events,
         "acknowledged": len(ledger.acknowledged),
@@ -223,12 +233,12 @@ def test_30_kills_of_a_fleet_lose_and_double_nothing(
         "of them publishing": int(published),
     }
     report.counts |= {"recalls meanwhile": len(recalls.seconds), "of another tenant": recalls.foreign}
-    report.counts |= {f"recalls with {name}": count for name, count in recalls.errors.items()}
+    report.counts |= {f"recalls with: {reason}": count for reason, count in recalls.errors.items()}
     report.figure = (
-        f"replicas: {answered.figure}; stores: {stored.figure}; {events / seconds:.0f} events a second; "
-        f"p50 of recalls {np.median(recalls.seconds or [0]):.3f} s"
+        f"replicas: {answered.figure}; stores: {stored.figure}; {letters} dead letters; "
+        f"{events / seconds:.1f} events a second; p50 of recalls {np.median(recalls.seconds or [0]):.3f} s"
     )
     assert (len(ledger.acknowledged), answered, stored) == (events, Difference(), Difference())
-    assert recalls.foreign == 0
+    assert (recalls.foreign, letters) == (0, 0)
     wrong = foreign_without_places(tmp_path / "control", models_dir)
     report.control(wrong.foreign > 0, "without places every writer has the memories of all tenants")
