@@ -41,6 +41,7 @@ EVENTS, TENANTS, PUBLISHERS = 50_000, 200, 4
 LEADER = "leader"
 KILLS = {LEADER: 10, CONSOLIDATION: 10, QUERY: 10}
 LED = (subjects.EVENTS_STREAM, subjects.DERIVED_STREAM, LEASE_STREAM)
+WRITE_ERROR = b"critical write error"
 CONTROL_EVENTS = 60
 REASON = 60
 """Characters of the reason why a recall failed, for the report."""
@@ -221,6 +222,7 @@ def test_30_kills_of_a_fleet_lose_and_double_nothing(
         answered = sum((answered_difference(one, wanted) for one in fleet.replicas), Difference())
         stored = in_stores(fleet, ledger)
         letters = asyncio.run(dead_letters(fleet.nats_url))
+        frozen = sum(WRITE_ERROR in server.log.read_bytes() for server in servers)
     report.counts = {
         "events": events,
         "acknowledged": len(ledger.acknowledged),
@@ -236,9 +238,10 @@ def test_30_kills_of_a_fleet_lose_and_double_nothing(
     report.counts |= {f"recalls with: {reason}": count for reason, count in recalls.errors.items()}
     report.figure = (
         f"replicas: {answered.figure}; stores: {stored.figure}; {letters} dead letters; "
+        f"{frozen} servers that could not write; "
         f"{events / seconds:.1f} events a second; p50 of recalls {np.median(recalls.seconds or [0]):.3f} s"
     )
     assert (len(ledger.acknowledged), answered, stored) == (events, Difference(), Difference())
-    assert (recalls.foreign, letters) == (0, 0)
+    assert (recalls.foreign, letters, frozen) == (0, 0, 0)
     wrong = foreign_without_places(tmp_path / "control", models_dir)
     report.control(wrong.foreign > 0, "without places every writer has the memories of all tenants")
