@@ -19,6 +19,8 @@ from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.errors import TemporaryError
 
 PATIENCE_SECONDS: Final = 120
+WRITE_ERROR: Final = b"critical write error"
+"""What a server logs that refuses to write a stream from then on."""
 
 
 @contextmanager
@@ -80,6 +82,11 @@ def until_leader(
             except Exception as error:  # noqa: BLE001  a server that has just lost its leader says many things
                 reason = error
     raise AssertionError(reason)
+
+
+def refusing(servers: Sequence[NatsServer]) -> int:
+    """How many could not write a stream, at any time."""
+    return sum(WRITE_ERROR in server.log.read_bytes() for server in servers)
 
 
 def lose_disk(server: NatsServer) -> None:

@@ -6,10 +6,13 @@ import asyncio
 import os
 import random
 import threading
+import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from nats.js import api
 
 from helix_cli.clients.broker import connected
 from helix_memory.transport.connection import connect
@@ -20,18 +23,21 @@ from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
 from helix_shared.artifacts.object_storage.nats_store import PART_BYTES
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ConflictError
+from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
 from helix_shared.errors import TemporaryError
 from helix_shared.object_bucket import STREAM
 from tests.faults.conftest import Report
 
-from .nats_cluster import PATIENCE_SECONDS, cluster, lose_disk, running, until_leader
+from .nats_cluster import PATIENCE_SECONDS, cluster, lose_disk, refusing, running, until_leader
 from .workload import Ledger, chunks, event, id_of, stored
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3_600)]
 
 EVENTS, KILLS, PUBLISHERS = 20_000, 10, 4
+IDLE_SECONDS = 12.0
+"""Until a server has forgotten the block that it wrote last, and reads it again before the next message."""
 
 
 def published_meanwhile(servers: list[NatsServer], ledger: Ledger, numbers: range) -> list[threading.Thread]:
@@ -95,6 +101,49 @@ def test_ten_kills_of_the_leader_lose_and_double_nothing(tmp_path: Path, report:
     few = 100
     lost = lost_with_a_disk(tmp_path / "control", replicas=1, events=few)
     report.control(lost > 0, "one replica loses what it acknowledged with its disk")
+
+
+def refusing_after_kills(folder: Path, kills: int, dice: random.Random) -> int:
+    """Servers that refuse to write after leaders were killed and came back; ends with the first."""
+    ledger, sent = Ledger(), 0
+    with cluster(folder, replicas=3) as servers:
+        url = ",".join(server.url for server in servers)
+
+        def publish(count: int) -> None:
+            nonlocal sent
+            asyncio.run(ledger.publish(url, range(sent, sent + count)))
+            sent += count
+
+        for _ in range(kills):
+            publish(200)
+            victim = until_leader(servers, whole=False) if dice.random() < 0.7 else dice.choice(servers)
+            victim.kill()
+            publish(20)
+            victim.start()
+            until_leader(servers)
+            time.sleep(IDLE_SECONDS)
+            publish(5)
+            if refusing(servers):
+                break
+        return refusing(servers)
+
+
+def test_a_killed_server_writes_again(
+    tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its replica may be truncated when it starts, and messages are appended to it all the same."""
+    kills = report.scaled(8, least=4)
+    found = refusing_after_kills(tmp_path / "plain", kills, random.Random(report.seed))
+    report.counts, report.figure = {"kills": kills}, f"{found} servers refuse to write"
+    assert found == 0
+    complete = streams._complete
+
+    def compressed(stream: api.StreamConfig) -> api.StreamConfig:
+        return replace(complete(stream), compression=api.StoreCompression.S2)
+
+    monkeypatch.setattr(streams, "_complete", compressed)
+    found = refusing_after_kills(tmp_path / "compressed", 4 * kills, random.Random(report.seed))
+    report.control(found > 0, "the last block of a stream that is compressed is damaged by the next message")
 
 
 def test_an_event_that_is_sent_again_on_its_way_is_stored_once(tmp_path: Path) -> None:
