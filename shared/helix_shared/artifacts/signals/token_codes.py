@@ -105,4 +105,6 @@ def gathered_codes(
 def _ranges(begins: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The numbers from each of `begins` on, so many as `counts` says, one range after another."""
     ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)
+    total = int(ends[-1]) if len(ends) else 0
+    ranges: NDArray[np.int64] = np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    return ranges
