@@ -61,7 +61,10 @@ class ServiceSettings(BaseSettings):
 class BrokerSettings(ServiceSettings):
     """Settings of a service that uses NATS."""
 
-    nats_url: str = Field("nats://127.0.0.1:4222", description="address of the NATS server")
+    nats_url: str = Field(
+        "nats://127.0.0.1:4222",
+        description="address of the NATS server; of a cluster those of several, with commas",
+    )
     nats_credentials_file: Path | None = Field(
         None,
         description="file with one line user:password for NATS, mode 0600; `helix security` makes it",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import itertools
 import os
-import socket
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -45,9 +42,9 @@ from helix_shared.edges import empty_row
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.minhash import minhash
 from helix_shared.encoders.store import default_model
+from tests.s3_server import BUCKET, s3_environment, s3_server
 
 pytestmark = [pytest.mark.integration, pytest.mark.faults]
-SERVERS = Path(__file__).parents[2] / ".venv-objects" / "bin" / "python"
 START_SECONDS = 60
 ROUNDS = 20
 SLOWEST_SECONDS = 2.0
@@ -59,46 +56,17 @@ MOST_TIMES = 3.0
 
 @pytest.fixture(scope="module")
 def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an S3 server with a bucket `helix`; `make objects-setup` installs it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("moto") / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [SERVERS, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=output, stderr=output
-        )
-    try:
-        until = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-                connection.request("PUT", "/helix")
-                connection.getresponse().read()
-                connection.close()
-                break
-            except OSError:
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < until, log.read_text()
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
+    """The address of an S3 server."""
+    with s3_server(tmp_path_factory.mktemp("moto")) as address:
+        yield address
 
 
 @pytest.fixture
 def s3(moto: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> ObjectStore:
     """A prefix of its own on that server."""
-    for name, value in (
-        ("AWS_ENDPOINT_URL", moto),
-        ("AWS_ALLOW_HTTP", "true"),
-        ("AWS_ACCESS_KEY_ID", "test"),
-        ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("AWS_REGION", "us-east-1"),
-    ):
+    for name, value in s3_environment(moto).items():
         monkeypatch.setenv(name, value)
-    return open_store(f"s3://helix/{abs(hash(request.node.name))}")
+    return open_store(f"s3://{BUCKET}/{abs(hash(request.node.name))}")
 
 
 class Writer:

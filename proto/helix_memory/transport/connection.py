@@ -51,6 +51,11 @@ def connection_options(*, name: str) -> dict[str, Any]:
     }
 
 
+def servers_of(url: str) -> list[str]:
+    """The addresses of the servers of a cluster, which are given together with commas between them."""
+    return [one.strip() for one in url.split(",")]
+
+
 async def connect(
     url: str,
     *,
@@ -95,7 +100,7 @@ async def _raised(_: Exception) -> None:
 
 
 async def _connected(url: str, options: dict[str, Any]) -> Client:
-    client = await nats.connect(url.split(","), **options)
+    client = await nats.connect(servers_of(url), **options)
     deliver_all(client)
     stay_with_server(client)
     return client
@@ -135,7 +140,7 @@ async def _probe(url: str, options: dict[str, Any]) -> None:
     """Connect; again after a reset, because the server may end a connection before its reason is read."""
     for attempt in range(1, PROBES + 1):
         try:
-            client = await nats.connect(url.split(","), **options)
+            client = await nats.connect(servers_of(url), **options)
         except ConnectionError:
             if attempt == PROBES:
                 raise

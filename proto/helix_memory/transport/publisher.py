@@ -39,6 +39,8 @@ HEADER_ALLOWANCE_BYTES: Final = 1_024
 
 _MESSAGE_TOO_LARGE: Final = 10054
 _STREAM_FULL: Final = 10077
+_IN_PROCESS: Final = 10158
+"""The same message was sent before, and the replicas of the stream have not agreed on it yet."""
 _SERVICE_UNAVAILABLE: Final = 503
 
 
@@ -167,5 +169,5 @@ def _raise_unless_temporary(error: Exception, subject: str) -> None:
         raise OverloadedError(
             f"stream behind {subject} is full; free space or raise its max_bytes"
         ) from error
-    if error.code != _SERVICE_UNAVAILABLE:
+    if error.err_code != _IN_PROCESS and error.code != _SERVICE_UNAVAILABLE:
         raise PermanentError(f"stream refused a message on {subject}: {error.description}") from error

@@ -40,7 +40,10 @@ class GatewaySettings(AccessSettings):
         description="names in the header Host that are accepted besides those of loopback, separated by "
         "commas; needed for another address than loopback",
     )
-    nats_url: str = Field("nats://127.0.0.1:4222", description="address of the NATS server")
+    nats_url: str = Field(
+        "nats://127.0.0.1:4222",
+        description="address of the NATS server; of a cluster those of several, with commas",
+    )
     nats_credentials_file: Path | None = Field(
         None, description="file with one line user:password for NATS, mode 0600; `helix security` makes it"
     )

@@ -5,7 +5,8 @@ settings avoid measured data loss: `discard=new` makes a full stream refuse mess
 oldest; deliveries are unlimited and the worker decides the back-off; limits retention keeps messages while a
 consumer is absent. Consolidation purges from HELIX_DERIVED what all consumers acknowledged. Streams that must
 not lose messages have no size limit: `max_file_store` of the server limits them together, and a full store
-refuses publishers.
+refuses publishers. No stream is compressed: nats-server 2.15.1 compresses the last block of a replica that it
+truncates after a kill, appends to it, and from then on refuses to write there (ops/decisions/0122).
 """
 
 from __future__ import annotations
@@ -248,7 +249,7 @@ def _complete(stream: api.StreamConfig) -> api.StreamConfig:
         num_replicas=1,
         duplicate_window=DUPLICATE_WINDOW_SECONDS,
         allow_direct=True,
-        compression=api.StoreCompression.S2,
+        compression=api.StoreCompression.NONE,
     )
 
 

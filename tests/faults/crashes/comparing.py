@@ -22,10 +22,14 @@ from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker import streams
 
-from .workload import TENANTS, Ledger, lost_and_twice, memory_of
+from .workload import Ledger, lost_and_twice, memory_of, tenant_of
 
 COPIES: Final = {"ingest": 2, "doc2query": 2, "kg": 2, "forwarder": 0}
 ACK_WAIT_SECONDS: Final = 15
+SHORT_WAITS: Final = {
+    f"HELIX_{role.upper()}_ACK_WAIT_SECONDS": str(ACK_WAIT_SECONDS)
+    for role in ("ingest", "doc2query", "kg", "consolidation")
+}
 READY_SECONDS: Final = 600.0
 """Patience with a start: other work may leave a stack little of the machine."""
 PATIENCE_SECONDS: Final = 3_600
@@ -62,9 +66,7 @@ def stack_of(
     say: Say = lambda _: None,
 ) -> Stack:
     """A stack whose processes know of the short ack wait."""
-    roles = ("ingest", "doc2query", "kg", "consolidation")
-    waits = {f"HELIX_{role.upper()}_ACK_WAIT_SECONDS": str(ACK_WAIT_SECONDS) for role in roles}
-    given = waits | dict(environment or {})
+    given = SHORT_WAITS | dict(environment or {})
     return Stack(
         home, nats_port=nats_port, query_port=0, models=models, copies=copies, environment=given, say=say
     )
@@ -93,7 +95,7 @@ def not_recallable(address: str, numbers: Mapping[int, int]) -> int:
     with grpc.insecure_channel(address) as channel:
         stub = recall_pb2_grpc.RecallServiceStub(channel)
         for number in numbers:
-            scope = recall_pb2.Scope(tenant_id=TENANTS[number % 3])
+            scope = recall_pb2.Scope(tenant_id=tenant_of(number))
             try:
                 stub.GetMemory(recall_pb2.GetMemoryRequest(scope=scope, memory_id=memory_of(number)))
             except grpc.RpcError as error:

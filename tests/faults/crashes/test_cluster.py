@@ -5,94 +5,44 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import shutil
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from nats.js import api
 
-from helix_cli.__main__ import app
 from helix_cli.clients.broker import connected
-from helix_memory import subjects
+from helix_memory.transport.connection import connect
 from helix_memory.transport.polling import poll
+from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
 from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
 from helix_shared.artifacts.object_storage.nats_store import PART_BYTES
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ConflictError
-from helix_shared.broker.server import NatsServer, free_port
+from helix_shared.broker import streams
+from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
 from helix_shared.errors import TemporaryError
 from helix_shared.object_bucket import STREAM
 from tests.faults.conftest import Report
 
-from .workload import Ledger, chunks, id_of, stored
+from .nats_cluster import PATIENCE_SECONDS, cluster, lose_disk, refusing, running, until_leader
+from .workload import Ledger, chunks, event, id_of, stored
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3_600)]
 
 EVENTS, KILLS, PUBLISHERS = 20_000, 10, 4
-PATIENCE_SECONDS = 120
-
-
-@contextmanager
-def cluster(folder: Path, *, replicas: int) -> Iterator[list[NatsServer]]:
-    """Three servers that `helix provision --replicas` has prepared."""
-    ports = [free_port() for _ in range(3)]
-    routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports)
-    servers = [
-        NatsServer(
-            folder / f"n{number}",
-            name=f"n{number}",
-            access=lambda port=port: (
-                f'cluster {{ name: "test", listen: "127.0.0.1:{port}", routes: [{routes}] }}'
-            ),
-        )
-        for number, port in enumerate(ports)
-    ]
-    with ExitStack() as running:
-        for server in servers:
-            running.enter_context(server)
-        arguments = ["provision", "--replicas", str(replicas), "--home", str(folder / "home"), "--nats"]
-        for _ in poll(PATIENCE_SECONDS, every_seconds=0.5):
-            # without a leader of the cluster nothing can be made yet
-            result = CliRunner().invoke(app, [*arguments, servers[0].url])
-            if result.exit_code == 0:
-                break
-        assert result.exit_code == 0, result.output
-        yield servers
-
-
-async def leader(url: str, *, whole: bool) -> str:
-    """Name of the server that leads the stream of events; with `whole`, once all replicas are current."""
-    async with connected(url) as jetstream:
-        found = (await jetstream.stream_info(subjects.EVENTS_STREAM)).cluster
-    if found is None or not found.leader:
-        raise TemporaryError("no leader")
-    if whole and not all(one.current and not one.offline for one in found.replicas or []):
-        raise TemporaryError("a replica is behind")
-    return found.leader
-
-
-def until_leader(servers: list[NatsServer], *, whole: bool = True) -> NatsServer:
-    """Wait for a leader."""
-    alive = [one for one in servers if one.process is not None and one.process.poll() is None]
-    reason: Exception | None = None
-    for _ in poll(PATIENCE_SECONDS, every_seconds=0.1):
-        for server in alive:
-            try:
-                name = asyncio.run(leader(server.url, whole=whole))
-                return next(one for one in servers if one.name == name)
-            except Exception as error:  # noqa: BLE001  a server that has just lost its leader says many things
-                reason = error
-    raise AssertionError(reason)
+IDLE_SECONDS = 12.0
+"""Until a server has forgotten the block that it wrote last, and reads it again before the next message."""
 
 
 def published_meanwhile(servers: list[NatsServer], ledger: Ledger, numbers: range) -> list[threading.Thread]:
     """Publishers of a part of the events each, at one server each."""
-    alive = [one for one in servers if one.process is not None and one.process.poll() is None]
+    alive = running(servers)
 
     def publish(part: range, url: str) -> None:
         asyncio.run(ledger.publish(url, part))
@@ -117,13 +67,6 @@ def lost_with_a_disk(folder: Path, *, replicas: int, events: int) -> int:
         except Exception:  # noqa: BLE001  a stream of one replica may be gone altogether
             found = 0
     return events - found
-
-
-def lose_disk(server: NatsServer) -> None:
-    """Kill a server and start it again without its store."""
-    server.kill()
-    shutil.rmtree(server.folder / "store")
-    server.start()
 
 
 def test_ten_kills_of_the_leader_lose_and_double_nothing(tmp_path: Path, report: Report) -> None:
@@ -158,6 +101,67 @@ def test_ten_kills_of_the_leader_lose_and_double_nothing(tmp_path: Path, report:
     few = 100
     lost = lost_with_a_disk(tmp_path / "control", replicas=1, events=few)
     report.control(lost > 0, "one replica loses what it acknowledged with its disk")
+
+
+def refusing_after_kills(folder: Path, kills: int, dice: random.Random) -> int:
+    """Servers that refuse to write after leaders were killed and came back; ends with the first."""
+    ledger, sent = Ledger(), 0
+    with cluster(folder, replicas=3) as servers:
+        url = ",".join(server.url for server in servers)
+
+        def publish(count: int) -> None:
+            nonlocal sent
+            asyncio.run(ledger.publish(url, range(sent, sent + count)))
+            sent += count
+
+        for _ in range(kills):
+            publish(200)
+            victim = until_leader(servers, whole=False) if dice.random() < 0.7 else dice.choice(servers)
+            victim.kill()
+            publish(20)
+            victim.start()
+            until_leader(servers)
+            time.sleep(IDLE_SECONDS)
+            publish(5)
+            if refusing(servers):
+                break
+        return refusing(servers)
+
+
+def test_a_killed_server_writes_again(
+    tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its replica may be truncated when it starts, and messages are appended to it all the same."""
+    kills = report.scaled(8, least=4)
+    found = refusing_after_kills(tmp_path / "plain", kills, random.Random(report.seed))
+    report.counts, report.figure = {"kills": kills}, f"{found} servers refuse to write"
+    assert found == 0
+    complete = streams._complete
+
+    def compressed(stream: api.StreamConfig) -> api.StreamConfig:
+        return replace(complete(stream), compression=api.StoreCompression.S2)
+
+    monkeypatch.setattr(streams, "_complete", compressed)
+    found = refusing_after_kills(tmp_path / "compressed", 4 * kills, random.Random(report.seed))
+    report.control(found > 0, "the last block of a stream that is compressed is damaged by the next message")
+
+
+def test_an_event_that_is_sent_again_on_its_way_is_stored_once(tmp_path: Path) -> None:
+    """The replicas have not agreed on it yet: that is no refusal, and each sender gets its sequence."""
+
+    async def sent_together(url: str) -> list[list[int]]:
+        client = await connect(url, name="test")
+        publisher, found = Publisher(client.jetstream()), []
+        for number in range(50):
+            receipts = await asyncio.gather(*(publisher.publish_event(event(number)) for _ in range(8)))
+            found.append([receipt.sequence for receipt in receipts])
+        await client.close()
+        return found
+
+    with cluster(tmp_path, replicas=3) as servers:
+        found = asyncio.run(sent_together(servers[0].url))
+        assert found == [[sequence] * 8 for sequence in range(1, 51)]
+        assert asyncio.run(stored(servers[0].url)) == [id_of(number) for number in range(50)]
 
 
 def test_a_bucket_of_generations_outlives_its_leader(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -29,28 +29,35 @@ FIRST: Final = datetime(2026, 9, 1, 8, tzinfo=UTC)
 TOPICS: Final = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
 
 
-def event(number: int) -> MessageEvent:
-    """One turn of three tenants with several sessions each."""
+def tenant_of(number: int, tenants: Sequence[str] = TENANTS) -> str:
+    """Whose event it is."""
+    return tenants[number % len(tenants)]
+
+
+def event(number: int, tenants: Sequence[str] = TENANTS) -> MessageEvent:
+    """One turn; each tenant has four sessions at a time, of 20 turns each."""
     moved = f"ticket {number * 7919} moved worker {number * 104729 % 9973} to rack {number}"
+    turn = number // len(tenants)
     return MessageEvent(
         event_id=f"message-{number}",
-        tenant_id=TENANTS[number % 3],
-        session_id=f"s{number % 12 + number // 240 * 12}",
+        tenant_id=tenant_of(number, tenants),
+        session_id=f"s{turn % 4 + turn // 80 * 4}",
         role="user" if number % 2 else "assistant",
         text=f"About {TOPICS[number % 6]}: {moved}.",
         occurred_at=FIRST + timedelta(minutes=number),
     )
 
 
-def memory_of(number: int) -> str:
+def memory_of(number: int, tenants: Sequence[str] = TENANTS) -> str:
     """Id of the one memory of an event."""
-    return memory_id(TENANTS[number % 3], f"message-{number}", 0)
+    return memory_id(tenant_of(number, tenants), f"message-{number}", 0)
 
 
 @dataclass
 class Ledger:
     """What was acknowledged, and at which sequence; `repeats` counts events that had to be sent again."""
 
+    tenants: Sequence[str] = TENANTS
     acknowledged: dict[int, int] = field(default_factory=dict)
     repeats: int = 0
     is_over: bool = False
@@ -63,7 +70,7 @@ class Ledger:
             for number in numbers:
                 while not self.is_over and number not in self.acknowledged:
                     try:
-                        receipt = await publisher.publish_event(event(number))
+                        receipt = await publisher.publish_event(event(number, self.tenants))
                     except TemporaryError:
                         self.repeats += 1
                         await asyncio.sleep(0.2)

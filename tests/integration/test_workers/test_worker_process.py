@@ -16,7 +16,7 @@ from nats.js import api
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_shared.broker import streams
-from helix_shared.broker.server import NatsServer
+from helix_shared.broker.server import NatsServer, free_port
 from tests.integration.test_cli.running import until
 
 from .conftest import Workers, collect, memory, publish
@@ -63,6 +63,14 @@ async def test_a_restarted_server_is_found_again(
     answers = await collect(nats_client, "links", wanted=1)
     assert 2 in {origin.event_sequence for origin, _ in answers}
     assert process.poll() is None
+
+
+async def test_any_server_of_a_cluster_will_do(nats_client: Client, workers: Workers) -> None:
+    """Of several addresses, one that answers is enough to start and to work."""
+    away = f"nats://127.0.0.1:{free_port()}"
+    workers.start("kg", NATS_URL=f"{away},{workers.url}")
+    await publish(nats_client, 1, [memory(1)])
+    assert len(await collect(nats_client, "links", wanted=1)) == 1
 
 
 @pytest.mark.parametrize("settings", [{"ACK_WAIT_SECONDS": "0"}, {"NAST_URL": "nats://127.0.0.1:1"}])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from nats.js import JetStreamContext
@@ -16,14 +17,17 @@ from nats.js import JetStreamContext
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_memory.transport.recall_client import RecallClient
-from helix_shared.broker.streams import CONSUMERS
+from helix_shared.broker.shard_bucket import read_map
+from helix_shared.broker.streams import DurableConsumer, consumers_of
 from helix_shared.errors import TemporaryError
 
 LOOK_SECONDS: Final = 0.25
 
 
 async def wait_recallable(nats_url: str, query_address: str, *, wait_seconds: float) -> float:
-    """Wait until all events are processed and served; return the seconds it took.
+    """Wait until all events are processed and served, in every shard; return the seconds it took.
+
+    `query_address`: of all shards, in their order, with commas between them.
 
     Raises:
         TemporaryError: not all events were recallable in time; names what is still in progress.
@@ -33,7 +37,8 @@ async def wait_recallable(nats_url: str, query_address: str, *, wait_seconds: fl
     try:
         jetstream = client.jetstream()
         last = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
-        while busy := await _under_way(jetstream, query_address, last):
+        consumers = consumers_of((await read_map(jetstream)).shards)
+        while busy := await _under_way(jetstream, query_address, consumers, last):
             if time.monotonic() - started > wait_seconds:
                 raise TemporaryError(f"not idle after {wait_seconds:g} s: {busy}")
             await asyncio.sleep(LOOK_SECONDS)
@@ -42,8 +47,10 @@ async def wait_recallable(nats_url: str, query_address: str, *, wait_seconds: fl
     return time.monotonic() - started
 
 
-async def _under_way(jetstream: JetStreamContext, query_address: str, last: int) -> str:
-    for consumer in CONSUMERS:
+async def _under_way(
+    jetstream: JetStreamContext, query_address: str, consumers: Sequence[DurableConsumer], last: int
+) -> str:
+    for consumer in consumers:
         if consumer.stream == subjects.ACCESS_STREAM:
             continue  # no memory becomes recallable by an access
         info = await jetstream.consumer_info(consumer.stream, consumer.name)

@@ -159,7 +159,9 @@ class UploadThread:
                 _log.error("failure of an upload not recorded", reason=str(second))
 
     def _failed(self, error: BaseException) -> None:
-        """Log what is new, and tell it in the record."""
+        """Log what is new, and tell it in the record; nothing after `close`, when the next thread tells."""
+        if self._stop.is_set():
+            return
         problem = (
             str(error) if isinstance(error, HelixError | OSError) else f"{type(error).__name__}: {error}"
         )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.files.durability import sha256_of, sync, write_synced
 from helix_shared.artifacts.generation.folders import (
+    SIGNALS,
     STAGING,
     current_number,
     folder_of,
@@ -191,6 +192,8 @@ class Puller:
         staging, target = staging_of(self._root, str(number)), folder_of(self._root, number)
         shutil.rmtree(staging, ignore_errors=True)
         shutil.rmtree(target, ignore_errors=True)
+        # without a memory it has no file, and object storage has no folders
+        (staging / SIGNALS).mkdir(parents=True)
         for entry in stored.manifest.files:
             (staging / entry.path).parent.mkdir(parents=True, exist_ok=True)
             (staging / entry.path).hardlink_to(self._part(entry))

@@ -6,6 +6,7 @@ generations that descend from each other, so a writer follows none but its own.
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "object-storage.json"
 _REMEMBERED: Final = 64
+_writing: Final = threading.Lock()
+"""Threads of one process share a folder; another process cannot."""
 
 
 class UploadRecord(BaseModel):
@@ -51,10 +54,17 @@ class UploadRecord(BaseModel):
         return found if url in {"", found.url} else cls(url=url)
 
     def write(self, root: Path) -> None:
-        """Replace the record, durably."""
-        write_whole(root / FILE, self.model_dump_json().encode(), synced=True)
+        """Replace the record, durably.
+
+        It keeps the manifests that are there: those of this one may be older, where a thread that was left
+        behind after the lease was lost tells what became of its upload.
+        """
+        with _writing:
+            manifests = self.read(root, self.url).manifests | self.manifests
+            kept = dict([*manifests.items()][-_REMEMBERED:])
+            body = self.model_copy(update={"manifests": kept}).model_dump_json()
+            write_whole(root / FILE, body.encode(), synced=True)
 
     def with_manifest(self, path: str, sha256: str) -> Self:
         """The record with one more manifest."""
-        kept = [*self.manifests.items()][-_REMEMBERED + 1 :]
-        return self.model_copy(update={"manifests": dict(kept) | {path: sha256}})
+        return self.model_copy(update={"manifests": self.manifests | {path: sha256}})

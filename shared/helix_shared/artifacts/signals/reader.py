@@ -14,7 +14,8 @@ from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.files.mapped import read_single_pages, release_pages, warm
 from helix_shared.artifacts.signals.append_only import AppendOnlyColumn
 from helix_shared.artifacts.signals.columns import COLUMNS, SCALARS, SKETCH, blank
-from helix_shared.artifacts.signals.segments import Segment, gather, last_rows, open_segments, ordinal_count
+from helix_shared.artifacts.signals.gathering import gather
+from helix_shared.artifacts.signals.segments import Segment, last_rows, open_segments, ordinal_count
 from helix_shared.artifacts.signals.sketches import SketchQuery
 from helix_shared.artifacts.signals.tenant_sketches import TenantSketches
 from helix_shared.artifacts.signals.token_codes import gathered_codes

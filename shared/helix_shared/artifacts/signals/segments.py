@@ -19,6 +19,7 @@ from helix_shared.artifacts.files.mapped import mapped
 from helix_shared.artifacts.files.saved import save_array, write_header, write_values
 from helix_shared.artifacts.files.segment_files import PREFIX, oldest_first
 from helix_shared.artifacts.signals.columns import CODE_COUNT, MATRICES, RECORD, SCALARS, TOKEN_CODES
+from helix_shared.artifacts.signals.gathering import as_stored, gather
 from helix_shared.artifacts.signals.record_file import (
     RecordFile,
     open_records,
@@ -157,49 +158,11 @@ def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storag
                 sources,
                 starts,
                 rows,
-                read=(lambda picked: packed(unpacked(picked), storage)) if converted else _as_stored,
+                read=(lambda picked: packed(unpacked(picked), storage)) if converted else as_stored,
             )
         write_gathered_records(staging, [segment.records for segment in segments], starts, rows)
         write_gathered_codes(staging, [segment.codes for segment in segments], starts, rows)
     return open_segment(folder)
-
-
-def _as_stored(rows: NDArray[Any]) -> NDArray[Any]:
-    return rows
-
-
-def gather(
-    sources: Sequence[NDArray[np.generic]],
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    *,
-    read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
-) -> NDArray[Any]:
-    """Rows of the concatenation of `sources`, converted by `read`; the concatenation is not built.
-
-    `starts` are the row offsets of the sources; `read` returns one row for each row.
-    """
-    if len(sources) == 1:
-        return read(np.take(sources[0], rows, axis=0))
-    if not sources:
-        return np.empty(0)
-    picked: NDArray[Any] | None = None
-    for index, here in by_source(starts, rows) or [(0, np.empty(0, np.int64))]:
-        part = read(np.take(sources[index], rows[here] - starts[index], axis=0))
-        picked = np.empty((len(rows), *part.shape[1:]), part.dtype) if picked is None else picked
-        picked[here] = part
-    return np.empty(0) if picked is None else picked
-
-
-def by_source(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
-    """Each source that has some of `rows`, by number, and the places in `rows` of its rows, ascending.
-
-    `starts` are the row offsets of the sources. The cost is that of the sources that are found.
-    """
-    origin = np.searchsorted(starts, rows, side="right") - 1
-    order = np.argsort(origin, kind="stable")
-    numbers, first = np.unique(origin[order], return_index=True)
-    return list(zip(numbers.tolist(), np.split(order, first[1:]), strict=True)) if len(rows) else []
 
 
 def _write_gathered(
@@ -208,7 +171,7 @@ def _write_gathered(
     starts: NDArray[np.int64],
     rows: NDArray[np.int64],
     *,
-    read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
+    read: Callable[[NDArray[Any]], NDArray[Any]] = as_stored,
 ) -> None:
     """Write the gathered rows in chunks, since a merged matrix may be larger than the memory."""
     first = read(sources[0][:0])

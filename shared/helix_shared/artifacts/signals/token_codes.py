@@ -7,12 +7,13 @@ gathers those of some fifty memories from mapped pages.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from helix_shared.artifacts.files.mapped import mapped
 from helix_shared.artifacts.files.saved import save_array, write_header, write_values
+from helix_shared.artifacts.signals.gathering import by_source
 from helix_shared.edges import TOKEN_CODE_BYTES
 
 if TYPE_CHECKING:
@@ -38,14 +39,6 @@ class CodeFile:
         """The codes of one memory."""
         start, end = self.starts[row : row + 2].tolist()
         return self.codes[start:end]
-
-    def of_rows(self, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The codes of `rows`, one memory after another."""
-        first, counts = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
-        ends = np.cumsum(counts)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
-        found: NDArray[np.uint8] = np.take(self.codes, places, axis=0)
-        return found
 
 
 def open_codes(folder: Path, counts: NDArray[np.int32]) -> CodeFile:
@@ -87,21 +80,31 @@ def gathered_codes(
     sources: Sequence[CodeFile], starts: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Codes [total, TOKEN_CODE_BYTES] of rows of the concatenation of `sources`, and where each row ends."""
-    origin = np.searchsorted(starts, rows, side="right") - 1
-    within = rows - starts[origin]
-    counts = np.zeros(len(rows), np.int64)
-    parts: list[tuple[NDArray[np.int64], NDArray[Any]]] = []
-    for number in np.unique(origin).tolist():
-        here = np.flatnonzero(origin == number)
-        source, picked = sources[number], within[here]
-        counts[here] = source.starts[picked + 1] - source.starts[picked]
-        parts.append((here, source.of_rows(picked)))
+    order, within, parts = by_source(starts, rows)
+    begins, counts = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    for number, first, end in parts:
+        file, picked = sources[number].starts, within[first:end]
+        begins[first:end] = file[picked]
+        counts[first:end] = file[picked + 1]
+    counts -= begins
     ends = np.cumsum(counts)
-    if len(parts) == 1:
-        return parts[0][1], ends
-    codes = np.empty((ends[-1] if len(ends) else 0, TOKEN_CODE_BYTES), np.uint8)
-    for here, found in parts:
-        is_here = np.zeros(len(rows), np.bool_)
-        is_here[here] = True
-        codes[np.repeat(is_here, counts)] = found
-    return codes, ends
+    places = _ranges(begins, counts)
+    found = [
+        sources[number].codes.take(places[ends[first] - counts[first] : ends[end - 1]], axis=0)
+        for number, first, end in parts
+    ]
+    codes = np.concatenate([np.empty((0, TOKEN_CODE_BYTES), np.uint8), *found])
+    if len(parts) <= 1:
+        return codes, ends
+    # from the order of the sources to that of the rows
+    begins, lengths = np.empty_like(ends), np.empty_like(counts)
+    begins[order], lengths[order] = ends - counts, counts
+    return codes[_ranges(begins, lengths)], np.cumsum(lengths)
+
+
+def _ranges(begins: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers from each of `begins` on, so many as `counts` says, one range after another."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    ranges: NDArray[np.int64] = np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    return ranges

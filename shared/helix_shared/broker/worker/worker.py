@@ -134,7 +134,8 @@ def create_broker(settings: BrokerSettings, *, service: str) -> NatsBroker:
         )
     elif "tls" in own:
         options["security"] = NatsSecurity(ssl_context=own["tls"], tls_handshake_first=True)
-    return NatsBroker(settings.nats_url, **options, graceful_timeout=DRAIN_SECONDS, logger=None)
+    servers = connection.servers_of(settings.nats_url)
+    return NatsBroker(servers, **options, graceful_timeout=DRAIN_SECONDS, logger=None)
 
 
 def subscribe(

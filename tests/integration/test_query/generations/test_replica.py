@@ -103,6 +103,18 @@ def test_a_replica_answers_as_the_writers_own_generation(
     assert not own.status().HasField("replica")
 
 
+def test_a_replica_serves_a_generation_without_memories(
+    corpus: Corpus, uploader: Uploader, start_replica: Callable[[], Service]
+) -> None:
+    """As every shard begins: it is ready, and says that there is nothing."""
+    corpus.publish()
+    uploader.upload()
+    replica = start_replica()
+    replica.wait_for(lambda one: one.status().generation == 1)
+    assert replica.status().memories == 0
+    assert not replica.recall("tea").memories
+
+
 @pytest.mark.parametrize("bucket", ["nats"], indirect=True)
 def test_a_replica_answers_while_the_bucket_in_nats_is_away(
     bucket: str,

@@ -182,6 +182,22 @@ def test_a_writer_that_takes_a_folder_over_goes_on(
     assert _pointed(store) == (2, 2)
 
 
+def test_a_thread_that_was_left_behind_makes_the_folder_forget_nothing(
+    store: ObjectStore, root: Path, published: Publish
+) -> None:
+    """It hung in a slow store while the lease was lost, and tells its failure after the next upload."""
+    published(epoch=1)
+    behind, later = (Uploader(store, root, grace_seconds=DAY) for _ in range(2))
+    behind.upload()
+    published(epoch=2)
+    later.upload()
+    behind.tell("part does not exist")
+    shutil.rmtree(folder_of(root, 2))
+    published(epoch=2)
+    later.upload()
+    assert _pointed(store) == (2, 3)
+
+
 def test_an_upload_holds_its_generation(
     store: ObjectStore, root: Path, published: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
