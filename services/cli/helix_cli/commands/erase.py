@@ -14,19 +14,20 @@ import typer
 from rich.table import Table
 
 from helix_cli.clients.auditing import REFUSED, CommandRecord, recorded
+from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
 from helix_cli.commands.common.query_options import scope_of
 from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
+from helix_cli.commands.memory.erasing import ask_before_erasing
 from helix_cli.commands.memory.state import histories, later_versions, short
 from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.home.folder import HomeFolder
-from helix_cli.output.confirmation import ask_for_word
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
-from helix_cli.output.terminal import note, one_line, stdout
+from helix_cli.output.terminal import note, stdout
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
@@ -35,11 +36,13 @@ from helix_shared.audit.record import OK
 from helix_shared.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from helix_cli.commands.memory.state import Seen
     from helix_cli.home.addresses import Server
+    from helix_cli.residue.canaries import Canaries
+    from helix_cli.residue.found import Residue
     from helix_shared.sources.source_event import SourceEvent
 
 HELP: Final = f"""
@@ -75,10 +78,6 @@ COPIES: Final = (
 )
 UNREADABLE: Final = "keys destroyed"
 PENDING: Final = "pending"
-ASKED_WORD: Final = "erase"
-SHOWN: Final = 10
-"""Memories whose texts are shown before the question."""
-SHOWN_CHARACTERS: Final = 80
 Option = typer.Option
 
 app = typer.Typer(add_completion=False)
@@ -133,7 +132,7 @@ def erase_command(
     found = _seen(service, scope, named)
     others = later_versions(found)
     if not yes:
-        _ask(given, found, tenant=tenant, user=user)
+        ask_before_erasing(given, found, tenant=tenant, user=user)
     data = _data_of(home, tenant) if verify else home
     before = _stored(data, tenant) if verify else []
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
@@ -150,9 +149,7 @@ def erase_command(
     if others:
         report["later_versions"] = others
     if verify:
-        from helix_cli.residue.search import searched  # noqa: PLC0415  the engines are slow to import
-
-        report |= searched(before, home.expanduser(), _stored(data, tenant), broker)
+        report |= _searched(before, home.expanduser(), _stored(data, tenant), broker)
     _show(report, as_json=as_json)
     if not receipt.complete or report.get("residue") or report.get("unread"):
         raise typer.Exit(FAILED_EXIT)
@@ -168,23 +165,6 @@ def _seen(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[Se
     ):
         return histories(client, scope, named)
     return []
-
-
-def _ask(given: Mapping[str, Any], found: Sequence[Seen], *, tenant: str, user: str) -> None:
-    """Show what will be erased, and have the word typed; raises as `ask_for_word`."""
-    of = f"of tenant {tenant}" + (f" and user {user}" if user else "")
-    if ids := given.get("memory_ids"):
-        texts = {one.memory_id: one.text for one in found}
-        lines = [
-            f"  {short(one)}  {one_line(texts.get(one, ''), characters=SHOWN_CHARACTERS)}"
-            for one in ids[:SHOWN]
-        ]
-        more = [f"  and {len(ids) - SHOWN} more"] if len(ids) > SHOWN else []
-        what = "\n".join([f"with all that came of the same events, {of}:", *lines, *more])
-    else:
-        [(name, value)] = given.items()
-        what = f"every memory of {name.removeprefix('of_')} {value}, {of}"
-    ask_for_word(f"This erases for good {what}", ASKED_WORD, option="--yes")
 
 
 @contextlib.contextmanager
@@ -261,6 +241,29 @@ def _stored(data: Path, tenant: str) -> list[dict[str, Any]]:
     from helix_cli.residue.stored import stored_rows  # noqa: PLC0415  see above
 
     return stored_rows(data, tenant)
+
+
+def _searched(
+    before: list[dict[str, Any]], home: Path, after: list[dict[str, Any]], broker: Server
+) -> dict[str, Any]:
+    """What was searched for, and how often it was found in which place."""
+    from helix_cli.residue.buckets import buckets_of  # noqa: PLC0415  see above
+    from helix_cli.residue.search import searched  # noqa: PLC0415
+    from helix_cli.residue.streams import residue_in_streams  # noqa: PLC0415
+
+    async def of_streams(canaries: Canaries) -> Residue:
+        async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
+            return await residue_in_streams(jetstream, canaries)
+
+    folder = HomeFolder.at(home)
+    return searched(
+        before,
+        home,
+        after,
+        buckets=buckets_of(folder.data_of(shard) for shard in range(folder.shards)),
+        in_streams=lambda canaries: run_async(of_streams(canaries)),
+        credentials=broker.nats,
+    )
 
 
 def _show(report: dict[str, Any], *, as_json: bool) -> None:

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_cli.clients.broker import connected, run_async
-from helix_cli.home.folder import HomeFolder
 from helix_cli.output.terminal import note
-from helix_cli.residue.buckets import buckets_of, residue_in_buckets
+from helix_cli.residue.buckets import residue_in_buckets
 from helix_cli.residue.canaries import Canaries
 from helix_cli.residue.files import residue_in_files
 from helix_cli.residue.stored import rows_left
-from helix_cli.residue.streams import residue_in_streams
 from helix_memory.transport.polling import poll
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from helix_cli.home.addresses import Server
     from helix_cli.residue.found import Residue
+    from helix_memory.transport.credentials import NatsCredentials
 
 VERIFIED_SECONDS: Final = 30.0
 """How long a search is repeated where something is found."""
 
 
 def searched(
-    before: list[dict[str, Any]], home: Path, after: list[dict[str, Any]], broker: Server
+    before: list[dict[str, Any]],
+    home: Path,
+    after: list[dict[str, Any]],
+    *,
+    buckets: Sequence[str],
+    in_streams: Callable[[Canaries], Residue],
+    credentials: NatsCredentials | None,
 ) -> dict[str, Any]:
     """How many erased texts were searched for, and how often they were found in which place.
 
-    `before` and `after` are the rows of the tenant around the erasure. Where something is found, the search
+    `before` and `after` are the rows of the tenant around the erasure, `in_streams` searches the streams, and
+    `credentials` open `buckets` of NATS. Where something is found, the search
     is repeated for a while: a server rewrites files, and readers let old generations go.
     """
     gone, unique = rows_left(before, after)
@@ -37,18 +42,11 @@ def searched(
         note(f"{len(gone) - len(unique)} texts are too short or said by others too: not searched for")
     canaries = Canaries.of_rows(unique)
 
-    async def of_streams() -> Residue:
-        async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
-            return await residue_in_streams(jetstream, canaries)
-
-    folder = HomeFolder.at(home)
-    buckets = buckets_of(folder.data_of(shard) for shard in range(folder.shards))
-
     def of_buckets() -> Residue:
-        return residue_in_buckets(buckets, canaries, credentials=broker.nats)
+        return residue_in_buckets(buckets, canaries, credentials=credentials)
 
     def of_home() -> Residue:
-        return residue_in_files(home, canaries) + run_async(of_streams())
+        return residue_in_files(home, canaries) + in_streams(canaries)
 
     outside = of_buckets()
     found = of_home() + outside
