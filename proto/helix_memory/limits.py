@@ -56,6 +56,7 @@ QUERY_CHARACTERS: Final = 4_096
 TIME_ZONE_CHARACTERS: Final = 64
 """Name of a time zone in the IANA database."""
 TOP_K: Final = 200
+EXPLAINED_CANDIDATES: Final = 10_000
 TOKEN_BUDGET: Final = 100_000
 ALREADY_SERVED: Final = 1_000
 """Memories that a request may name as already served."""

@@ -15,6 +15,8 @@ SIMILARITY: Final = 0.6
 """Least similarity of a field that is suggested (`difflib`)."""
 MISSING_SIMILARITY: Final = 0.4
 """That of a field that is missing, as `query` where `question` was given."""
+MOST_LISTED: Final = 15
+"""Field names that are listed where none is similar: as many as a tool of agents has."""
 MISSING: Final = "is missing"
 """Reason of a field that must be given."""
 _MISSING: Final = "missing"
@@ -61,7 +63,7 @@ def first_broken(error: ValidationError, names: Iterable[str] = ()) -> tuple[tup
 
     An unknown field is reported before a missing one, because it is usually the missing one misspelt.
     A missing field that is somewhat similar is suggested for it, else the most similar of `names`, the
-    allowed field names.
+    allowed field names, else all of them where they are few.
     """
     errors = error.errors(include_url=False, include_input=False)
     first = next((one for one in errors if one["type"] == _UNKNOWN), errors[0])
@@ -72,6 +74,9 @@ def first_broken(error: ValidationError, names: Iterable[str] = ()) -> tuple[tup
     if first["type"] == _UNKNOWN:
         missing = [str(one["loc"][-1]) for one in errors if one["type"] == _MISSING]
         reason += nearest(path[-1], missing, similarity=MISSING_SIMILARITY) or nearest(path[-1], names)
+        # `names` are those of the whole value, not of an object inside it
+        if "?" not in reason and len(path) == 1:
+            reason += _listed(names)
     return path, reason
 
 
@@ -79,6 +84,12 @@ def nearest(name: str, names: Iterable[str], *, similarity: float = SIMILARITY) 
     """`; did you mean ...?` with the most similar of `names`, or nothing; `similarity` is 0 to 1."""
     found = difflib.get_close_matches(name, sorted(names), n=1, cutoff=similarity)
     return f"; did you mean {found[0]}?" if found else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    """`; there are ...` with a few names, or nothing."""
+    known = list(names)
+    return f"; there are {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
 
 
 def _reason(error: ErrorDetails) -> str:

@@ -12,7 +12,8 @@ from typing import Final
 MOST_SHARDS: Final = 16
 """Every writer reads the derived messages of all shards, which bounds their number (decision 0097)."""
 SHARD_KEY: Final = "helix-shard"
-"""Trailing metadata of a call that was refused because its tenant lies in another shard: that shard."""
+"""Trailing metadata of a call that was refused because its tenant lies in another shard: that shard. With
+UNAVAILABLE: the shard that is being loaded."""
 
 
 def hashed_shard(tenant_id: str, shards: int) -> int:

@@ -12,6 +12,7 @@
        |- OverloadedError        a bounded queue is full; the caller backs off
        |- IncompatibleError      this process and the maker of the message differ in release or model
        |  `- OutdatedError       an older release made the message; it can be derived again
+       |- LoadingError           the shard of the tenant is being loaded
        |- OverdueError           work passed its deadline
        `- OtherInstanceError     another instance of Helix answers at the address; waiting does not help
 
@@ -48,6 +49,7 @@ __all__ = [
     "HelixError",
     "IncompatibleError",
     "InvalidInputError",
+    "LoadingError",
     "NotFoundError",
     "OtherInstanceError",
     "OtherShardError",
@@ -75,6 +77,14 @@ class CorruptArtifactError(PermanentError):
 def naming_rebuild(error: BaseException) -> str:
     """The message of an error about a data folder, with `REBUILD` unless it says so already."""
     return str(error) if REBUILD in str(error) else f"{error}; {REBUILD}"
+
+
+class LoadingError(TemporaryError):
+    """The shard `shard` is being loaded; a client asks again while it has time."""
+
+    def __init__(self, shard: int) -> None:
+        super().__init__(f"shard {shard} is being loaded; ask again")
+        self.shard = shard
 
 
 class IncompatibleError(TemporaryError):

@@ -149,7 +149,7 @@ def test_a_memory_is_corrected_forgotten_and_restored(
     browser.until(lambda: browser.shows("Corrected."))
     assert browser.value(f"document.getElementById('text').innerText === {text!r}")
     browser.value(click.format("forget"))
-    browser.until(lambda: browser.shows("Hidden from answers."))
+    browser.until(lambda: browser.shows("Hidden from answers, with its other versions."))
     assert not browser.value(f"document.getElementById('rows').innerText.includes({text!r})")
     browser.value(click.format("restore"))
     browser.until(lambda: browser.shows("Shown in answers again."))

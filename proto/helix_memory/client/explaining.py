@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Unpack
 
+from helix_memory import limits
 from helix_memory.client import messages
 from helix_memory.errors import NotFoundError
+from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 
 if TYPE_CHECKING:
@@ -40,10 +42,19 @@ class Explaining(ABC):
         """
         return self._reader.state(self._scope, messages.id_of(memory))
 
-    def explain(self, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.RecallResponse:
-        """A recall with all numbers behind every candidate; its memories do not count as served."""
+    def explain(
+        self, query: str, *, explained_candidates: int | None = None, **options: Unpack[RecallOptions]
+    ) -> recall_pb2.RecallResponse:
+        """A recall with all numbers behind every candidate; its memories do not count as served.
+
+        With `explained_candidates` only behind so many, the best first, which is faster.
+        """
         request = self._request(query, options)
         request.explain, request.not_served = True, True
+        if explained_candidates is not None:
+            request.explained_candidates = checks.bounded(
+                "explained_candidates", explained_candidates, limits.EXPLAINED_CANDIDATES
+            )
         return self._reader.recall(request, seconds=options.get("deadline_seconds"))
 
     def why(self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.Candidate:

@@ -19,7 +19,7 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.polling import POLL_SECONDS
 from helix_memory.transport.retrying import retry_policy
-from helix_memory.transport.shard_routing import addresses_of, stub_of
+from helix_memory.transport.shard_routing import addresses_of, is_loading, stub_of
 from helix_memory.transport.statuses import REPLY_BYTES, error_of
 
 CALL_SECONDS: Final = 10.0
@@ -129,7 +129,7 @@ class QueryConnection:
 
         A service waits for `min_seq` no longer than its own limit, and may have too little of it left for the
         answer; it is asked again while time is left. What it answered without that event is better than no
-        answer.
+        answer. A shard that is being loaded is waited for as well.
         """
         waits = bool(getattr(getattr(request, "recall", request), "min_seq", 0))
         stale: T | None = None
@@ -138,7 +138,8 @@ class QueryConnection:
             try:
                 reply = method(request, timeout=left, metadata=self._credentials.metadata())
             except grpc.RpcError as error:
-                if not waits or error.code() not in _UNREACHABLE or _is_near(until):
+                is_later = is_loading(error) or (waits and error.code() in _UNREACHABLE)
+                if not is_later or _is_near(until):
                     if stale is not None and error.code() in _LATER:
                         return stale
                     raise

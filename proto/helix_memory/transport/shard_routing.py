@@ -162,8 +162,16 @@ class ShardedStub:
 
 def _other_shard(error: grpc.RpcError) -> int | None:
     """The shard in which the tenant of a refused call lies; None: it was refused for another reason."""
-    if error.code() != grpc.StatusCode.FAILED_PRECONDITION:
-        return None
+    return _stated_shard(error) if error.code() == grpc.StatusCode.FAILED_PRECONDITION else None
+
+
+def is_loading(error: grpc.RpcError) -> bool:
+    """Whether the service answers once it has loaded the shard."""
+    return error.code() == grpc.StatusCode.UNAVAILABLE and _stated_shard(error) is not None
+
+
+def _stated_shard(error: grpc.RpcError) -> int | None:
+    """The shard that a status is about; None: it names none."""
     # pairs, of another class for asyncio
     metadata: Any = error.trailing_metadata() or ()
     stated = [str(value) for key, value in metadata if key == SHARD_KEY]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import grpc
 
 from helix_memory.sharding import SHARD_KEY
-from helix_shared.errors import InvalidInputError, OtherShardError, OverloadedError
+from helix_shared.errors import InvalidInputError, LoadingError, OtherShardError, OverloadedError
 from helix_shared.rpc.statuses import refused_of
 from helix_shared.telemetry.metrics import RPC_SECONDS
 
@@ -28,7 +28,8 @@ PUSHBACK: Final = "grpc-retry-pushback-ms"
 def guarded(call: Call, *, rpc: str) -> Call:
     """`call` with every error turned into a status, and its time and status counted under the name `rpc`.
 
-    An overload carries the delay for a retry, a tenant of another shard the number of that shard.
+    An overload carries the delay for a retry. A tenant of another shard carries the number of that shard,
+    and a shard that is being loaded its own.
     """
 
     async def answer(request: Any, context: Any) -> Any:
@@ -101,6 +102,6 @@ async def _abort(error: BaseException, context: Any, timed: _Timed) -> None:
     timed.end(code)
     if isinstance(error, OverloadedError):
         await context.abort(code, message, ((PUSHBACK, str(round(error.delay_seconds * 1_000))),))
-    if isinstance(error, OtherShardError):
+    if isinstance(error, OtherShardError | LoadingError):
         await context.abort(code, message, ((SHARD_KEY, str(error.shard)),))
     await context.abort(code, message)

@@ -97,7 +97,10 @@ def _change(home: Path) -> None:
     """Correct, forget, restore, undo, erase, and give feedback."""
     ids = {row["text"]: one for one, row in _memories(home).items()}
     # first, and to its end: what is decided while the log still has the event may rest on it
-    assert run(home, "erase", ids["The vault opens with xyzzyplugh42."], "--wait-seconds", "120")[0] == 0
+    assert (
+        run(home, "erase", "--yes", ids["The vault opens with xyzzyplugh42."], "--wait-seconds", "120")[0]
+        == 0
+    )
     # by text: ordinals, and so the first row of any kind, follow the order of arrival
     key, closed = ids[f"{SAID[3]} (0)"], ids[f"{SAID[2]} (0)"]
     assert run(home, "memory", "correct", key, "The spare key hangs in the hall.")[0] == 0

@@ -146,7 +146,7 @@ def test_the_tenant_of_a_later_shard_is_exported_cloned_and_drawn(sharded: Shard
     barn = next(one["memory_id"] for one in json.loads(out)["memories"] if "barn" in one["text"])
     # what `helix erase --verify` searches for
     assert barn in {row["memory_id"] for row in stored_rows(sharded.stack.home.data_of(1), SECOND)}
-    code, out, err = run(home, "erase", barn, "--tenant", SECOND, "--no-wait")
+    code, out, err = run(home, "erase", barn, "--tenant", SECOND, "--yes", "--no-wait")
     assert code == 0, (out, err)
     file = tmp_path / "second.jsonl"
     # refused until the erase event is applied there
@@ -196,7 +196,7 @@ def test_a_backup_holds_every_shard_and_an_erasure_reaches_it(sharded: Sharded, 
         assert min(one["applied_sequence"] for one in told["shards"]) == told["applied_sequence"]
     found = json.loads(run(home, "memory", "ls", "--tenant", SECOND, "--json")[1])["memories"]
     name = next(one["memory_id"] for one in found if CANARY in one["text"])
-    code, out, err = run(home, "erase", name, "--tenant", SECOND, "--json", "--wait-seconds", "120")
+    code, out, err = run(home, "erase", name, "--yes", "--tenant", SECOND, "--json", "--wait-seconds", "120")
     assert code == 0, (out, err)
     assert json.loads(out)["places"]["backups"]["count"] == 1
     assert not (sharded.stack.home.data_of(1) / KEYS).exists()

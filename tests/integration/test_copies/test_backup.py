@@ -164,7 +164,18 @@ def made(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator
         keys, users = tmp_path_factory.mktemp("safe") / "keys", tmp_path_factory.mktemp("users")
         helix(home, "backup", str(users))
         helix(home, "keys", "copy", str(keys))
-        erase = ("erase", "--of-user", "ana", "--tenant", "beta", "--user", "ana", "--wait-seconds", "120")
+        erase = (
+            "erase",
+            "--yes",
+            "--of-user",
+            "ana",
+            "--tenant",
+            "beta",
+            "--user",
+            "ana",
+            "--wait-seconds",
+            "120",
+        )
         receipt = json.loads(helix(home, *erase, "--json"))
         audited = json.loads(helix(home, "audit", "ls", "--tenant", "beta", "--json"))
         helix(home, "backup", str(users))

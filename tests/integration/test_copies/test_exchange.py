@@ -49,7 +49,7 @@ def source(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterat
         before = home / "before.jsonl"
         _run(home, "export", "--tenant", "umbrella", "--out", str(before))
         assert ERASED_TEXT in before.read_text()
-        _run(home, "erase", secret, "--tenant", "umbrella")
+        _run(home, "erase", "--yes", secret, "--tenant", "umbrella")
         yield running
 
 
@@ -194,7 +194,7 @@ def test_what_corrects_an_erased_memory_arrives_and_what_was_refused_fails_nothi
     for name, text in (("fee2", "The annual fee is 90 euros."), ("fee3", "The annual fee is 96 euros.")):
         _publish(home, _event("parasol", name, "correct", memory_id=first, text=text))
     _publish(home, _event("parasol", "nothing", "forget", memory_ids=["0" * 32]))
-    _run(home, "erase", first, "--tenant", "parasol", "--no-wait")
+    _run(home, "erase", "--yes", first, "--tenant", "parasol", "--no-wait")
     deadline = time.monotonic() + 120
     while (
         CliRunner(env={"HELIX_HOME": str(home)})

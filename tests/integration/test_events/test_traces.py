@@ -144,7 +144,7 @@ def test_the_audit_stream_tells_who_did_what_and_holds_no_text(helix: Stacked, c
     with RecallClient(stack.query_address) as raw, pytest.raises(HelixError):
         raw.recall(REFUSED[2])
     runner = CliRunner(env={"HELIX_HOME": str(stack.home.root)})
-    erase = ["erase", note.memory_id, "--tenant", "acme", "--user", "ann", "--no-wait"]
+    erase = ["erase", "--yes", note.memory_id, "--tenant", "acme", "--user", "ann", "--no-wait"]
     assert runner.invoke(app, erase).exit_code == 0
     exported = stack.home.root / "acme.jsonl"
     assert runner.invoke(app, ["export", "--tenant", "acme", "--out", str(exported)]).exit_code in (0, 3)

@@ -253,7 +253,9 @@ def test_every_command_of_an_operator_works_with_its_user(stack: Stack, tmp_path
         for number in range(2):
             with pytest.raises(InvalidInputError, match=r"PDF|document"):
                 program.document(f"p{number}", b"%PDF-1.4 broken", media_type="application/pdf", wait=True)
-    erased = json.loads(helix(stack, "erase", "--of-session", "safe", "--user", "ana", "--verify", "--json"))
+    erased = json.loads(
+        helix(stack, "erase", "--yes", "--of-session", "safe", "--user", "ana", "--verify", "--json")
+    )
     assert erased
 
     first, second, *_ = letters(stack)

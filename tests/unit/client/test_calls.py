@@ -21,6 +21,8 @@ from helix_memory.client import (
 )
 from helix_memory.errors import OverloadedError
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.sharding import SHARD_KEY
+from helix_memory.transport.recall_client import RecallClient
 
 
 class BusyService(recall_pb2_grpc.RecallServiceServicer):
@@ -28,13 +30,14 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
 
     The first `missing` recalls find no generation; with a `min_seq`, the `behind` after them are stale. Those
     in `late` pass the deadline of the service. From recall `slow_from` on each takes 3 s, and from recall
-    `full_from` on there is no place.
+    `full_from` on there is no place. The first `loading` recalls find their shard being loaded.
     """
 
     def __init__(self) -> None:
         self.port = 0
         self.refusals = 0
         self.missing = 0
+        self.loading = 0
         self.late = range(0)
         self.behind = 0
         self.slow_from = 1000
@@ -53,6 +56,9 @@ class BusyService(recall_pb2_grpc.RecallServiceServicer):
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "no place")
         if self.calls <= self.missing:
             context.abort(grpc.StatusCode.UNAVAILABLE, "no generation yet")
+        if self.calls <= self.loading:
+            context.set_trailing_metadata(((SHARD_KEY, "1"),))
+            context.abort(grpc.StatusCode.UNAVAILABLE, "shard 1 is being loaded; ask again")
         if self.calls in self.late:
             context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "deadline passed before the answer was ready")
         is_stale = bool(request.min_seq) and self.calls <= self.missing + self.behind
@@ -92,6 +98,30 @@ def test_a_service_that_stays_full_is_an_error(service: BusyService) -> None:
     with Helix(query_port=service.port) as helix, pytest.raises(OverloadedError, match="no place"):
         helix.recall("which?")
     assert service.calls == 5
+
+
+def test_a_shard_that_is_being_loaded_is_waited_for(service: BusyService) -> None:
+    """By a connection that repeats no call, as those of commands; another failure ends it at once."""
+    service.loading = 3
+    request = recall_pb2.RecallRequest(query="which?")
+    with RecallClient(f"127.0.0.1:{service.port}") as client:
+        assert client.recall(request).context.text == "which?"
+        assert service.calls == 4
+        service.calls, service.loading, service.missing = 0, 0, 1
+        with pytest.raises(TemporaryError, match="no generation yet"):
+            client.recall(request)
+        assert service.calls == 1
+
+
+def test_a_shard_that_loads_for_longer_than_the_call_is_an_error(service: BusyService) -> None:
+    """It says what the caller would have waited for."""
+    service.loading = 1000
+    with (
+        RecallClient(f"127.0.0.1:{service.port}") as client,
+        pytest.raises(TemporaryError, match="shard 1 is being loaded"),
+    ):
+        client.recall(recall_pb2.RecallRequest(query="which?"), seconds=1.0)
+    assert service.calls > 1
 
 
 def test_a_recall_ends_at_its_deadline(service: BusyService) -> None:

@@ -18,9 +18,10 @@ from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.broker import Broker
 from helix_gateway.explorer.pages.layout import rings
 from helix_gateway.explorer.pages.letters import SHOWN_CHARACTERS
+from helix_gateway.explorer.pages.scores import score_of
 from helix_gateway.explorer.rendering import FILES_HEADER, HEADERS
 from helix_gateway.explorer.shown import shown
-from helix_memory.client.pages import EntityPage, SessionPage
+from helix_memory.client.pages import EntityPage, MemoryPage, SessionPage
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, TemporaryError
 from tests.unit.gateway.explorers import HIDDEN, HOSTILE, ID, LETTER, OTHER, OWN, Letters, Memories
@@ -194,7 +195,8 @@ async def test_links_of_the_lab_keep_what_was_asked() -> None:
         assert of_b == [kept | {"side": "b"}]
         page = (await client.get(f"/explorer/lab/why-not/{ID}", params=of_b[0])).text
     assert _links(page, "/lab?") == [kept, kept | {"q": 'what "tea"?', "k": "20"}]
-    assert helix.done[-1] == ("why_not", "tea", helix.done[1][2])
+    options = {name: value for name, value in helix.done[1][2].items() if name != "explained_candidates"}
+    assert helix.done[-1] == ("why_not", "tea", options)
     assert helix.done[-1][2] == {
         "top_k": 7, "ranking_profile": "engram", "as_of": datetime(2026, 6, 30, tzinfo=UTC),
         "never_skip": True,
@@ -239,6 +241,46 @@ async def test_an_unknown_error_tells_nothing() -> None:
         answer = await client.get("/explorer/memories")
     assert answer.status_code == 500
     assert "secret" not in answer.text
+
+
+async def test_a_tenant_without_memories_reads_how_to_keep_the_first_one() -> None:
+    """On the pages where people look for them; a filter that nothing passes is another matter."""
+
+    class Nothing(Memories):
+        async def list(self, **_: Any) -> MemoryPage:
+            return MemoryPage.of(recall_pb2.ListMemoriesResponse())
+
+    async with client_of(Nothing()) as client:
+        for path in ("", "/memories"):
+            page = (await client.get(f"/explorer{path}", headers={"Helix-Tenant": "acme"})).text
+            assert "helix publish --tenant acme --text" in page, path
+        filtered = (await client.get("/explorer/memories?type=code")).text
+        assert "No memory passes these filters" in filtered
+        assert "helix publish" not in filtered
+
+
+async def test_parts_of_a_score_that_change_nothing_are_named_alone() -> None:
+    """A table of twelve parts hid the two that decided."""
+    candidate = recall_pb2.Candidate(
+        method="blend",
+        relevance=0.5,
+        boosts=[recall_pb2.Factor(name="pinned", value=1.0), recall_pb2.Factor(name="window", value=1.2)],
+        steps=[
+            recall_pb2.Step(name="speech_act", value=1.0),
+            recall_pb2.Step(name="answer", value=0.0, adds=True),
+            recall_pb2.Step(name="newer", value=0.25, adds=True),
+        ],
+        signals=[
+            recall_pb2.Signal(name="fused"),
+            recall_pb2.Signal(name="cosine"),
+            recall_pb2.Signal(name="sim", weight=1.0),
+        ],
+    )
+    found = score_of(candidate)
+    assert [one.name for one in found.parts] == ["relevance", "window", "newer"]
+    assert found.unchanged == ["pinned", "speech_act", "answer"]
+    assert [one.name for one in found.signals] == ["sim"]
+    assert found.parts[-1].after == 0.5 * 1.2 + 0.25
 
 
 def test_vendored_files_are_those_that_were_published() -> None:

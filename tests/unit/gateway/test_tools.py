@@ -3,10 +3,14 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from helix_gateway.callers import Caller
-from helix_gateway.mcp.tools import RememberArguments, remember
+from helix_gateway.mcp.tools import RecallArguments, RememberArguments, remember
+from helix_gateway.operations.requests import parsed
 from helix_memory.client import Written
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import InvalidInputError
 
 
 class Notes:
@@ -92,3 +96,20 @@ async def test_what_was_erased_long_ago_is_kept_after_the_call_returned() -> Non
         assert len(notes.ids) == 2
         assert (again.id == first.id) == (not wait)
         assert notes.ids[1] != first.id
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"question": "x"}, "question: is not a field here; did you mean query?"),
+        ({"query": "x", "topk": 3}, "topk: is not a field here; did you mean top_k?"),
+        ({"query": "x", "limit": 5}, "limit: is not a field here; there are query, top_k, max_tokens,"),
+    ],
+)
+def test_an_unknown_argument_is_refused_with_the_one_that_may_be_meant(
+    sent: dict[str, Any], said: str
+) -> None:
+    """Where none is similar, an agent reads all of them: what another tool calls limit is top_k here."""
+    with pytest.raises(InvalidInputError) as refused:
+        parsed(RecallArguments, sent)
+    assert str(refused.value).startswith(said)

@@ -338,6 +338,7 @@ class RecallRequest(_message.Message):
     VALID_AT_FIELD_NUMBER: _builtins.int
     INCLUDE_PROFILE_FIELD_NUMBER: _builtins.int
     NOT_SERVED_FIELD_NUMBER: _builtins.int
+    EXPLAINED_CANDIDATES_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The query, 1 to 4,096 characters with at least one that is not white space."""
     top_k: _builtins.int
@@ -371,6 +372,8 @@ class RecallRequest(_message.Message):
     """Pack the caller's profile before the memories. Its tokens count in token_budget; it takes at most half."""
     not_served: _builtins.bool
     """The answer is an intermediate result that nobody reads: its memories do not count as served."""
+    explained_candidates: _builtins.int
+    """Candidates in the explanation at most, the best first, 1 to 10,000; absent: all. The fewer, the faster."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """The caller. Required."""
@@ -427,15 +430,20 @@ class RecallRequest(_message.Message):
         valid_at: _timestamp_pb2.Timestamp | None = ...,
         include_profile: _builtins.bool = ...,
         not_served: _builtins.bool = ...,
+        explained_candidates: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_explained_candidates", b"_explained_candidates", "_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "explained_candidates", b"explained_candidates", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "include_profile", b"include_profile", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "not_served", b"not_served", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_explained_candidates", b"_explained_candidates", "_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "explained_candidates", b"explained_candidates", "filter", b"filter", "include_profile", b"include_profile", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "not_served", b"not_served", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__explained_candidates: _TypeAlias = _typing.Literal["explained_candidates"]  # noqa: Y015
+    _WhichOneofArgType__explained_candidates: _TypeAlias = _typing.Literal["_explained_candidates", b"_explained_candidates"]  # noqa: Y015
     _WhichOneofReturnType__token_budget: _TypeAlias = _typing.Literal["token_budget"]  # noqa: Y015
     _WhichOneofArgType__token_budget: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget"]  # noqa: Y015
     _WhichOneofReturnType__top_k: _TypeAlias = _typing.Literal["top_k"]  # noqa: Y015
     _WhichOneofArgType__top_k: _TypeAlias = _typing.Literal["_top_k", b"_top_k"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__explained_candidates) -> _WhichOneofReturnType__explained_candidates | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__token_budget) -> _WhichOneofReturnType__token_budget | None: ...
     @_typing.overload
@@ -1619,6 +1627,7 @@ class Explanation(_message.Message):
     WITHHELD_FIELD_NUMBER: _builtins.int
     GRAPH_METHOD_FIELD_NUMBER: _builtins.int
     QUERY_ADAPTER_FIELD_NUMBER: _builtins.int
+    CANDIDATE_COUNT_FIELD_NUMBER: _builtins.int
     dense_share: _builtins.float
     """Weight of the dense list as share of dense and lexical, 0 to 1; absent: one of them is missing."""
     threshold: _builtins.float
@@ -1637,9 +1646,11 @@ class Explanation(_message.Message):
     """The query adapter that moved the question: package, or learned and its number (learned 3), which was fitted to
     the feedback of the tenant; empty: none. Cosines are of the moved question.
     """
+    candidate_count: _builtins.int
+    """Number of candidates, in the list or not, 0 and up."""
     @_builtins.property
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Candidate]:
-        """All candidates, best score first; those below the threshold at the end."""
+        """The candidates, best score first; those below the threshold at the end. All, or the first explained_candidates."""
 
     def __init__(
         self,
@@ -1651,10 +1662,11 @@ class Explanation(_message.Message):
         withheld: _builtins.int = ...,
         graph_method: _builtins.str = ...,
         query_adapter: _builtins.str = ...,
+        candidate_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "dense_share", b"dense_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "graph_method", b"graph_method", "query_adapter", b"query_adapter", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidate_count", b"candidate_count", "candidates", b"candidates", "dense_share", b"dense_share", "graph_method", b"graph_method", "query_adapter", b"query_adapter", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dense_share: _TypeAlias = _typing.Literal["dense_share"]  # noqa: Y015
     _WhichOneofArgType__dense_share: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share"]  # noqa: Y015
@@ -1672,7 +1684,7 @@ class WhyNotRequest(_message.Message):
     """The missing memory, 32 hexadecimal digits."""
     @_builtins.property
     def recall(self) -> Global___RecallRequest:
-        """The recall request with its scope; `explain` is ignored. With `min_seq` it waits as a recall does."""
+        """The recall request with its scope; `explain` and `explained_candidates` are ignored. With `min_seq` it waits as a recall does."""
 
     def __init__(
         self,

@@ -21,7 +21,8 @@ from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome
 from helix_cli.commands.common.query_options import scope_of
 from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
-from helix_cli.commands.memory.state import later_versions, short
+from helix_cli.commands.memory.erasing import ask_before_erasing
+from helix_cli.commands.memory.state import histories, later_versions, short
 from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.home.folder import HomeFolder
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from helix_cli.commands.memory.state import Seen
     from helix_cli.home.addresses import Server
+    from helix_cli.residue.canaries import Canaries
     from helix_cli.residue.found import Residue
     from helix_shared.sources.source_event import SourceEvent
 
@@ -51,6 +54,9 @@ again. Later versions stay: the command names them.
 
   helix erase 4f0c1a2b --tenant acme
   helix erase --of-session s1 --tenant acme --user ana --verify
+
+It shows what it will erase, and goes on once you type "erase". A program
+adds --yes: without a terminal nobody can be asked, and nothing is erased.
 
 The receipt names each place with how much was removed there, and the
 generation from which it holds nothing of it. With --verify, every file of
@@ -72,8 +78,6 @@ COPIES: Final = (
 )
 UNREADABLE: Final = "keys destroyed"
 PENDING: Final = "pending"
-VERIFIED_SECONDS: Final = 30.0
-"""How long a search is repeated: a server rewrites files, and readers let old generations go."""
 Option = typer.Option
 
 app = typer.Typer(add_completion=False)
@@ -88,6 +92,9 @@ def erase_command(
     of_user: Annotated[str, Option("--of-user", help="All memories of a user.")] = "",
     verify: Annotated[
         bool, Option("--verify", help="Search all files, streams and buckets for what was erased.")
+    ] = False,
+    yes: Annotated[
+        bool, Option("--yes", help="Do not ask; needed where standard input is no terminal.")
     ] = False,
     tenant: options.Tenant = "",
     user: User = "",
@@ -121,10 +128,13 @@ def erase_command(
         now=local_now(),
         where="erase",
     )
+    named = list(selected["memory_ids"])
+    found = _seen(service, scope, named)
+    others = later_versions(found)
+    if not yes:
+        ask_before_erasing(given, found, tenant=tenant, user=user)
     data = _data_of(home, tenant) if verify else home
     before = _stored(data, tenant) if verify else []
-    named = list(selected["memory_ids"])
-    others = _later_versions(service, scope, named)
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
     with recorded(broker, "cli.erase", wanted) as record:
         seconds = wait_seconds if wait else None
@@ -139,21 +149,21 @@ def erase_command(
     if others:
         report["later_versions"] = others
     if verify:
-        report |= _verified(before, home.expanduser(), _stored(data, tenant), broker)
+        report |= _searched(before, home.expanduser(), _stored(data, tenant), broker)
     _show(report, as_json=as_json)
     if not receipt.complete or report.get("residue") or report.get("unread"):
         raise typer.Exit(FAILED_EXIT)
 
 
-def _later_versions(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[str]:
-    """Later versions, which stay; none where they cannot be read, because that must not keep from erasing."""
+def _seen(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[Seen]:
+    """These memories; none where they cannot be read, because that must not keep from erasing."""
     if not named:
         return []
     with (
         contextlib.suppress(HelixError),
         RecallClient(service.address, instance=service.instance, credentials=service.calls) as client,
     ):
-        return later_versions(client, scope, named)
+        return histories(client, scope, named)
     return []
 
 
@@ -233,44 +243,27 @@ def _stored(data: Path, tenant: str) -> list[dict[str, Any]]:
     return stored_rows(data, tenant)
 
 
-def _verified(
+def _searched(
     before: list[dict[str, Any]], home: Path, after: list[dict[str, Any]], broker: Server
 ) -> dict[str, Any]:
     """What was searched for, and how often it was found in which place."""
-    from helix_cli.residue.buckets import buckets_of, residue_in_buckets  # noqa: PLC0415  see above
-    from helix_cli.residue.canaries import Canaries  # noqa: PLC0415
-    from helix_cli.residue.files import residue_in_files  # noqa: PLC0415
-    from helix_cli.residue.stored import rows_left  # noqa: PLC0415
+    from helix_cli.residue.buckets import buckets_of  # noqa: PLC0415  see above
+    from helix_cli.residue.search import searched  # noqa: PLC0415
     from helix_cli.residue.streams import residue_in_streams  # noqa: PLC0415
 
-    gone, unique = rows_left(before, after)
-    if len(gone) > len(unique):
-        note(f"{len(gone) - len(unique)} texts are too short or said by others too: not searched for")
-    canaries = Canaries.of_rows(unique)
-
-    async def of_streams() -> Residue:
+    async def of_streams(canaries: Canaries) -> Residue:
         async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
             return await residue_in_streams(jetstream, canaries)
 
     folder = HomeFolder.at(home)
-    buckets = buckets_of(folder.data_of(shard) for shard in range(folder.shards))
-
-    def of_buckets() -> Residue:
-        return residue_in_buckets(buckets, canaries, credentials=broker.nats)
-
-    def of_home() -> Residue:
-        return residue_in_files(home, canaries) + run_async(of_streams())
-
-    outside = of_buckets()
-    found = of_home() + outside
-    for _ in poll(VERIFIED_SECONDS, every_seconds=1.0) if found else ():
-        # a search of buckets downloads them
-        outside = of_buckets() if outside else outside
-        found = of_home() + outside
-        if not found:
-            break
-    residue = {"residue": dict(found.counts), "unread": found.unread}
-    return {"searched": len(unique), "buckets": buckets} | residue
+    return searched(
+        before,
+        home,
+        after,
+        buckets=buckets_of(folder.data_of(shard) for shard in range(folder.shards)),
+        in_streams=lambda canaries: run_async(of_streams(canaries)),
+        credentials=broker.nats,
+    )
 
 
 def _show(report: dict[str, Any], *, as_json: bool) -> None:

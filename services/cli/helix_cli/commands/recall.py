@@ -21,7 +21,7 @@ from helix_cli.home.addresses import deep_server, nats_server, query_server
 from helix_cli.home.served import wait_until_served
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.exit_codes import EXIT_CODES, exit_code
-from helix_cli.output.explanation import print_explanation, print_waterfall
+from helix_cli.output.explanation import SHOWN, print_explanation, print_waterfall
 from helix_cli.output.terminal import (
     ID_CHARACTERS,
     complain,
@@ -109,7 +109,8 @@ def recall_command(
     """Ask and print."""
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
-    request.min_seq, request.explain = min_seq, explain
+    request.min_seq = min_seq
+    _explain(request, wanted=explain, every=full or as_json)
     requests = [request, *(_with_question(question, request) for question in more_questions or ())]
     server = query_server(query, home)
     request.already_served[:] = whole_ids(request.already_served, request.scope, lambda: server)
@@ -140,6 +141,13 @@ def recall_command(
     failed = [reply for reply in replies if isinstance(reply, HelixError)]
     if failed:
         raise typer.Exit(max(map(exit_code, failed)))
+
+
+def _explain(request: recall_pb2.RecallRequest, *, wanted: bool, every: bool) -> None:
+    """Have the candidates explained that are printed: the first ones, unless `every` one is."""
+    request.explain = wanted
+    if wanted and not every:
+        request.explained_candidates = SHOWN
 
 
 def _with_question(question: str, request: recall_pb2.RecallRequest) -> recall_pb2.RecallRequest:

@@ -51,7 +51,7 @@ def print_explanation(console: Console, explanation: recall_pb2.Explanation, *, 
     console.print(_scoring_line(explanation))
     for candidate in shown:
         _print_candidate(console, candidate, whole_ids=full)
-    left = len(explanation.candidates) - len(shown)
+    left = max(explanation.candidate_count, len(explanation.candidates)) - len(shown)
     if left:
         console.print(f"and {left} more; --full shows them all")
     if explanation.withheld:

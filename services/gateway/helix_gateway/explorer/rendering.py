@@ -66,6 +66,7 @@ def _environment() -> Environment:
         "line": shown.one_line,
         "percent": _percent,
         "counted": counted,
+        "words": _words,
     }
     environment.globals |= {
         "url": url,
@@ -158,6 +159,10 @@ def here(request: Request) -> str:
 def go_to(address: str) -> Response:
     """Send the browser to a page, with GET."""
     return RedirectResponse(address, 303, HEADERS)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _percent(share: float) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from helix_gateway.operations.operation import Operation
 from helix_gateway.operations.replies import reply_of
 from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, arguments, given
+from helix_memory import limits
 from helix_memory.client.options import ListOptions, PageOptions, RecallOptions, TimelineOptions
 from helix_memory.client.pages import EntityPage, MemoryPage, SessionPage
 from helix_memory.client.results import Profile, Recalled, StoredMemory
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     from helix_memory.client import AsyncHelix
 
 _RECALL: Final = arguments("RecallRequest", RecallOptions, query=str)
+_EXPLAINED: Final = arguments(
+    "ExplainRequest",
+    RecallOptions,
+    query=str,
+    explained_candidates=(
+        int | None,
+        Field(
+            default=None,
+            ge=1,
+            le=limits.EXPLAINED_CANDIDATES,
+            description="Candidates in the explanation at most, the best first; by default all.",
+        ),
+    ),
+)
 _ASKED: Final = arguments("WhyRequest", RecallOptions, id=MemoryId, query=str)
 _ONE: Final = arguments("MemoryRequest", id=MemoryId)
 _PAGE: Final = arguments("PageRequest", PageOptions)
@@ -114,7 +129,7 @@ READING: Final = (
         "/explain",
         RECALL,
         "A recall with all numbers behind every candidate; large",
-        _RECALL,
+        _EXPLAINED,
         reply_of(recall_pb2.RecallResponse),
         _explain,
     ),

@@ -83,6 +83,9 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
         ),
         expand_context=EXPAND_CONTEXTS[request.expand_context],
         explain=request.explain,
+        explained_candidates=checks.optional_number(
+            request, "explained_candidates", limits.EXPLAINED_CANDIDATES
+        ),
         include_profile=request.include_profile,
         not_served=request.not_served,
     )

@@ -6,7 +6,7 @@ explanation into messages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -54,13 +54,20 @@ def explained(result: RecallResult, context: RecallContext) -> tuple[RecallResul
 
 
 def explain(trace: Trace, context: RecallContext) -> Explanation:
-    """The explanation of the answer of `trace`."""
+    """The explanation of the answer of `trace`: of all candidates, or of as many as the query says.
+
+    The texts take the time: only those of the listed, and of what they repeat, are read, and only the tokens
+    of the listed are compared again.
+    """
     context = context.of_route(trace.route)
     candidates, profile = trace.candidates, context.profile
     places = np.zeros(len(candidates), np.int64)
     places[trace.ranked.positions] = np.arange(1, len(trace.ranked) + 1)
     duplicates = _duplicates(trace, context)
-    rows = _rows(candidates, context)
+    scoring = score(context, candidates, trace.route)
+    listed = order_of(candidates, scoring.scores, places)[: context.query.explained_candidates]
+    repeated = {one.position for at, one in duplicates.items() if at in set(listed)}
+    rows = _rows(candidates, context, sorted({*listed, *repeated}))
     shown = {place: (row["memory_id"], row["text"][:EXCERPT_CHARACTERS]) for place, row in rows.items()}
     ranks = {found.row["memory_id"]: rank for rank, found in enumerate(trace.rows, start=1)}
     losses = _losses(trace, context, duplicates)
@@ -68,19 +75,28 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
     losses[[place for place, (memory_id, _) in shown.items() if memory_id in packed]] = Loss.NONE
     return Explanation(
         trace,
-        score(context, candidates, trace.route),
+        scoring,
         losses,
         places,
         duplicates,
+        listed,
         shown,
         ranks,
         threshold=profile.rank.recipe.threshold,
         threshold_on=profile.rank.recipe.threshold_on,
         k=profile.fuse.k,
         method=profile.fuse.method,
-        nearest=Lazy(partial(nearest_words, context.snapshot, candidates, rows)),
+        nearest=Lazy(partial(nearest_words, context.snapshot, candidates, rows, listed)),
         query_adapter=context.adapter.value.name,
     )
+
+
+def order_of(
+    candidates: Candidates, scores: NDArray[np.float64], places: NDArray[np.int64]
+) -> tuple[int, ...]:
+    """Positions, best score first, those below the threshold (place 0) at the end."""
+    below = np.where(places == 0, 1, 0)
+    return tuple(np.lexsort((candidates.ordinals, -scores, below)).tolist())
 
 
 def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Duplicate]) -> NDArray[np.int64]:
@@ -128,9 +144,12 @@ def _replaced(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
     }
 
 
-def _rows(candidates: Candidates, context: RecallContext) -> dict[int, Mapping[str, Any]]:
-    """Rows by position, after the same final check as the rows of an answer."""
+def _rows(
+    candidates: Candidates, context: RecallContext, wanted: Sequence[int]
+) -> dict[int, Mapping[str, Any]]:
+    """Rows of the `wanted` positions, by position, after the same final check as the rows of an answer."""
     selection = context.query.selection
-    rows = stored_rows(context.snapshot, candidates.ordinals, context.visibility)
+    ordinals = candidates.ordinals[np.array(wanted, np.int64)]
+    rows = stored_rows(context.snapshot, ordinals, context.visibility)
     positions = {ordinal: position for position, ordinal in enumerate(candidates.ordinals.tolist())}
     return {positions[row["ordinal"]]: row for row in rows if selection.admits(row)}

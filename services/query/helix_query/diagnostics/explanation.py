@@ -88,8 +88,11 @@ class Explanation:
     places: NDArray[np.int64]
     """Rank of each by final score, 1 is best; 0: below the threshold."""
     duplicates: Mapping[int, Duplicate]
+    listed: tuple[int, ...]
+    """Those that are explained: all, or the first of `order`, and in its order."""
     shown: Mapping[int, tuple[str, str]]
-    """Id and beginning of the text of those the caller may see; the others are withheld."""
+    """Id and beginning of the text of the listed, and of what they repeat, that the caller may see; the other
+    listed are withheld."""
     ranks: Mapping[str, int]
     """Rank in the answer by id."""
     threshold: float
@@ -98,7 +101,7 @@ class Explanation:
     method: str
     """Method of the fusion."""
     nearest: Lazy[Mapping[int, tuple[str, ...]]]
-    """By position of a compared and shown candidate: its word that is nearest to each word of the query.
+    """By position of a compared candidate that is listed and shown: its word nearest to each of the query.
 
     Most replays of a WhyNot are not shown, so the texts are compared where a message asks for it."""
     query_adapter: str = ""
@@ -114,10 +117,14 @@ class Explanation:
         return weights[DENSE] / (weights[DENSE] + weights[LEXICAL])
 
     @property
-    def order(self) -> list[int]:
-        """Positions, best score first, those below the threshold at the end."""
-        below = np.where(self.places == 0, 1, 0)
-        return [int(one) for one in np.lexsort((self.trace.candidates.ordinals, -self.scoring.scores, below))]
+    def withheld(self) -> int:
+        """How many of the listed the caller may not see; above 0 only if a store is damaged."""
+        return sum(position not in self.shown for position in self.listed)
+
+    @property
+    def candidate_count(self) -> int:
+        """How many candidates there are, listed or not."""
+        return len(self.trace.candidates) - self.withheld
 
     def position_of(self, memory_id: str) -> int | None:
         """Where in the candidates a memory is."""

@@ -18,13 +18,13 @@ from helix_query.recall.packing.rows import with_signals
 from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
-from helix_shared.artifacts.relations.records import DecidedRelation
+from helix_shared.artifacts.relations.records import RELATION_KINDS, DecidedRelation
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.errors import NotFoundError
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from helix_query.generations.snapshot import Snapshot
@@ -34,8 +34,8 @@ MOST_MEMORIES: Final = 100
 _IN_CHAIN: Final = ("UPDATES", "CONTRADICTS", "CORRECTS")
 _LIKELY: Final = 0.5
 """Least probability of a step that leads further away than one step."""
-_SHOWN: Final = ("UPDATES", "EXTENDS", "CONTRADICTS", "RELATES", "DERIVES")
-"""Edge kinds between memories."""
+_ALL: Final = ("UPDATES", "EXTENDS", "CONTRADICTS", "RELATES", "DERIVES", "DUPLICATE")
+"""Kinds of edges between memories, and of decided relations."""
 _STATE: Final = ("ordinal", "memory_id", "corrects", "superseded_by", "deleted_at", "hidden")
 
 
@@ -79,8 +79,7 @@ def history_of(
     frontier, is_first = set(start), True
     while frontier and not found.is_full:
         raise_if_overdue(deadline)
-        steps = found.steps_of(sorted(frontier))
-        followed = [step for step in steps if is_first or step.relation in _IN_CHAIN]
+        followed = found.steps_of(sorted(frontier), _ALL if is_first else _IN_CHAIN)
         ends = {end for step in followed if is_first or _is_likely(step) for end in (step.newer, step.older)}
         frontier, is_first = set(found.visit(sorted(ends.difference(found.rows)))), False
         found.steps |= {(step.newer, step.older, step.relation): step for step in followed}
@@ -128,12 +127,13 @@ class _Walk:
         is_to_come = int(signals.valid_from[ordinal]) > self._now
         return state["deleted_at"] is None and not (is_over or is_hidden or is_to_come)
 
-    def steps_of(self, ordinals: Sequence[int]) -> list[Step]:
-        """The steps from or to these memories, which were visited: decided ones, and other edges."""
+    def steps_of(self, ordinals: Sequence[int], kinds: Collection[str]) -> list[Step]:
+        """Steps of `kinds` from or to these memories, which were visited: decided ones, and other edges."""
         nodes = np.array(ordinals, np.int64)
-        edges = self._edges(nodes)
+        edges = self._edges(nodes, kinds)
         steps = []
-        for relation, counts in self._generation.relations.of(nodes):
+        decided = [kind for kind in RELATION_KINDS if kind in kinds]
+        for relation, counts in self._generation.relations.of(nodes, kinds=decided):
             if counts:
                 edges.pop((relation.newer, relation.older, relation.edge), None)
             steps.append(_decided(relation, counts=counts))
@@ -141,8 +141,10 @@ class _Walk:
             steps.append(Step(newer, older, kind, weight, {}, closed=False, counts=True))
         return steps
 
-    def _edges(self, nodes: np.ndarray[Any, np.dtype[np.int64]]) -> dict[tuple[int, int, str], float]:
-        """Edges between memories by newer, older and kind, with their weights."""
+    def _edges(
+        self, nodes: np.ndarray[Any, np.dtype[np.int64]], kinds: Collection[str]
+    ) -> dict[tuple[int, int, str], float]:
+        """Edges of `kinds` between memories by newer, older and kind, with their weights."""
         rows = self._generation.graph.edges_of(nodes)
         owners = np.repeat(nodes, rows.counts)
         found = {}
@@ -154,7 +156,7 @@ class _Walk:
             rows.forward.tolist(),
             strict=True,
         ):
-            if target < ENTITIES_FROM and EDGE_KINDS[number] in _SHOWN:
+            if target < ENTITIES_FROM and EDGE_KINDS[number] in kinds:
                 newer, older = (owner, target) if forward else (target, owner)
                 found[newer, older, EDGE_KINDS[number]] = weight
         return found

@@ -13,7 +13,7 @@ from helix_query.recall.evidence.late_interaction import similarities
 from helix_shared.encoders.passages import before_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,18 +23,27 @@ if TYPE_CHECKING:
 
 
 def nearest_words(
-    snapshot: Snapshot, candidates: Candidates, rows: Mapping[int, Mapping[str, Any]]
+    snapshot: Snapshot,
+    candidates: Candidates,
+    rows: Mapping[int, Mapping[str, Any]],
+    listed: Sequence[int],
 ) -> dict[int, tuple[str, ...]]:
-    """The nearest word of the memory to each word of the query, by position of the compared among `rows`."""
+    """The nearest word of the memory to each word of the query, by position of the compared among `listed`.
+
+    Those without a row are left out: the caller may not see them.
+    """
     late = candidates.late_interaction
     if late is None:
         return {}
-    codes, ends = snapshot.generation.signals.token_codes(candidates.ordinals[late.positions])
+    shown = rows.keys() & set(listed)
+    wanted = np.array([one for one in late.positions.tolist() if one in shown], np.int64)
+    if not len(wanted):
+        return {}
+    codes, ends = snapshot.generation.signals.token_codes(candidates.ordinals[wanted])
     compared = np.split(similarities(late.states, codes), ends[:-1])
     return {
         position: _words(snapshot.encoder, rows[position], _nearest_tokens(late, similarity), len(similarity))
-        for position, similarity in zip(late.positions.tolist(), compared, strict=True)
-        if position in rows
+        for position, similarity in zip(wanted.tolist(), compared, strict=True)
     }
 
 

@@ -68,6 +68,8 @@ class Replays:
         """
         asking, constants = changed(request, changes)
         asking.explain = True
+        # the missing memory may be any of the candidates
+        asking.ClearField("explained_candidates")
         query = self.parse(asking)
         profile = with_constants(self.profiles[query.profile], constants)
         self.runs += 1

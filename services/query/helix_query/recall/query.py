@@ -45,3 +45,5 @@ class Query:
     """Whether the answer does not count as an access."""
     explain: bool = False
     """Whether the result keeps a trace, from which `diagnostics.explain` makes an explanation."""
+    explained_candidates: int | None = None
+    """Candidates in the explanation at most, the best first; None: all."""

@@ -125,22 +125,31 @@ def encoded(relation: DecidedRelation, names: EvidenceNames) -> tuple[Any, ...]:
 
 def decoded(record: np.void, names: Sequence[str]) -> DecidedRelation:
     """The inverse of `encoded`."""
-    evidence = {
-        names[number]: float(value)
-        for number, value in zip(record["names"].tolist(), record["values"].tolist(), strict=True)
-        if number < len(names)
-    }
-    flags = int(record["flags"])
-    return DecidedRelation(
-        newer=int(record["newer"]),
-        older=int(record["older"]),
-        kind=RELATION_KINDS[int(record["kind"])],
-        probability=float(record["probability"]),
-        at=int(record["at"]),
-        closes=bool(flags & CLOSES),
-        revives=bool(flags & REVIVES),
-        unsure=bool(flags & UNSURE),
-        closable=bool(flags & CLOSABLE),
-        takes_back=bool(flags & TAKES_BACK),
-        evidence=evidence,
-    )
+    [relation] = all_decoded(np.array([record], RELATION), names)
+    return relation
+
+
+def all_decoded(records: NDArray[np.void], names: Sequence[str]) -> list[DecidedRelation]:
+    """The relations of `records`, by columns: a field of a single record takes as long as a list of it."""
+    return [
+        DecidedRelation(
+            newer=newer,
+            older=older,
+            kind=RELATION_KINDS[kind],
+            probability=probability,
+            at=at,
+            closes=bool(flags & CLOSES),
+            revives=bool(flags & REVIVES),
+            unsure=bool(flags & UNSURE),
+            closable=bool(flags & CLOSABLE),
+            takes_back=bool(flags & TAKES_BACK),
+            evidence={
+                names[number]: value
+                for number, value in zip(numbers, values, strict=True)
+                if number < len(names)
+            },
+        )
+        for newer, older, kind, flags, probability, at, numbers, values in zip(
+            *(records[name].tolist() for name in RELATION.names or ()), strict=True
+        )
+    ]

@@ -20,13 +20,14 @@ from helix_shared.artifacts.relations.records import (
     RELATION_KINDS,
     REVIVES,
     DecidedRelation,
-    decoded,
+    RelationKind,
+    all_decoded,
     retracted,
 )
 from helix_shared.errors import REBUILD, CorruptArtifactError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -124,8 +125,10 @@ class RelationReader:
         order = np.lexsort((older, newer))
         return newer[order], older[order]
 
-    def of(self, ordinals: NDArray[np.int64]) -> list[tuple[DecidedRelation, bool]]:
-        """The relations from or to any of these memories, in order of decision, and whether they count."""
+    def of(
+        self, ordinals: NDArray[np.int64], *, kinds: Collection[RelationKind] = RELATION_KINDS
+    ) -> list[tuple[DecidedRelation, bool]]:
+        """The relations of `kinds` from or to any of these, in order of decision, and whether they count."""
         found: list[NDArray[np.void]] = [np.zeros(0, RELATION)]
         counts: list[NDArray[np.bool_]] = [np.zeros(0, bool)]
         start = 0
@@ -136,12 +139,10 @@ class RelationReader:
             counts.append(~np.isin(rows + start, self._void))
             start += len(segment)
         records = np.concatenate(found)
-        gone = set(retracted(records).tolist())
-        return [
-            (decoded(record, self._names), count)
-            for row, (record, count) in enumerate(zip(records, np.concatenate(counts).tolist(), strict=True))
-            if row not in gone
-        ]
+        wanted = np.isin(records["kind"], [RELATION_KINDS.index(kind) for kind in kinds])
+        wanted[retracted(records)] = False
+        counting: list[bool] = np.concatenate(counts)[wanted].tolist()
+        return list(zip(all_decoded(records[wanted], self._names), counting, strict=True))
 
 
 def read_names(folder: Path) -> list[str]:

@@ -40,6 +40,23 @@ def test_every_final_score_follows_from_the_explanation(answering: Any, profile:
     assert told.explanation.withheld == 0
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("count", [1, 3, 10_000])
+def test_a_short_explanation_is_the_beginning_of_the_whole_one(
+    answering: Any, profile: str, count: int
+) -> None:
+    """Number for number, also the words that matched; the answer and the count are those of all."""
+    service, _ = answering
+    asked = {"ranking_profile": profile, "explain": True, "top_k": 3}
+    whole = service.recall(QUESTIONS[1], **asked)
+    short = service.recall(QUESTIONS[1], **asked, explained_candidates=count)
+    assert list(short.explanation.candidates) == list(whole.explanation.candidates)[:count]
+    assert short.memories == whole.memories
+    for one in short, whole:
+        assert one.explanation.candidate_count == len(whole.explanation.candidates) > 3
+        assert one.explanation.withheld == 0
+
+
 def test_every_candidate_has_its_fate(answering: Any) -> None:
     """Returned, or dropped with the stage; only the token budget drops a returned memory."""
     service, ids = answering

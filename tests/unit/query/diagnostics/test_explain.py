@@ -12,6 +12,7 @@ from helix_memory.explanation import contribution, fused, recompute, relevance, 
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.api.responses.explanation import CandidateMessages, explanation_message
+from helix_query.diagnostics.explain import order_of
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.diagnostics.nearest_words import nearest_words
 from helix_query.profile.files import load_profiles
@@ -204,6 +205,7 @@ def explained(random: np.random.Generator) -> Explanation:
         np.where(places == 0, Loss.THRESHOLD, Loss.TOP_K),
         places,
         {},
+        order_of(candidates, scored.scores, places),
         {position: (f"{position:032x}", "text") for position in range(len(candidates))},
         {},
         threshold=profile.rank.recipe.threshold,
@@ -227,7 +229,7 @@ def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None
     explanation = explained(np.random.default_rng(seed))
     sent = recall_pb2.Explanation.FromString(explanation_message(explanation).SerializeToString())
     assert len(sent.candidates) == len(explanation.trace.candidates)
-    for position, candidate in zip(explanation.order, sent.candidates, strict=True):
+    for position, candidate in zip(explanation.listed, sent.candidates, strict=True):
         assert recompute(candidate) == candidate.score == explanation.scoring.scores[position]
         assert relevance(candidate) == candidate.relevance
         assert (
@@ -276,6 +278,7 @@ def by_hand() -> Explanation:
         np.array([Loss.NONE, Loss.NEAR_DUPLICATE]),
         np.array([1, 2]),
         {1: Duplicate(0, 0.875, Loss.NEAR_DUPLICATE)},
+        (0, 1),
         {0: ("a" * 32, "one"), 1: ("b" * 32, "two")},
         {"a" * 32: 1},
         threshold=0.3,
@@ -315,6 +318,7 @@ def test_who_may_not_be_seen_is_only_counted() -> None:
         explanation.losses,
         explanation.places,
         explanation.duplicates,
+        explanation.listed,
         {1: explanation.shown[1]},
         {},
         threshold=0.0,
@@ -324,7 +328,7 @@ def test_who_may_not_be_seen_is_only_counted() -> None:
         nearest=Lazy(dict),
     )
     message = explanation_message(hidden)
-    assert (len(message.candidates), message.withheld) == (1, 1)
+    assert (len(message.candidates), message.withheld, message.candidate_count) == (1, 1, 1)
     assert message.candidates[0].duplicate_of == ""
 
 
@@ -340,11 +344,21 @@ def test_nearest_words_are_those_of_the_shown_memories() -> None:
     candidates = Candidates(
         np.array([7, 8, 9]), found, found, found, np.zeros(3, np.uint8), late_interaction=late
     )
-    signals = SimpleNamespace(token_codes=lambda _: (np.concatenate([codes, codes]), np.array([2, 4])))
+    read: list[int] = []
+
+    def token_codes(ordinals: Any) -> tuple[Any, Any]:
+        read.extend(ordinals.tolist())
+        return np.concatenate([codes] * len(ordinals)), 2 * np.arange(1, len(ordinals) + 1)
+
+    signals = SimpleNamespace(token_codes=token_codes)
     encoder = SimpleNamespace(coded_words=lambda *_: [(2, 6), (7, 12)])
     snapshot: Any = SimpleNamespace(generation=SimpleNamespace(signals=signals), encoder=encoder)
     row = {"text": text, "speaker": "", "role": "user", "title": "", "event_kind": "message"}
-    assert nearest_words(snapshot, candidates, {2: row}) == {2: ("ferry", "slow")}
+    assert nearest_words(snapshot, candidates, {2: row}, (0, 1, 2)) == {2: ("ferry", "slow")}
+    assert read == [9]
+    assert nearest_words(snapshot, candidates, {0: row, 2: row}, (0, 1)) == {0: ("ferry", "slow")}
+    assert read == [9, 7]
+    assert nearest_words(snapshot, candidates, {1: row}, (1,)) == {}
 
 
 def test_losses_have_the_numbers_of_the_contract() -> None:

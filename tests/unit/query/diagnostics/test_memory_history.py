@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -37,8 +37,9 @@ def walked(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> set[int]:
             self.rows |= dict.fromkeys(ordinals)
             return ordinals
 
-        def steps_of(self, ordinals: Sequence[int]) -> list[Step]:
-            return [one for one in steps if one.newer in ordinals or one.older in ordinals]
+        def steps_of(self, ordinals: Sequence[int], kinds: Collection[str]) -> list[Step]:
+            near = [one for one in steps if one.newer in ordinals or one.older in ordinals]
+            return [one for one in near if one.relation in kinds]
 
         def history(self) -> set[int]:
             return set(self.rows)

@@ -16,7 +16,7 @@ from helix_memory.sharding import hashed_shard
 from helix_query.generations.shards.shard import Shard
 from helix_query.generations.shards.shards import Shards
 from helix_query.scheduling.progress import Progress
-from helix_shared.errors import OtherShardError, TemporaryError
+from helix_shared.errors import LoadingError, OtherShardError, TemporaryError
 from helix_shared.shard_map import ShardMap, ShardPlace
 
 MAP = ShardMap(shards=3, starts=(0, 0, 0))
@@ -151,7 +151,8 @@ def test_calls_that_wait_share_one_load(three: list[Known]) -> None:
         return [*late, *await asyncio.gather(*waiting, return_exceptions=True)]
 
     late, cancelled, *others = asyncio.run(calls())
-    assert isinstance(late, TemporaryError)
+    assert isinstance(late, LoadingError)
+    assert late.shard == 0
     assert isinstance(cancelled, asyncio.CancelledError)
     assert others == [None] * 4
     assert generations.starts == 1

@@ -75,6 +75,12 @@ class Seen:
         return [one for one in self.other_versions if places[one] > places.get(self.memory_id, 0)]
 
     @property
+    def text(self) -> str:
+        """Its text; empty where it is not served."""
+        there = () if self.history is None else self.history.memories
+        return next((one.text for one in there if one.memory_id == self.memory_id), "")
+
+    @property
     def current(self) -> recall_pb2.Memory | None:
         """The memory with all its corrections."""
         if self.history is None:
@@ -115,14 +121,19 @@ def seen(client: RecallClient, scope: recall_pb2.Scope, memory_id: str) -> Seen:
     return Seen(memory_id, client.state(scope, memory_id), _history(client, scope, memory_id))
 
 
-def later_versions(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> list[str]:
-    """Ids of the later versions of these memories that are not among them.
+def histories(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> list[Seen]:
+    """These memories with their histories, and without what hides them.
 
     Raises:
         InvalidInputError, TemporaryError, PermanentError: as `RecallClient.recall`.
     """
-    found = (Seen(one, None, _history(client, scope, one)).later_versions for one in memory_ids)
-    return list(dict.fromkeys(one for others in found for one in others if one not in memory_ids))
+    return [Seen(one, None, _history(client, scope, one)) for one in memory_ids]
+
+
+def later_versions(found: Sequence[Seen]) -> list[str]:
+    """Ids of the later versions of these memories that are not among them."""
+    named = {one.memory_id for one in found}
+    return list(dict.fromkeys(other for one in found for other in one.later_versions if other not in named))
 
 
 def forgotten(before: Seen, after: Seen, *, named: Collection[str] = ()) -> Change:

@@ -26,6 +26,7 @@ TAKEN_APART: Final = 10
 """Candidates of each side whose scores are taken apart, unless more are asked for."""
 MORE_APART: Final = 50
 LISTED: Final = 100
+"""Candidates of each side that are listed where all are asked for."""
 TOP_K: Final = 10
 SIDES: Final = ("a", "b")
 """Parameters of this page that name the ranking profiles."""
@@ -56,6 +57,9 @@ class Side:
     others: Sequence[recall_pb2.Candidate]
     """Candidates that are listed, and not taken apart."""
     left_out: int
+    """How many candidates are not listed."""
+    other: str
+    """The ranking profile of the other side; its own where there is no other."""
     ranks_of_other: Mapping[str, int]
     """Ranks in the answer of the other side."""
 
@@ -66,11 +70,15 @@ async def build(asked: Asked) -> dict[str, Any]:
     sides: list[Side] = []
     if kept["q"]:
         used = [name for name in SIDES if kept[name]]
-        calls = (asked.helix.explain(kept["q"], **_options(asked, kept, name)) for name in used)
+        explained = LISTED if kept["all"] else kept["apart"] or TAKEN_APART
+        calls = (
+            asked.helix.explain(kept["q"], explained_candidates=explained, **_options(asked, kept, name))
+            for name in used
+        )
         replies = await asyncio.gather(*calls)
         ranks = [{one.memory.memory_id: one.rank for one in reply.memories} for reply in replies]
         sides = [
-            _side(name, kept, reply, ranks[number - 1])
+            _side(name, kept, reply, kept[used[number - 1]], ranks[number - 1])
             for number, (name, reply) in enumerate(zip(used, replies, strict=True))
         ]
     return {
@@ -78,6 +86,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "kept": kept,
         "profiles": PROFILES,
         "sides": sides,
+        "listed": LISTED,
         "more_apart": MORE_APART if (kept["apart"] or TAKEN_APART) < MORE_APART else 0,
         "missing": memory_id("missing", asked.text("missing")) if asked.text("missing") else "",
     }
@@ -133,6 +142,7 @@ def _kept(asked: Asked) -> dict[str, Any]:
         "b": asked.text("b"),
         "k": asked.number("k", TOP_K, (1, limits.TOP_K)),
         "apart": asked.number("apart", TAKEN_APART, (1, LISTED)) if asked.text("apart") else "",
+        "all": "1" if asked.text("all") else "",
         "as_of": asked.text("as_of"),
         "never_skip": "1" if asked.text("never_skip") else "",
     }
@@ -147,7 +157,11 @@ def _options(asked: Asked, kept: Mapping[str, Any], side: str) -> dict[str, Any]
 
 
 def _side(
-    name: str, kept: Mapping[str, Any], reply: recall_pb2.RecallResponse, ranks_of_other: Mapping[str, int]
+    name: str,
+    kept: Mapping[str, Any],
+    reply: recall_pb2.RecallResponse,
+    other: str,
+    ranks_of_other: Mapping[str, int],
 ) -> Side:
     candidates = list(reply.explanation.candidates)
     count = kept["apart"] or TAKEN_APART
@@ -159,7 +173,8 @@ def _side(
         waterfall(reply.stages, reply.total_milliseconds),
         [score_of(one) for one in apart],
         rest,
-        max(0, len(candidates) - LISTED),
+        max(0, reply.explanation.candidate_count - len(apart) - len(rest)),
+        other,
         ranks_of_other,
     )
 

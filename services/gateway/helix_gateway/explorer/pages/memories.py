@@ -34,6 +34,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "title": "Memories",
         "query": question,
         "memories": memories,
+        "filtered": any(value for name, value in filters.items() if name != "order") or asked.page,
         "next": _next(asked, after),
         "types": MEMORY_TYPES,
         "flags": FLAGS,

@@ -27,6 +27,16 @@ QUOTED_CHARACTERS: Final = 60
 """As many first characters of a text in the context of another memory are a quotation of it."""
 LIKELY: Final = 0.2
 """Least probability of a relation that is shown at once."""
+RELATION_WORDS: Final = {
+    "UPDATES": ("updates", "updated by"),
+    "EXTENDS": ("extends", "extended by"),
+    "CONTRADICTS": ("contradicts", "contradicted by"),
+    "CORRECTS": ("corrects", "corrected by"),
+    "RELATES": ("relates to", "related to"),
+    "DERIVES": ("derived from", "basis of"),
+    "DUPLICATE": ("repeats", "repeated by"),
+}
+"""A relation as the newer memory has it, and as the older one has it."""
 SAID: Final = {
     "corrected": "Corrected. This is the new version.",
     "restored": "Shown in answers again.",
@@ -65,6 +75,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "memory": found,
         "whole": asked.text("whole") == "1",
         "LIKELY": LIKELY,
+        "relation_words": RELATION_WORDS,
         "versions": list(versions.values()),
         "relations": _relations(found.id, history, versions),
         "others": _other_relations(found.id, history),

@@ -56,6 +56,7 @@ class Overview:
             "lag": None if status is None else _lags(status, streams),
             "letters": next((one.messages for one in streams if one.name == subjects.DLQ_STREAM), None),
             "recent": recent,
+            "may_recall": _may_recall(asked) and not problems,
             "problems": problems,
             "is_admin": _is_admin(asked),
         }

@@ -25,6 +25,8 @@ class Part:
     change: str
     """With its sign."""
     after: float
+    is_change: bool = True
+    """Whether it is more than adding 0 or multiplying by 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ class Score:
 
     candidate: recall_pb2.Candidate
     parts: Sequence[Part]
+    """Those that changed it."""
+    unchanged: Sequence[str]
+    """Names of the others."""
+    signals: Sequence[recall_pb2.Signal]
+    """Those that have a weight."""
     is_exact: bool
     """Whether computing it again gives the same score, to the last bit."""
     loss: str
@@ -41,8 +48,14 @@ class Score:
 
 def score_of(candidate: recall_pb2.Candidate) -> Score:
     """The score of a candidate taken apart."""
+    relevance, *parts = _parts(candidate)
     return Score(
-        candidate, list(_parts(candidate)), recompute(candidate) == candidate.score, loss_of(candidate)
+        candidate,
+        [relevance, *(one for one in parts if one.is_change)],
+        [one.name for one in parts if not one.is_change],
+        [one for one in candidate.signals if one.weight],
+        recompute(candidate) == candidate.score,
+        loss_of(candidate),
     )
 
 
@@ -57,11 +70,12 @@ def _parts(candidate: recall_pb2.Candidate) -> Iterator[Part]:
     yield Part("relevance", candidate.method, score)
     for boost in candidate.boosts:
         score *= boost.value
-        yield Part(boost.name, f"{TIMES} {boost.value:.4g}", score)
+        yield Part(boost.name, f"{TIMES} {boost.value:.4g}", score, boost.value != 1)
     for step in candidate.steps:
         value = _value(candidate, step, score)
         score = float(stepped(score, ADD if step.adds else MULTIPLY, value))
-        yield Part(step.name, f"{'+' if step.adds else TIMES} {value:.4g}", score)
+        is_change = value != (0 if step.adds else 1)
+        yield Part(step.name, f"{'+' if step.adds else TIMES} {value:.4g}", score, is_change)
 
 
 def _value(candidate: recall_pb2.Candidate, step: recall_pb2.Step, score: float) -> float:

@@ -23,16 +23,19 @@ Rows = Mapping[int, int]
 
 
 def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
-    """All candidates, best first."""
+    """The listed candidates, best first."""
     messages = CandidateMessages(explanation)
     return recall_pb2.Explanation(
-        candidates=[messages.of(position) for position in explanation.order if position in explanation.shown],
+        candidates=[
+            messages.of(position) for position in explanation.listed if position in explanation.shown
+        ],
         dense_share=explanation.dense_share,
         threshold=explanation.threshold,
         threshold_on_relevance=explanation.threshold_on == "relevance",
-        withheld=len(explanation.trace.candidates) - len(explanation.shown),
+        withheld=explanation.withheld,
         graph_method=explanation.trace.candidates.walked or "",
         query_adapter=explanation.query_adapter,
+        candidate_count=explanation.candidate_count,
     )
 
 

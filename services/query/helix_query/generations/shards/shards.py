@@ -23,7 +23,7 @@ from helix_query.generations.shards.shard import Shard
 from helix_query.generations.shards.source import ShardState
 from helix_query.generations.shards.told import tell
 from helix_query.metrics import SHARD_EVICTIONS, SHARD_LOAD_SECONDS
-from helix_shared.errors import TemporaryError
+from helix_shared.errors import LoadingError, TemporaryError
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -252,12 +252,12 @@ class ShardHold:
         """Load it if it is not.
 
         Raises:
-            TemporaryError: it is not loaded by `until`, a moment of the monotonic clock.
+            LoadingError: it is not loaded by `until`, a moment of the monotonic clock.
         """
         loading = self._shards.load(self._shard)
         await asyncio.wait([asyncio.wrap_future(loading)], timeout=max(0.0, until - time.monotonic()))
         if not loading.done():
-            raise TemporaryError(f"shard {self._shard.number} is being loaded; ask again")
+            raise LoadingError(self._shard.number)
         loading.result()
 
     def release(self) -> None:
