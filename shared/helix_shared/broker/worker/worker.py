@@ -18,6 +18,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
+from faststream import FastStream
+from faststream.nats import NatsBroker
+from faststream.nats.security import NatsSecurity, NatsUserPassword
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
@@ -26,7 +29,6 @@ from helix_memory.transport.publisher import Publisher, Publishes
 from helix_shared.broker import deadline, settlement, traced
 from helix_shared.broker.cancelling import AGAIN_SECONDS, cancel_all
 from helix_shared.broker.pull import Pulling, pull
-from helix_shared.broker.worker.engine import FastStream, NatsBroker, NatsSecurity, NatsUserPassword
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.niceness import lower_priority
 from helix_shared.broker.worker.outbox import Outbox
