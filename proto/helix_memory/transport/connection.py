@@ -53,7 +53,7 @@ def connection_options(*, name: str) -> dict[str, Any]:
 
 def servers_of(url: str) -> list[str]:
     """The addresses of the servers of a cluster, which are given together with commas between them."""
-    return [one.strip() for one in url.split(",")]
+    return [one.strip() for one in url.split(",") if one.strip()]
 
 
 async def connect(

@@ -44,10 +44,10 @@ LENGTH_BEFORE_IN = frozenset([
     "weeks", "months",
 ])  # fmt: skip
 
-# with "from" behind it, what follows is the old time, and the new one comes behind "to"
+# with "from" behind one of these, what follows is the old time, and the new one comes behind "to"
 MOVING = frozenset([
     "moved", "shifted", "changed", "rescheduled", "postponed", "pushed", "delayed", "switched", "move",
-    "change", "rebooked", "bumped", "brought",
+    "change", "rebooked", "bumped",
 ])  # fmt: skip
 
 # after one of these and "from" a date begins a period; after other words it is an origin, as of photos

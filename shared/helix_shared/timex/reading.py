@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from helix_shared.timex.cues import CLEAR_WEEKDAYS, NAMES_A_WORK, PHRASES
+from helix_shared.timex.cues import CLEAR_WEEKDAYS, MOVING, NAMES_A_WORK, PHRASES
+from helix_shared.timex.verbs import BY_ONESELF, SUBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from helix_shared.timex.windows import Frame, Window
 
 _BEFORE_CHARS = 40
+_MOVED_WORDS = 7
+_CONNECTING = frozenset(["and", "but", "or", "through", "in", "so"])
+_WHERE = (["to"], ["from"])
+""""We moved to March" is about the people."""
 _INSIDE_SENTENCE = re.compile(r"[a-z] \Z")
 _MORE_OF_A_NAME = re.compile(r" [A-Z][a-z]{1,20} [A-Z][a-z]")
 
@@ -87,6 +92,19 @@ def word_before(passage: Passage, position: int) -> str:
 def cue_of(words: list[str]) -> str:
     """Return the last of some words, or the one word that replaces the phrase ("before" for "prior to")."""
     return PHRASES.get(" ".join(words[-2:])) or (words[-1] if words else "")
+
+
+def is_moved(passage: Passage, position: int) -> bool:
+    """Tell whether the words before a position say that something got another time ("the demo moved to")."""
+    if passage.asks:
+        return False
+    words = passage.folded[max(0, position - _BEFORE_CHARS) : position].split()[-_MOVED_WORDS:]
+    place = next((at for at in reversed(range(len(words))) if words[at] in MOVING), None)
+    if place is None or any(word[-1] in ".,;:!?)" or word in _CONNECTING for word in words[place:]):
+        return False
+    subject = words[place - 1] if place else ""
+    is_own = words[place] in BY_ONESELF and subject in SUBJECTS and words[place + 1 : place + 2] in _WHERE
+    return not is_own
 
 
 def is_title_case(passage: Passage, span: tuple[int, int]) -> bool:

@@ -283,7 +283,7 @@ def _first(steps: Iterable[tuple[list[str], int, int, bool]], cue: str) -> Evide
 
 def _announced(body: list[str], behind: list[str]) -> Evidence:
     """Return the evidence of the nouns of a sentence without a verb: future in "Dentist on 2 April"."""
-    if body and body[0] in verbs.JUDGEMENTS:
+    if (body and body[0] in verbs.JUDGEMENTS) or not verbs.LOOK_BACK.isdisjoint(body):
         return _UNKNOWN
     near = (*body[-_NOUNS:], *behind[:_NOUNS])
     is_new = any(

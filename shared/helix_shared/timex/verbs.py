@@ -152,7 +152,7 @@ APPOINTMENTS = frozenset([
     "vet", "physio", "training", "freeze", "cutover", "milestone", "scan", "mri", "hearing", "inspection",
     "handover", "recital", "fixture", "jab", "vaccination", "booster", "mot", "renewal", "christening",
     "funeral", "barbecue", "bbq", "picnic", "sleepover", "invitation", "seats", "op", "operation", "exams",
-    "finals", "birthday", "bday", "anniversary", "gig", "match", "festival",
+    "finals", "birthday", "bday", "anniversary", "gig", "festival",
 ])  # fmt: skip
 """Nouns that without any verb announce something ("Dentist on 2 April")."""
 
@@ -164,6 +164,12 @@ JUDGEMENTS = frozenset([
     "beautiful", "thanks", "thank", "sorry", "good", "bad", "best", "congrats", "congratulations", "loved",
 ])  # fmt: skip
 """As first word of a sentence without a verb these judge what may as well be over."""
+
+LOOK_BACK = frozenset([
+    "since", "after", "photo", "photos", "picture", "pictures", "video", "videos", "notes", "scar", "receipt",
+    "receipts", "recording", "minutes",
+])  # fmt: skip
+"""Before such a noun these are about what is over ("photos of the birthday on 3 October")."""
 
 LOOKS_AHEAD = frozenset(["deadline", "reminder", "due", "coming", "remind"])
 

@@ -21,7 +21,7 @@ _WEEKDAY_KEYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 DAYS = {
-    "today": 0, "yesterday": -1, "yday": -1, "yest": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1, "tomoz": 1,
+    "today": 0, "yesterday": -1, "yday": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1, "tomoz": 1,
     "tomoro": 1, "tommorow": 1, "tomorow": 1, "tommorrow": 1,
 }  # fmt: skip
 """Days from today, also as they are typed."""

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from helix_ingest.facets import dynamic_part, static_part
@@ -6,6 +8,7 @@ from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
 from helix_memory.vocabulary.speech_acts import SpeechAct
 from tests.unit.linear_time import Linear, Shape, repeated
 
+MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
 STATED = {
     "identity": (
         "I'm a night nurse at the county hospital.",
@@ -34,7 +37,6 @@ STATED = {
         "im now a team lead at Bosch",
         "heyy, new here. im dana, i do illustration, mostly kids books",
         "got a dog!! greyhound called biscuit, 6 yrs old",
-        "Where do you live? near the station",
     ),
     "background": (
         "I grew up on a dairy farm",
@@ -45,7 +47,6 @@ STATED = {
         "my sister Halima is moving to Leeds",
         "My landlord is called Mr Ferreira",
         "my sister does the weekends",
-        "What's your sister's name? beth",
         "Bo is my dog",
     ),
     "preference": (
@@ -73,13 +74,11 @@ STATED = {
         "with my knees I don't do hikes any more, stairs make me dizzy",
         "I refuse to sign that form twice",
         "nothing with cilantro in it",
-        "Are you allergic to anything? just cats",
     ),
     "project": (
         "I'm currently rewriting the billing exporter",
         "we're renovating the attic",
         "my dissertation is about river deltas",
-        "What are you working on? a book about a hedgehog who is scared of the dark",
     ),
     "plan": ("We're moving to Lyon in June.", "I plan to retire next year", "We've booked the ferry"),
     "task": ("I still need to renew my passport", "the deadline is Friday"),
@@ -99,6 +98,14 @@ NOT_STATED = (
     "SERVER IS NOT UP AND NOBODY KNOWS WHY",
     "It rained all day in Porto",
     "table orders, size 9.1 GB, vacuumed at 03:11",
+    "I got a cat scan on Tuesday",
+    "got a baby monitor",
+    "I'm tired, I do that a lot",
+    "I am sorry, I make mistakes",
+    "it breaks when I use Chrome",
+    "I use up all the milk",
+    "I switched to the other lane",
+    "What is your name? I am curious.",
 )
 
 
@@ -250,7 +257,7 @@ def test_what_somebody_will_do_is_a_plan_where_a_time_is_named() -> None:
     """Without one it is small change of a conversation."""
     text = "I'll fetch the keys from Marek"
     assert facets_of(text, source_class="user") == ()
-    assert [one.facet for one in facets_of(text, source_class="user", is_ahead=True)] == ["plan"]
+    assert [one.facet for one in facets_of(text, source_class="user", ahead_of=MONDAY)] == ["plan"]
 
 
 @pytest.mark.parametrize(
@@ -259,21 +266,36 @@ def test_what_somebody_will_do_is_a_plan_where_a_time_is_named() -> None:
         "eye clinic letter, cataract op 14 january, right eye first",
         "mama visits 4th to 8th dec, she sleeps in my bed",
         "beth is moving back to leeds in december",
+        "I had the flu on Sunday. The exam is on Friday.",
+        "The lift stops at the 3rd floor. The plumber comes tomorrow.",
     ],
 )
 def test_what_comes_on_a_day_is_a_plan(text: str) -> None:
     """Whoever does it; a fragment ("till christmas") says too little for a line of a profile."""
-    assert [one.facet for one in facets_of(text, source_class="user", is_ahead=True)] == ["plan"]
+    found = facets_of(text, source_class="user", ahead_of=MONDAY)
+    assert [one.facet for one in found] == ["plan"]
+    assert not {"flu", "lift"} & set(text[found[0].start : found[0].end].split())
     assert facets_of(text, source_class="user") == ()
-    assert facets_of("till christmas probably", source_class="user", is_ahead=True) == ()
+    assert facets_of("till christmas probably", source_class="user", ahead_of=MONDAY) == ()
 
 
-def test_an_answer_has_its_question_in_its_facet() -> None:
-    """The sentences before the question are no part of it."""
-    text = "She drives up on Fridays. What's your sister's name? beth"
-    assert [text[one.start : one.end] for one in facets_of(text, source_class="user")] == [
-        "What's your sister's name? beth"
-    ]
+@pytest.mark.parametrize(
+    ("facet", "question", "answer"),
+    [
+        ("identity", "Where do you live?", "near the station"),
+        ("relationship", "What's your sister's name?", "beth"),
+        ("project", "What are you working on?", "a book about a hedgehog who is scared of the dark"),
+        ("constraint", "Are you allergic to anything?", "just cats"),
+    ],
+)
+def test_an_answer_has_its_question_in_its_facet(facet: str, question: str, answer: str) -> None:
+    """Of somebody else, without the sentences before it; a denial states nothing."""
+    text = f"She drives up on Fridays. {question} {answer}"
+    assert [
+        (one.facet, text[one.start : one.end]) for one in facets_of(text, source_class="user", is_answer=True)
+    ] == [(facet, f"{question} {answer}")]
+    assert facets_of(text, source_class="user") == ()
+    assert facets_of(f"{question} No, nothing.", source_class="user", is_answer=True) == ()
 
 
 def test_the_words_that_a_pattern_needs_are_complete() -> None:

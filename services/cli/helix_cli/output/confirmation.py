@@ -20,7 +20,7 @@ def ask_for_word(warning: str, word: str, *, option: str) -> None:
         InvalidInputError: standard input is no terminal, so nobody can answer.
         Abort: something else was typed.
     """
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():  # a closed standard input is None
         raise InvalidInputError(
             option, "is needed where standard input is no terminal, because this cannot be taken back"
         )

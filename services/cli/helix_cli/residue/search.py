@@ -34,8 +34,8 @@ def searched(
     """How many erased texts were searched for, and how often they were found in which place.
 
     `before` and `after` are the rows of the tenant around the erasure, `in_streams` searches the streams, and
-    `credentials` open `buckets` of NATS. Where something is found, the search
-    is repeated for a while: a server rewrites files, and readers let old generations go.
+    `credentials` open `buckets` of NATS. Where something is found, the search is repeated for a while: a
+    server rewrites files, and readers let old generations go.
     """
     gone, unique = rows_left(before, after)
     if len(gone) > len(unique):

@@ -25,6 +25,10 @@ _CLOSING_COSINE: Final = 0.5
 _REPEATING_SHARE: Final = 0.6
 _AND: Final = re.compile(r"\W*(?:(?:oh|ok|okay|so|well|yes|yeah)\W+)?(?:and|also|plus)\b", re.IGNORECASE)
 """Begins a statement that goes on from what its speaker has just said."""
+_CORRECTS: Final = re.compile(
+    r"\b(?:not|now|meant|actually|instead|make (?:it|that)|no longer)\b|n['\u2019]t\b", re.IGNORECASE
+)
+"""Such a statement changes what was said, however it begins: "and make that 5 pm"."""
 _JUST: Final = MICROSECONDS_PER_DAY // 144
 """Ten minutes."""
 _PART: Final = re.compile(
@@ -64,7 +68,8 @@ def adds(new: Statement, this: Reading, old: Statement) -> bool:
     """Whether `new` adds to what its speaker has just said: "and they want bloods again in 4 weeks"."""
     is_one_turn = new.session == old.session != 0 and new.speaker == old.speaker and new.role == old.role
     is_just_after = 0 <= new.occurred_at - old.occurred_at <= _JUST
-    return is_one_turn and is_just_after and not this.sure_change and _AND.match(new.text) is not None
+    corrects = this.sure_change or _CORRECTS.search(new.text) is not None
+    return is_one_turn and is_just_after and not corrects and _AND.match(new.text) is not None
 
 
 def is_beside_a_ban(this: Reading, other: Reading) -> bool:

@@ -19,7 +19,8 @@ def facet_columns(row: Mapping[str, Any]) -> dict[str, Any]:
         row["text"],
         source_class="user" if row["corrects"] else row["source_class"],
         speech_act=row["speech_act"],
-        is_ahead=starts is not None and starts > row["occurred_at"],
+        ahead_of=row["occurred_at"] if starts is not None and starts > row["occurred_at"] else None,
+        is_answer=bool(row["derived_from"]),
     )
     return {
         "facets": [one.facet for one in found],

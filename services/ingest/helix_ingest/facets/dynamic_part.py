@@ -46,13 +46,11 @@ FUTURE: Final = re.compile(
     r"\b(?:i'll|we'll|i will|we will|i'm \w+ing|we're \w+ing|i am \w+ing|we are \w+ing)\b"
 )
 """A plan where the text also names a time to come."""
-DATED: Final = re.compile(
-    r"^(?!\W*(?:till?|until|by|from|on|in|at|before|after|since|next|the|around|maybe)\b).{0,200}?"
-    r"\b(?:tomorrow|tmrw|tonight|christmas|next (?:week|month|year|weekend|spring|summer|autumn|fall|winter)"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{1,2}(?:st|nd|rd|th)|may \d"
-    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?:uary|ruary|ch|il|e|y|ust|tember|ober|ember)?)\b"
+FRAGMENT: Final = re.compile(
+    r"^\W*(?:till?|until|by|from|on|in|at|before|after|since|next|the \d{1,2}(?:st|nd|rd|th)|around|maybe)\b"
+    r"(?!.*\b(?:i|we|my|our)\b)"
 )
-"""A sentence, no fragment ("till Christmas"), with a date: a plan where its text names a time to come."""
+"""The beginning of a sentence that says when something is, but not what ("till Christmas")."""
 TASK: Final = re.compile(
     r"\b(?<!thinks )(?<!thinks that )(?:i|we) (?:still |also |really |just )?"
     r"(?:need to|have to|gotta|got to|must|should|ought to)\b"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -13,18 +14,23 @@ from helix_ingest.facets.spelling import as_read
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.persons import find_introduced
+from helix_shared.timex import find_time_expressions
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
+    from datetime import datetime
 
     from helix_memory.vocabulary.facets import Facet
     from helix_memory.vocabulary.speech_acts import SpeechAct
 
 READ_TEXTS: Final = 512
 """Texts whose facets are cached: a turn is read again with the next turn."""
-QUESTION_CHARACTERS: Final = 200
-"""Characters of a question, in front of its answer, that are read."""
+READ_BEFORE: Final = 200
+"""Characters in front of a sentence in which its question is looked for."""
+_DENIAL: Final = re.compile(
+    r"\W*(?:no|none|nothing|nope|nah|never|not|n/?a|i (?:don'?t|have no)|me neither)\b", re.IGNORECASE
+)
+_QUESTION: Final = re.compile(r"[^\s.!?][^.!?\n]*\?\s*\Z")
 MOST_FACETS: Final = 12
 """Facets of one memory; a longer text is no statement about its author."""
 STATING: Final = frozenset[str](("statement", "plan", "decision", "correction"))
@@ -57,11 +63,17 @@ class FoundFacet:
 
 @lru_cache(READ_TEXTS)
 def facets_of(
-    text: str, *, source_class: str, speech_act: SpeechAct = "statement", is_ahead: bool = False
+    text: str,
+    *,
+    source_class: str,
+    speech_act: SpeechAct = "statement",
+    ahead_of: datetime | None = None,
+    is_answer: bool = False,
 ) -> tuple[FoundFacet, ...]:
     """The facets that a user's text states, in the order of its sentences; none for other sources.
 
-    `is_ahead`: the text names a time to come, so what its author will do is a plan. Reads the first
+    `ahead_of` is when it was said, if it names a time to come: what its author will do, and what comes on a
+    day, is a plan. `is_answer`: it is a question of somebody else and the answer. Reads the first
     `sentences.READ_CHARACTERS` characters.
     """
     if source_class != "user" or not (speech_act in STATING or speech_act == "request"):
@@ -69,7 +81,7 @@ def facets_of(
     found = [
         facet
         for sentence in stating_sentences(text)
-        for facet in (*_asked(text, sentence), *_facets_in(sentence, is_ahead=is_ahead))
+        for facet in (*(_asked(text, sentence) if is_answer else ()), *_facets_in(sentence, ahead_of))
     ]
     kept = [one for one in found if speech_act != "request" or one.facet in REQUESTED]
     return tuple(kept[:MOST_FACETS])
@@ -77,17 +89,12 @@ def facets_of(
 
 def _asked(text: str, sentence: Sentence) -> Iterator[FoundFacet]:
     """The facet of an answer directly behind its question, with the question."""
-    before = text[: sentence.start].rstrip()
-    if not before.endswith("?"):
-        return
-    first = max(0, len(before) - QUESTION_CHARACTERS)
-    start = 1 + max(before.rfind(mark, first, len(before) - 1) for mark in ".!?\n")
-    start = max(start, first)
-    if facet := asked_facet(as_read(before[start:].lstrip())):
-        yield FoundFacet(facet, start + len(before[start:]) - len(before[start:].lstrip()), sentence.end)
+    question = _QUESTION.search(text, max(0, sentence.start - READ_BEFORE), sentence.start)
+    if question and not _DENIAL.match(sentence.text) and (facet := asked_facet(as_read(question[0]))):
+        yield FoundFacet(facet, question.start(), sentence.end)
 
 
-def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
+def _facets_in(sentence: Sentence, ahead_of: datetime | None) -> Iterator[FoundFacet]:
     written = sentence.text.replace("\u2019", "'")
     folded = as_read(written)
     words = set(WORD.findall(folded))
@@ -104,14 +111,22 @@ def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
         )
     if not SHOUTED_WORDS.isdisjoint(written.split()) and not written.isupper():
         names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
-    if is_ahead and (dynamic_part.FUTURE.search(folded) or dynamic_part.DATED.search(folded)):
+    if ahead_of and (dynamic_part.FUTURE.search(folded) or _comes(written, folded, ahead_of)):
         names.add("plan")
     itself = static_part.NAMES_ITSELF.match(folded)
-    if itself and not is_common(itself["name"] or itself["here"]):
+    if itself and not is_common(itself["name"] or itself["here"] or itself["maker"]):
         names.add("identity")
     for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:
             yield FoundFacet(facet, sentence.start, sentence.end)
+
+
+def _comes(written: str, folded: str, said_at: datetime) -> bool:
+    """Whether a sentence says what comes at a time that it names."""
+    if dynamic_part.FRAGMENT.match(folded):
+        return False
+    times = find_time_expressions(written, said_at)
+    return any(one.certainty != "open" and one.start > said_at for one in times)
 
 
 def _names_own(folded: str) -> bool:

@@ -78,6 +78,7 @@ CONSTRAINT: Final = re.compile(
 SHOUTED: Final = re.compile(r"(?<![A-Z] )\b(?:NOT|NEVER|NO|ALWAYS|ONLY|DON'T)\b(?! [A-Z]{2})(?=\s+\w)")
 """One stressed word in a text that is not all capitals; matched on the text as written."""
 
+_A_TOOL = r"(?!(?:to|it|this|that|them|the|an?|another|up|my|his|her|our|your|their|both|\d)\b)"
 PREFERENCE: Final = re.compile(
     rf"\bi(?:'d| would)? {_SOFT}(?:prefer|loathe|detest|adore|dislike|despise"
     r"|(?:can't|cannot|can not) (?:stand|bear|abide))\b"
@@ -98,8 +99,8 @@ PREFERENCE: Final = re.compile(
     rf"(?!{_PAST}\b)\w+"
     r"|\bi (?:don't|do not) (?:really |actually |usually )?(?:like|want|use|watch|trust|care for"
     r"|listen|read|do (?!that|it|this))\b"
-    rf"|\bi {_SOFT}use (?!to\b|it\b|this\b|that\b|them\b|the\b|my\b)\w+"
-    r"|\b(?:i|we)(?:'ve| have)? (?:just |finally )?switched (?:(?:from|to) [\w.+-]+|back to)\b"
+    rf"|(?<!when )(?<!if )(?<!whenever )(?<!once )\bi {_SOFT}use {_A_TOOL}\w+"
+    rf"|\b(?:i|we)(?:'ve| have)? (?:just |finally )?switched (?:from|to) {_A_TOOL}[\w.+-]+"
     r"|\bi want (?!to\b|you\b)\w+|\bi (?:need|want) (?:it|them|everything|things|my \w+) (?:\w+ ){0,2}\w+"
     rf"|\b{_OTHER} (?:also |really |always |only |still )?(?:wants?(?! to\b)"
     r"|(?:likes?|loves?|hates?)(?! it\b)|prefers?|insists?|refuses?"
@@ -146,10 +147,10 @@ IDENTITY: Final = re.compile(
     r"|originally from|married|divorced|widowed|single\b|engaged|retired|pregnant|self-employed|freelance"
     r"|based in|born in"
     r"|(?:1[5-9]|[2-9]\d)(?: years old| now\b|[,.!]| and\b|$))"
-    rf"|^(?:\w+[,!.]? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d"
-    r"|i (?:do|make|write|teach|draw|paint|build|design|sell)\b)"
+    rf"|^(?:\w+[,!.]? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
     rf"|\bi(?:'ve| have)? {_NOW}(?:got|adopted) (?:an? |two |three )(?:new |rescue |little )?"
-    r"(?:dogs?|pupp(?:y|ies)|cats?|kittens?|horses?|rabbits?|parrots?|tortoises?|baby|babies|twins)\b"
+    r"(?:dogs?|pupp(?:y|ies)|cats?|kittens?|horses?|rabbits?|parrots?|tortoises?|baby|babies|twins)"
+    r"(?=\W*$|[.,!?;]| (?:called|named|from|and|yesterday|last|this|who|with|in|at)\b)"
     rf"|\b(?:i|we) {_NOW}live (?:in|at|on|near|with|by|alone|above|next)\b"
     rf"|\b(?:i|we)(?:'ve| have|'re|'m| are| am)? {_NOW}(?:been )?liv(?:ed|ing) (?:in|at|on|near|with)\b"
     rf"|\bi(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved|relocated){_WHEN}"
@@ -193,8 +194,8 @@ BACKGROUND: Final = re.compile(
 RELATIONSHIP: Final = re.compile(
     rf"\b(?:my|our) (?:ex-?|late |older |younger |elder |little |big |twin |step-?|half-?|new |old "
     rf"|eldest |youngest )?{RELATIVE}"
-    r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| does| visits| called| named"
-    r"|,) |'?s name)"
+    r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| does (?:the|most|all)"
+    r"| called| named|,) |'?s name)"
     rf"|\b(?:is|'s) my (?:\w+ )?{RELATIVE}\b|\b(?:wife|husband|son|daughter|sister|brother|dog"
     rf"|cat)'s name is\b"
 )  # fmt: skip
@@ -210,5 +211,7 @@ NAMES_ITSELF: Final = re.compile(
     r"|^\W*(?:hi|hey|hello|hiya|good (?:morning|evening|afternoon))\b[^a-z]{0,3}"
     r"(?:all\b|there\b|everyone\b)?\W*(?:i'm|i am|it's|this is) (?P<name>(?![a-z]+ing\b)[a-z][a-z'-]{1,20})"
     r"(?=[.,!]|$| and\b| here\b)"
+    r"|^\W*(?:i'm|i am) (?P<maker>[a-z][a-z'-]{1,20}), i"
+    r" (?:do (?!not\b|that\b|it\b|this\b|so\b)|make|write|teach|draw|paint|build|design|sell)\b"
 )
-"""Words in which authors say who they are: "hi, im noor", "noor here"."""
+"""Words in which authors say who they are: "hi, im noor", "noor here", "im dana, i do illustration"."""

@@ -66,7 +66,7 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
     duplicates = _duplicates(trace, context)
     scoring = score(context, candidates, trace.route)
     listed = order_of(candidates, scoring.scores, places)[: context.query.explained_candidates]
-    repeated = {one.position for at, one in duplicates.items() if at in set(listed)}
+    repeated = {duplicates[at].position for at in listed if at in duplicates}
     rows = _rows(candidates, context, sorted({*listed, *repeated}))
     shown = {place: (row["memory_id"], row["text"][:EXCERPT_CHARACTERS]) for place, row in rows.items()}
     ranks = {found.row["memory_id"]: rank for rank, found in enumerate(trace.rows, start=1)}

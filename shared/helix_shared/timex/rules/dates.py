@@ -14,7 +14,6 @@ from helix_shared.timex.cues import (
     DAY_CUES,
     DETERMINERS,
     MONTH_CUES,
-    MOVING,
     NO_VERB_AFTER,
     VERBS,
     YEAR_CUES,
@@ -23,6 +22,7 @@ from helix_shared.timex.reading import (
     Passage,
     Reading,
     Rule,
+    is_moved,
     is_title_case,
     word_before,
     words_before,
@@ -78,8 +78,12 @@ def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None
         return None
     month, first = month_number(match["month"]), int(match["day"])
     last = int(groups.get("last_day") or first)
-    is_moved = groups.get("last_day") is not None and _is_moved(passage, match.start())
-    if is_moved:
+    is_new = (
+        groups.get("last_day") is not None
+        and word_before(passage, match.start()) == "from"
+        and is_moved(passage, match.start())
+    )
+    if is_new:
         # "moved from the 8th to the 13th October" is no range
         first = last
     if last < first or (groups.get("and") and word_before(passage, match.start()) != "between"):
@@ -88,12 +92,7 @@ def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None
     def make(year: int) -> Window:
         return days(passage.frame, date(year, month, first), date(year, month, last) + timedelta(days=1))
 
-    return in_year(passage, match, "day" if last == first else "range", make, is_new=is_moved)
-
-
-def _is_moved(passage: Passage, position: int) -> bool:
-    """Whether the date at a position is the old one of something moved ("moved from the 8th to the 13th")."""
-    return word_before(passage, position) == "from" and not MOVING.isdisjoint(words_before(passage, position))
+    return in_year(passage, match, "day" if last == first else "range", make, is_new=is_new)
 
 
 def _stands_alone(passage: Passage, match: re.Match[str]) -> bool:
@@ -125,7 +124,11 @@ def _read_month(passage: Passage, match: re.Match[str]) -> Reading | None:
         return reading
     cue = word_before(passage, match.start())
     strong = cue in (MONTH_CUES if _is_name(passage, match) else NO_VERB_AFTER)
-    is_new = cue == "to" and not MOVING.isdisjoint(words)
+    is_new = (
+        cue == "to"
+        and bool(NOTHING_COUNTED.match(passage.folded, match.end()))
+        and is_moved(passage, match.start())
+    )
     return replace(reading, weak=not (strong or is_new))
 
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from helix_shared.timex.cues import MOVING, VERBS
-from helix_shared.timex.reading import Passage, Reading, is_title_case, words_before
+from helix_shared.timex.cues import VERBS
+from helix_shared.timex.reading import Passage, Reading, is_moved, is_title_case
 from helix_shared.timex.windows import Frame, Window, local_date, slide
 from helix_shared.timex.words import S
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 _LISTING = frozenset([" and ", " or ", ", ", ", and ", ", or "])
 _MOMENT = timedelta(microseconds=1)
-_GAP_CHARS = 16
+_GAP_CHARS = 26
 _OPENER_CHARS = 16
 _OPENER = re.compile(rf"(?<!\w)(between|from){S}(?:the{S})?\Z")
 _JOINER = re.compile(
-    rf"(?:{S}(and|to|until|till|til|through|thru){S}|\s?[-\u2013\u2014]\s?)(?:the{S}|mid-|(?:early|mid|late){S})?"
+    rf"(?:{S}(and|to|until|till|til|through|thru){S}|\s?[-\u2013\u2014]\s?)"
+    rf"(?:the{S})?(?:(?:end|middle|beginning|start){S}of{S}(?:the{S})?|mid-|(?:early|mid|late){S})?"
 )
 
 
@@ -67,7 +68,7 @@ def _join(passage: Passage, first: Reading, second: Reading) -> Reading | None:
     if is_list or (not opener and (first.weak or second.weak)):
         return None
     start -= len(opener[0]) if opener else 0
-    if opener_word == "from" and not MOVING.isdisjoint(words_before(passage, start)):
+    if opener_word == "from" and is_moved(passage, start):
         # "moved my appointment from 3 October to 10 October" is no range
         return replace(second, span=(start, second.span[1]))
     try:

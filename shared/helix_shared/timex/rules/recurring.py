@@ -44,6 +44,6 @@ def in_year(
     year = _year_of(passage, match)
     if year is not None:
         return Reading(make(year), match.span(), grain, fixed=not match["when"])
-    which, certainty = Implied("future", "stated") if is_new else implied(passage, match.span())
+    which, certainty = Implied("near", "guessed") if is_new else implied(passage, match.span())
     window = yearly(passage.frame, make, which)
     return Reading(window, match.span(), grain, cycle="year", certainty=certainty)

@@ -71,14 +71,14 @@ _WHICH: dict[str, Which] = {
 }  # fmt: skip
 _AND = frozenset(["and", "or"])
 _ARTICLES = frozenset(["a", "an"])
-_A_WEEK_ON = (["a", "week", "on"], ["one", "week", "on"])
-""""A week on Friday" is the Friday after the coming one, as "Friday week" is."""
+_HOW_OFTEN = frozenset(["once", "twice", "times", "per", "only", "days", "hours"])
 _DEADLINE_CUES = frozenset(["by", "before", "until", "till"])
 _STEP: dict[Which, int] = {"last": -1, "this": 0, "next": 1}
 
 
 def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
-    if is_work(passage, match.span("day")):
+    written = passage.text[slice(*match.span("day"))]
+    if is_work(passage, match.span("day")) or (written.isupper() and len(written) <= len("tmrw")):
         return None
     day = passage.frame.today + timedelta(days=DAYS[match["day"]])
     return Reading(one_day(passage.frame, day), match.span(), "day")
@@ -192,14 +192,21 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
         some_day = move(passage.frame.today, "week", _STEP[_WHICH[match["week"]]])
         day = begin(some_day, "week") + timedelta(days=number)
         return Reading(one_day(passage.frame, day), span, "day")
-    if (match["after"] and cue != "to") or words_before(passage, match.start())[-3:] in _A_WEEK_ON:
+    which, certainty = implied(passage, span)
+    is_over = which == "past" and certainty != "open"
+    if not is_over and ((match["after"] and cue != "to") or _follows_a_week(passage, match.start())):
         day = weekday(passage.frame.today, number, "future") + timedelta(weeks=1)
         return Reading(one_day(passage.frame, day), span, "day")
-    which, certainty = implied(passage, span)
     day = weekday(passage.frame.today, number, which)
     # "tea and Monday": a list continues only after another day, or a verb follows
     weak = cue in _AND and not tells_after(passage, span)
     return Reading(one_day(passage.frame, day), span, "day", weak=weak, cycle="week", certainty=certainty)
+
+
+def _follows_a_week(passage: Passage, position: int) -> bool:
+    """Tell whether "a week on" is before a weekday, which is the one of the week after; not "once a week on"."""
+    *before, article, week, on = ["", "", "", *words_before(passage, position)]
+    return [article, week, on] == ["a", "week", "on"] and before[-1] not in _HOW_OFTEN
 
 
 def _is_short_weekday(passage: Passage, span: tuple[int, int], cue: str) -> bool:

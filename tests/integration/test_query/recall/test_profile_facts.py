@@ -32,9 +32,9 @@ CLEO = {"the boiler man comes on thursday": 5, "cataract op on the 14th": 20, "t
 """What Cleo said of days so many after today."""
 
 
-def said(text: str, user: str, day: int, *, is_ahead: bool = False) -> dict[str, Any]:
+def said(text: str, user: str, day: int, *, ahead_of: datetime | None = None) -> dict[str, Any]:
     """A row of a user's statement, with the facets that ingest tells."""
-    found = facets_of(text, source_class="user", is_ahead=is_ahead)
+    found = facets_of(text, source_class="user", ahead_of=ahead_of)
     return {
         "text": text,
         "facets": [one.facet for one in found],
@@ -52,7 +52,7 @@ def ask(corpus: Any, in_process: Any) -> Ask:
     rows.append(said("I live in Porto and I work at Feedzai.", "ben", 90))
     for text, days in CLEO.items():
         comes = datetime.now(UTC) + timedelta(days=days)
-        row = said(text, "cleo", 95, is_ahead=True)
+        row = said(text, "cleo", 95, ahead_of=datetime.now(UTC))
         rows.append(row | {"event_start": comes, "event_end": comes + timedelta(days=1)})
     rows += [{"text": text} for text in FACTS]
     rows += [{"text": f"Crate {number} left the warehouse on day {number % 28}."} for number in range(NOISE)]

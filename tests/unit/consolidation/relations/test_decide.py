@@ -56,6 +56,8 @@ def test_what_goes_on_from_the_turn_before_adds_to_it(minutes: int, replaces: bo
     )
     found = decided(new, older, cosine=0.9).get(0)
     assert (found is not None and found.relation == "UPDATES") == replaces
+    changed = replace(new, text="and choir practice starts at 18:30, not 19:30")
+    assert decided(changed, older, cosine=0.9)[0].relation == "UPDATES"
 
 
 def test_an_explicit_replacement_by_the_same_speaker_closes_the_older() -> None:

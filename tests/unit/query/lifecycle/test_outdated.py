@@ -82,6 +82,16 @@ def test_a_chain_passes_on_what_all_of_its_links_give() -> None:
     assert gains == pytest.approx([0.0, 0.4, 0.1])
 
 
+def test_many_links_cost_little() -> None:
+    """Each round costs as much as there are links, not as there are chains: 400 memories, all linked."""
+    newer, older = (one.ravel() for one in np.indices((400, 400)))
+    apart = newer != older
+    dense = Related(NONE, NONE, newer[apart], older[apart], np.full(apart.sum(), 0.3))
+    gains = inherited_gains(np.linspace(0.1, 1.0, 400), dense, CONSTANTS)
+    assert np.all(gains >= 0)
+    assert np.max(np.linspace(0.1, 1.0, 400) + gains) <= 1.0
+
+
 def test_a_circle_ends() -> None:
     """Two memories that each claim to replace the other keep finite scores."""
     found = ranked([0.6, 0.5], links((1, 0, 0.5), (0, 1, 0.5)))

@@ -42,13 +42,14 @@ _WOULD: Final = (
     r"(?:\bwould\b|['\u2019]d\b|\bcould\b|\bmight\b"
     r"|\bid (?:need|be|have|go|get|want|do|buy|take|move|say|like|love|rather)\b)"
 )
-_WEIGHED: Final = r"\b(?:thinking (?:of|about)|considering|toying with|tempted|might|maybe|perhaps)\b"
+_WEIGHED: Final = r"\b(?:thinking (?:of|about)|considering|toying with|tempted|might)\b"
 _UNDECIDED: Final = (
     r"\b(?:not (?:yet )?(?:sure|decided)|unsure|undecided|on the fence|in two minds"
     r"|ha(?:ve|s) ?n['\u2019o]?t (?:yet )?decided|can['\u2019]?t decide)\b"
 )
 _HYPOTHETICAL: Final = re.compile(
-    rf"{_WEIGHED}[^.?!\n]{{0,120}}{_UNDECIDED}|{_UNDECIDED} (?:yet )?(?:if|whether)\b|"
+    rf"{_WEIGHED}[^.?!\n]{{0,120}}{_UNDECIDED}(?: yet| tho(?:ugh)?)?\W*$"
+    rf"|{_UNDECIDED} (?:yet )?(?:if|whether) (?:i|we) (?:should|want|will|would|can|could)\b|"
     r"\bif (?:i|we|you|he|she|they|it|only|there)(?:['\u2019]?d| had| were| was| could| would| won| ever)\b"
     rf"|\bif\b[^.?!\n]{{0,80}}\bever\b|\bif\b[^.?!\n]{{0,120}}{_WOULD}|{_WOULD}[^.?!\n]{{0,120}}\bif\b"
     r"|\bi(?:['\u2019]d)? wish\b|\bhypothetical(?:ly)?\b|\bimagine\b|\bsuppose (?:that|we|i|you|he|she"

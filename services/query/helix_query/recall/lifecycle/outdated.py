@@ -80,16 +80,19 @@ def inherited_gains(
 
     The part is min(1, `inherited` x probability); the probability of a chain is the product of its links.
     """
-    best = scores.copy()
-    ends, origins, probability = related.newer, related.older, related.probability
+    # of the best chain that ends at a memory: the score at its beginning, and that times its probability
+    origin, passed_on, best = scores.copy(), scores.copy(), scores.copy()
     for _ in range(ROUNDS):
-        part = np.minimum(1.0, constants.inherited * probability)
-        np.maximum.at(best, ends, part * scores[origins])
-        links, further = np.nonzero(ends[:, None] == related.older)
-        if not len(links):
+        reaching = passed_on[related.older] * related.probability
+        values = np.minimum(origin[related.older], constants.inherited * reaching)
+        improved = best.copy()
+        np.maximum.at(improved, related.newer, values)
+        better = np.flatnonzero((values > best[related.newer]) & (values == improved[related.newer]))
+        if not len(better):
             break
-        ends, origins = related.newer[further], origins[links]
-        probability = probability[links] * related.probability[further]
+        ends = related.newer[better]
+        origin[ends], passed_on[ends] = origin[related.older[better]], reaching[better]
+        best = improved
     gains: NDArray[np.float64] = best - scores
     return gains
 

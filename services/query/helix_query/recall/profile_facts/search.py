@@ -105,12 +105,14 @@ def _stating(context: RecallContext, fact: str) -> list[int]:
 
 
 def _next(context: RecallContext, ordinals: list[int]) -> list[int]:
-    """Those of `ordinals` whose time is not over, the next first."""
+    """Those of `ordinals` whose time is not over: the next to begin, or to end, first."""
     signals, moment = context.generation.signals, context.query.selection.past.happened_by
     now = microseconds(moment or context.visibility.moment)
-    starts, ends = signals.event_start[ordinals], signals.event_end[ordinals]
-    coming = np.flatnonzero((starts != NO_TIME) & (np.maximum(starts, ends) > now))
-    best = coming[np.argsort(starts[coming], kind="stable")[:MOST_OF_ANY]]
+    starts = signals.event_start[ordinals]
+    ends = np.maximum(starts, signals.event_end[ordinals])
+    coming = np.flatnonzero((starts != NO_TIME) & (ends > now))
+    soonest = np.where(starts[coming] > now, starts[coming], ends[coming])
+    best = coming[np.argsort(soonest, kind="stable")[:MOST_OF_ANY]]
     return [ordinals[at] for at in best]
 
 
