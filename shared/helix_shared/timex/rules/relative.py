@@ -204,7 +204,7 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
 
 
 def _follows_a_week(passage: Passage, position: int) -> bool:
-    """Tell whether "a week on" is before a weekday, which is the one of the week after; not "once a week on"."""
+    """Tell whether "a week on" is before a weekday, which is then a week later; not "once a week on"."""
     *before, article, week, on = ["", "", "", *words_before(passage, position)]
     return [article, week, on] == ["a", "week", "on"] and before[-1] not in _HOW_OFTEN
 
