@@ -30,7 +30,6 @@ READ_BEFORE: Final = 200
 _DENIAL: Final = re.compile(
     r"\W*(?:no|none|nothing|nope|nah|never|not|n/?a|i (?:don'?t|have no)|me neither)\b", re.IGNORECASE
 )
-_QUESTION: Final = re.compile(r"[^\s.!?][^.!?\n]*\?\s*\Z")
 MOST_FACETS: Final = 12
 """Facets of one memory; a longer text is no statement about its author."""
 STATING: Final = frozenset[str](("statement", "plan", "decision", "correction"))
@@ -89,9 +88,20 @@ def facets_of(
 
 def _asked(text: str, sentence: Sentence) -> Iterator[FoundFacet]:
     """The facet of an answer directly behind its question, with the question."""
-    question = _QUESTION.search(text, max(0, sentence.start - READ_BEFORE), sentence.start)
-    if question and not _DENIAL.match(sentence.text) and (facet := asked_facet(as_read(question[0]))):
-        yield FoundFacet(facet, question.start(), sentence.end)
+    start, question = _question_before(text, sentence.start)
+    if question and not _DENIAL.match(sentence.text) and (facet := asked_facet(as_read(question))):
+        yield FoundFacet(facet, start, sentence.end)
+
+
+def _question_before(text: str, place: int) -> tuple[int, str]:
+    """The question that ends at a place, and where it begins; empty where no question ends there."""
+    first = max(0, place - READ_BEFORE)
+    before = text[first:place].rstrip()
+    if not before.endswith("?"):
+        return place, ""
+    begins = 1 + max(before.rfind(mark, 0, len(before) - 1) for mark in ".!?\n")
+    question = before[begins:].lstrip()
+    return first + len(before) - len(question), question
 
 
 def _facets_in(sentence: Sentence, ahead_of: datetime | None) -> Iterator[FoundFacet]:
