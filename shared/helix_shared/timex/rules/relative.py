@@ -29,6 +29,7 @@ from helix_shared.timex.reading import (
     words_before,
 )
 from helix_shared.timex.rules.dates import month_of
+from helix_shared.timex.rules.recurring import STEP
 from helix_shared.timex.rules.years import season_of
 from helix_shared.timex.tense import implied, tells_after
 from helix_shared.timex.windows import (
@@ -73,7 +74,6 @@ _AND = frozenset(["and", "or"])
 _ARTICLES = frozenset(["a", "an"])
 _HOW_OFTEN = frozenset(["once", "twice", "times", "per", "only", "days", "hours"])
 _DEADLINE_CUES = frozenset(["by", "before", "until", "till"])
-_STEP: dict[Which, int] = {"last": -1, "this": 0, "next": 1}
 
 
 def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
@@ -118,9 +118,9 @@ def _read_pointed_unit(passage: Passage, match: re.Match[str], which: Which) -> 
     within = len(words) > 1 and words[-1] == "the" and words[0] in ROLLING_CUES
     if name != "weekend" and which != "this" and (_pointer(match) == "past" or within):
         unit, _, _ = measure("one", name)
-        return Reading(rolling(passage.frame, unit, _STEP[which]), match.span(), "range")
+        return Reading(rolling(passage.frame, unit, STEP[which]), match.span(), "range")
     grain: Grain = "range" if name == "weekend" else measure("one", name)[0]
-    return Reading(unit_window(passage.frame, name, _STEP[which]), match.span(), grain)
+    return Reading(unit_window(passage.frame, name, STEP[which]), match.span(), grain)
 
 
 def _read_rolling(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
@@ -128,7 +128,7 @@ def _read_rolling(passage: Passage, match: re.Match[str], which: Which) -> Readi
     if which == "this" or match["count"] in _ARTICLES:  # "it will last a week", "coming a week on Friday"
         return None
     unit, _, high = measure(match["count"], match["units"])
-    return Reading(rolling(passage.frame, unit, high * _STEP[which]), match.span(), "range")
+    return Reading(rolling(passage.frame, unit, high * STEP[which]), match.span(), "range")
 
 
 def _read_pointed_weekday(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
@@ -155,7 +155,7 @@ def _read_pointed_part(passage: Passage, match: re.Match[str], which: Which) -> 
     """Read "this morning" and "last night"; "the next morning" depends on another day, so it is not read."""
     if which == "next" or (which == "last" and match["part"] not in ("night", "evening")):
         return None
-    day = passage.frame.today + timedelta(days=_STEP[which])
+    day = passage.frame.today + timedelta(days=STEP[which])
     return Reading(hours(passage.frame, day, *DAY_PARTS[match["part"]]), match.span(), "range")
 
 
@@ -189,7 +189,7 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
         return None
     number = weekday_number(name)
     if match["week"]:
-        some_day = move(passage.frame.today, "week", _STEP[_WHICH[match["week"]]])
+        some_day = move(passage.frame.today, "week", STEP[_WHICH[match["week"]]])
         day = begin(some_day, "week") + timedelta(days=number)
         return Reading(one_day(passage.frame, day), span, "day")
     which, certainty = implied(passage, span)
