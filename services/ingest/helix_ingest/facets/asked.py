@@ -43,6 +43,13 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
 )
 
 
-def asked_facet(question: str) -> Facet | None:
-    """The facet that an answer to `question` states, of text in lower case; None for most questions."""
+_DENIAL: Final = re.compile(
+    r"\W*(?:no|none|nothing|nope|nah|never|not|n/?a|i (?:don'?t|have no)|me neither)\b", re.IGNORECASE
+)
+
+
+def asked_facet(question: str, answer: str) -> Facet | None:
+    """The facet that `answer` to `question` (in lower case) states; None for most, and for a denial."""
+    if _DENIAL.match(answer):
+        return None
     return next((facet for facet, pattern in _QUESTIONS if pattern.search(question)), None)

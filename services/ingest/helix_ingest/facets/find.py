@@ -27,9 +27,6 @@ READ_TEXTS: Final = 512
 """Texts whose facets are cached: a turn is read again with the next turn."""
 READ_BEFORE: Final = 200
 """Characters in front of a sentence in which its question is looked for."""
-_DENIAL: Final = re.compile(
-    r"\W*(?:no|none|nothing|nope|nah|never|not|n/?a|i (?:don'?t|have no)|me neither)\b", re.IGNORECASE
-)
 MOST_FACETS: Final = 12
 """Facets of one memory; a longer text is no statement about its author."""
 STATING: Final = frozenset[str](("statement", "plan", "decision", "correction"))
@@ -89,7 +86,7 @@ def facets_of(
 def _asked(text: str, sentence: Sentence) -> Iterator[FoundFacet]:
     """The facet of an answer directly behind its question, with the question."""
     start, question = _question_before(text, sentence.start)
-    if question and not _DENIAL.match(sentence.text) and (facet := asked_facet(as_read(question))):
+    if question and (facet := asked_facet(as_read(question), sentence.text)):
         yield FoundFacet(facet, start, sentence.end)
 
 
