@@ -58,12 +58,12 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
         return None
     asked, text = route.asked_person, read_query(context.query.text)
     is_own, names_me = asked is not None and asked.kind == AUTHOR, _ME.search(text) is not None
-    if route.past is not Past.NO:
+    may_be_ahead = (asked is None or is_own) and not route.names_something and route.window is None
+    if route.past is not Past.NO or not (is_own or names_me or may_be_ahead):
         return None
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)
-    names_nobody = (asked is None or is_own) and not route.names_something
-    wanted = {SELF: names_me, AHEAD: names_nobody and route.window is None}
+    wanted = {SELF: names_me, AHEAD: may_be_ahead}
     if not wanted.get(fact, is_own):
         return None
     share = float(np.clip((value - LEAST) / (CLEAR - LEAST), 0.0, 1.0))
