@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Final
 
 from helix_consolidation.relations.statement import Candidate, Statement
 from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, content_words
 from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.about import are_two
-from helix_shared.moments import MICROSECONDS_PER_DAY
 
 STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
@@ -29,8 +29,8 @@ _CORRECTS: Final = re.compile(
     r"\b(?:not|now|meant|actually|instead|make (?:it|that)|no longer)\b|n['\u2019]t\b", re.IGNORECASE
 )
 """Such a statement changes what was said, however it begins: "and make that 5 pm"."""
-_JUST: Final = MICROSECONDS_PER_DAY // 144
-"""Ten minutes."""
+_JUST_AFTER: Final = timedelta(minutes=10) // timedelta(microseconds=1)
+"""Microseconds in which a statement goes on from the one before."""
 _PART: Final = re.compile(
     r"[.;!?]\s|\n|,\s(?:and|but|so|while)\b|(?:,|\band\b)\s(?=(?:my|your|his|her|its|our|their|i|you|he|she|it|we|"
     r"they)\b)",
@@ -67,7 +67,7 @@ def is_of_two_persons(new: Statement, this: Reading, old: Statement, other: Read
 def adds(new: Statement, this: Reading, old: Statement) -> bool:
     """Whether `new` adds to what its speaker has just said: "and they want bloods again in 4 weeks"."""
     is_one_turn = new.session == old.session != 0 and new.speaker == old.speaker and new.role == old.role
-    is_just_after = 0 <= new.occurred_at - old.occurred_at <= _JUST
+    is_just_after = 0 <= new.occurred_at - old.occurred_at <= _JUST_AFTER
     corrects = this.sure_change or _CORRECTS.search(new.text) is not None
     return is_one_turn and is_just_after and not corrects and _AND.match(new.text) is not None
 
