@@ -256,11 +256,8 @@ def test_one_query_process_serves_all_shards_and_another_model(saved: Saved) -> 
         together = Sharded(stack, dict(saved.texts), saved.models)
         together.remember(SECOND, "The key hangs in the hall.")
         together.expect_all()
-        code, out, err = run(home, "doctor", "--json")
-        served = [one["found"] for one in json.loads(out)["findings"] if one["check"] == "query"]
-        assert code == 0, (out, err)
-        numbers = [int((stack.home.data_of(shard) / "CURRENT").read_text()) for shard in (0, 1)]
-        assert served == [f"shard {n}: serves generation {number}" for n, number in enumerate(numbers)]
+        # each shard serves its own generation; a shard may publish its next one while doctor looks
+        until(together.newest_are_served)
         code, out, err = run(home, "models", "use", "tiny", "--every", "0.1")
         assert code == 0, (out, err)
         assert "shard 1 of 2" in err
