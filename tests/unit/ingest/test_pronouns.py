@@ -69,6 +69,7 @@ def test_the_only_person_that_fits_takes_the_place_of_the_pronoun(
         (["Thanks, Anna!"], "he is here"),
         (["We need a Bosch"], "his name is Rex"),
         (["Anna has a new dog"], "he barks at night"),
+        (["mum's visa came"], "ada wants out of gym, she'd rather do drama"),
         (["mum had a fall, shes home again", "Dr Patel did the cast"], "her meds are in the kitchen"),
     ],
 )

@@ -23,8 +23,10 @@ MOST_MENTIONS: Final = 32
 
 _BEFORE_CHARACTERS: Final = 12
 _BETWEEN_CHARACTERS: Final = 24
-_LOWER: Final = re.compile(r"(?<![\w'@/.:_-])[a-z]{4,20}(?![\w@/:_-]|\.\w)")
+_LOWER: Final = re.compile(r"(?<![\w'@/.:_-])[a-z]{3,20}(?![\w@/:_-]|\.\w)")
 """A rare one of these words may be the name of a person, typed in lower case."""
+_TELLING_LETTERS: Final = 4
+"""Shorter ones are often abbreviations: they have to do what persons do ("ada wants out")."""
 _SAME: Final = {
     **dict.fromkeys(("mum", "mom", "mummy", "mommy"), "mother"),
     **dict.fromkeys(("dad", "daddy"), "father"),
@@ -155,8 +157,11 @@ def _rare_words(text: str, taken: list[tuple[int, int]]) -> Iterator[Mention]:
 def _acts(text: str, start: int, end: int) -> bool:
     """Whether a rare word in lower case stands where the name of a person does."""
     opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n,"
-    behind = _PERSON_BEHIND.match(text, end) or text.startswith(("'s", "\u2019s"), end)
-    return bool(opens or behind or _PERSON_BEFORE.search(text, max(0, start - _BEFORE_CHARACTERS), start))
+    acts = _PERSON_BEHIND.match(text, end) is not None
+    if acts or end - start < _TELLING_LETTERS:
+        return acts
+    owns = text.startswith(("'s", "\u2019s"), end)
+    return bool(opens or owns or _PERSON_BEFORE.search(text, max(0, start - _BEFORE_CHARACTERS), start))
 
 
 def _is_addressed(text: str, start: int, end: int) -> bool:
