@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import tomli_w
 
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from helix_shared.processes import pause_garbage_collection, use_few_arenas, use_one_blas_thread
+from helix_shared.machine.processes import pause_garbage_collection, use_few_arenas, use_one_blas_thread
 
 
 def main() -> None:

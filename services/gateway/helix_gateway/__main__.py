@@ -5,7 +5,7 @@ Exit code 78: a setting is wrong. Exit code 1: the start failed and may work lat
 
 from __future__ import annotations
 
-from helix_shared.processes import pause_garbage_collection
+from helix_shared.machine.processes import pause_garbage_collection
 
 
 def main() -> None:

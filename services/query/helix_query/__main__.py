@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from helix_shared.processes import pause_garbage_collection, use_one_blas_thread
+from helix_shared.machine.processes import pause_garbage_collection, use_one_blas_thread
 
 
 def main() -> None:

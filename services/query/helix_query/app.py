@@ -23,7 +23,7 @@ from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.settings import QuerySettings
 from helix_shared.encoders.cross_encoder import CrossEncoder
-from helix_shared.processes import allow_open_files
+from helix_shared.machine.processes import allow_open_files
 from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.listening import require_protection
 from helix_shared.rpc.server import GrpcServer, stop_signals

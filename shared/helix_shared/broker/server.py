@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from helix_memory.transport.credentials import shown
 from helix_shared.errors import PermanentError, TemporaryError
-from helix_shared.whole_file import SECRET, write_whole
+from helix_shared.machine.whole_file import SECRET, write_whole
 
 READY_SECONDS: Final = 15.0
 STOP_SECONDS: Final = 10.0

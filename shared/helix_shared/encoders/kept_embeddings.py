@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
+from helix_shared.machine.whole_file import write_whole
 from helix_shared.telemetry.logs import logger
-from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

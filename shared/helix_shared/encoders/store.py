@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from helix_shared.encoders.model import CARD_FILE, NAME_PATTERN, RERANKER_FILE, ModelCard, read_card
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from typing import IO, Final, Self
 from helix_shared.artifacts.files.durability import sync
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
 from helix_shared.keys.key_tree import KeyTree
-from helix_shared.whole_file import SECRET, write_whole
+from helix_shared.machine.whole_file import SECRET, write_whole
 
 KEYS: Final = "keys"
 """Name of the folder in a data folder."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from helix_shared.errors import CONFIG_ERROR_EXIT, InvalidInputError, TemporaryError
-from helix_shared.processes import resume_garbage_collection
+from helix_shared.machine.processes import resume_garbage_collection
 
 T_co = TypeVar("T_co", covariant=True)
 FAILED_EXIT = 1

@@ -38,7 +38,7 @@ from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.abstention import Abstain
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 PIPED_WIDTH: Final = 130
 """Width in columns without a terminal."""

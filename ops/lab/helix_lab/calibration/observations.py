@@ -28,7 +28,7 @@ from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall.context import RecallContext
 from helix_query.recall.recall import recall
 from helix_query.recall.stages.abstain import JUDGED
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,7 +29,7 @@ from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 PIPED_WIDTH: Final = 140
 COLUMNS: Final = ("lexical", "dense", "best_fixed", "best_fixed_share", "before", "fitted", "held_out")

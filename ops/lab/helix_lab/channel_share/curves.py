@@ -22,7 +22,7 @@ from helix_lab.measures.metrics import METRICS, score
 from helix_lab.sets.build import code_digest
 from helix_lab.sets.kept_files import kept_file
 from helix_query.profile.overrides import with_constants
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 if TYPE_CHECKING:
     from helix_lab.sets.cached.corpus import CachedCorpus

@@ -31,8 +31,8 @@ from helix_shared.artifacts.relations.records import RELATION_KINDS
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
+from helix_shared.machine.whole_file import write_whole
 from helix_shared.settings import helix_home
-from helix_shared.whole_file import write_whole
 
 HEAD: Final = "# Written by `helix-lab relations --out`: logistic regressions (decision 0036)."
 THRESHOLDS: Final = {"link": 0.08, "relate": 0.5, "repeat": 0.5, "close": 0.5}

@@ -16,7 +16,7 @@ from helix_lab.report.figures import finite
 from helix_lab.report.markdown import FOLDED, report_markdown
 from helix_lab.report.page import render_page
 from helix_shared.errors import InvalidInputError
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 CHARTS: Final = ("quality.png", "latency.png", "stages.png")
 

@@ -30,7 +30,7 @@ from helix_lab.tuning.space import chosen_space
 from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report, verdict
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 
 def tune_command(

@@ -8,7 +8,7 @@ from pathlib import Path
 import tomli_w
 
 from helix_query.profile.profile import RankingProfile
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 
 def write_profile(profile: RankingProfile, folder: Path, *, heading: Sequence[str]) -> Path:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from helix_shared.artifacts.files.durability import sha256_of, sync
 from helix_shared.errors import CorruptArtifactError
-from helix_shared.whole_file import remove_drafts, write_whole
+from helix_shared.machine.whole_file import remove_drafts, write_whole
 
 OBJECTS: Final = "objects"
 _DRAFTS: Final = "drafts"

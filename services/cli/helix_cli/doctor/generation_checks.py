@@ -14,7 +14,7 @@ from helix_cli.doctor.finding import Finding, ok
 from helix_shared.artifacts.generation.folders import STAGING, current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.errors import HelixError
-from helix_shared.processes import use_one_blas_thread
+from helix_shared.machine.processes import use_one_blas_thread
 
 if TYPE_CHECKING:
     from helix_consolidation.reconciliation.compare import Comparison

@@ -14,8 +14,8 @@ from helix_cli.home.lock import locked
 from helix_cli.home.record import ALONE_RECORD, UP_RECORD, RunRecord, read_record, remove_record, start_time
 from helix_memory.transport.polling import poll
 from helix_shared.errors import PermanentError
-from helix_shared.processes import is_running
-from helix_shared.whole_file import remove_drafts
+from helix_shared.machine.processes import is_running
+from helix_shared.machine.whole_file import remove_drafts
 
 DRAIN_SECONDS: Final = 15.0
 """Longest wait for a process that was told to end."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from helix_cli.home.folder import HomeFolder
-from helix_shared.processes import is_running
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.processes import is_running
+from helix_shared.machine.whole_file import write_whole
 
 UP_RECORD: Final = "up.json"
 METRICS_RECORD: Final = "metrics.json"

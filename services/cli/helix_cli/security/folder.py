@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from helix_memory.transport.credentials import CallCredentials, NatsCredentials
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 OPERATOR: Final = "operator"
 FORWARDER: Final = "forwarder"

@@ -20,8 +20,8 @@ from helix_cli.stack.services import CONSOLIDATION, EXTRACT, INGEST
 from helix_cli.stack.supervisor import Say, Supervisor
 from helix_memory.transport.polling import poll
 from helix_shared.errors import HelixError, TemporaryError
-from helix_shared.processes import machine
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.processes import machine
+from helix_shared.machine.whole_file import write_whole
 
 HELD_SERVICES: Final = (INGEST, EXTRACT, CONSOLIDATION)
 """They make vectors, or write stores."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_shared.processes import pause_garbage_collection
+from helix_shared.machine.processes import pause_garbage_collection
 
 
 def main() -> None:

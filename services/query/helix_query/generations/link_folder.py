@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from helix_shared.processes import is_running
+from helix_shared.machine.processes import is_running
 
 PREFIX: Final = "helix-query-"
 

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from helix_shared.processes import (
+from helix_shared.machine.processes import (
     allow_open_files,
     pause_garbage_collection,
     resume_garbage_collection,

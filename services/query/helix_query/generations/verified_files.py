@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from helix_shared.artifacts.generation.integrity import verify
+from helix_shared.machine.whole_file import write_whole
 from helix_shared.telemetry.logs import logger
-from helix_shared.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from helix_shared.panics import as_exception
+from helix_shared.machine.panics import as_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from helix_shared.whole_file import write_whole
+from helix_shared.machine.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from helix_shared.broker import deadline
-from helix_shared.panics import as_exception
+from helix_shared.machine.panics import as_exception
 from helix_shared.telemetry.logs import logger
 
 P = ParamSpec("P")

@@ -37,7 +37,7 @@ from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consum
 from helix_shared.broker.worker.watch import MOST_STUCK, watch, watch_settings
 from helix_shared.broker.worker.watchdog import FAILURE_EXIT, watched
 from helix_shared.errors import CONFIG_ERROR_EXIT, HelixError, InvalidInputError
-from helix_shared.processes import resume_garbage_collection
+from helix_shared.machine.processes import resume_garbage_collection
 from helix_shared.settings import BrokerSettings
 from helix_shared.telemetry.health import STARTING, Health, beat
 from helix_shared.telemetry.logs import logger

@@ -20,7 +20,7 @@ from helix_shared.encoders.model import PROJECTION_FILE, TOKENIZER_FILE, load_ca
 from helix_shared.encoders.store import default_model
 from helix_shared.encoders.token_codes import CODE_BITS, TokenProjection
 from helix_shared.errors import CorruptArtifactError
-from helix_shared.processes import SINGLE_THREADED
+from helix_shared.machine.processes import SINGLE_THREADED
 
 
 def of_an_older_release(models_dir: Path, root: Path) -> Path:

@@ -22,8 +22,8 @@ from helix_cli.security.folder import SecurityFolder
 from helix_cli.security.jwks import WELL_KNOWN, fetch_keys
 from helix_cli.security.users import read_state
 from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
+from helix_shared.machine.whole_file import write_whole
 from helix_shared.rpc.access.static_tokens import matching, parse_tokens
-from helix_shared.whole_file import write_whole
 from tests.unit.shared.access.keys import jwks, private_key
 
 NOW = datetime(2026, 11, 24, tzinfo=UTC)

@@ -11,7 +11,7 @@ from helix_shared.broker import deadline
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.worker import Worker
 from helix_shared.errors import OverdueError
-from helix_shared.panics import EnginePanicError
+from helix_shared.machine.panics import EnginePanicError
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -24,7 +24,7 @@ from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note, size
 from helix_shared.artifacts.files.durability import sync
-from helix_shared.whole_file import SECRET
+from helix_shared.machine.whole_file import SECRET
 
 if TYPE_CHECKING:
     from helix_cli.exchange.export import Exported

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from helix_shared.machine.whole_file import write_whole
 from helix_shared.sources.items import Scope, short_name
 from helix_shared.sources.source_event import Entry, SourceEvent, from_fields
-from helix_shared.whole_file import write_whole
 
 FOLDER: Final = "imports"
 """Below the home."""

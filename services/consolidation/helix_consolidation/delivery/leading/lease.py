@@ -27,7 +27,7 @@ from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
-from helix_shared.processes import machine
+from helix_shared.machine.processes import machine
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from helix_shared.processes import SINGLE_THREADED, use_one_blas_thread
+from helix_shared.machine.processes import SINGLE_THREADED, use_one_blas_thread
 
 
 def test_one_thread_is_a_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_shared.whole_file import SECRET, remove_drafts, write_whole
+from helix_shared.machine.whole_file import SECRET, remove_drafts, write_whole
 
 
 def test_a_file_and_the_folders_above_it_are_written(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_write_that_fails_leaves_the_file_and_no_draft(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from helix_shared import whole_file
+from helix_shared.machine import whole_file
 
 os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
 whole_file.write_whole(Path(sys.argv[1]), b"secret", synced=True)

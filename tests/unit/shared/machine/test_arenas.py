@@ -10,7 +10,7 @@ import pytest
 
 ARENAS = """
 import ctypes, os, sys, threading
-from helix_shared.processes import use_few_arenas
+from helix_shared.machine.processes import use_few_arenas
 if sys.argv[1] == "few" and not use_few_arenas():
     sys.exit(3)
 libc = ctypes.CDLL(None)

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.processes import is_running
+from helix_shared.machine.processes import is_running
 
 if TYPE_CHECKING:
     from pathlib import Path

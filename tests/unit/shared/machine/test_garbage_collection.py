@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import gc
-from helix_shared.processes import pause_garbage_collection, resume_garbage_collection
+from helix_shared.machine.processes import pause_garbage_collection, resume_garbage_collection
 
 class Cycle:
     def __init__(self): self.own = self

@@ -6,7 +6,7 @@ import sys
 
 RAISED = """
 import resource
-from helix_shared.processes import allow_open_files
+from helix_shared.machine.processes import allow_open_files
 print(allow_open_files(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """
 

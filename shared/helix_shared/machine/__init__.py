@@ -1,0 +1,4 @@
+"""This machine below the code: processes, files that are replaced whole, panics of native engines.
+
+Knows nothing of Helix.
+"""
