@@ -19,8 +19,8 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.polling import POLL_SECONDS
 from helix_memory.transport.retrying import retry_policy
-from helix_memory.transport.shard_routing import addresses_of, is_loading, stub_of
-from helix_memory.transport.statuses import REPLY_BYTES, error_of
+from helix_memory.transport.shard_routing import addresses_of, stub_of
+from helix_memory.transport.statuses import REPLY_BYTES, error_of, is_loading
 
 CALL_SECONDS: Final = 10.0
 LAST_SECONDS: Final = 0.5

@@ -21,6 +21,7 @@ import grpc
 
 from helix_memory.sharding import rendezvous_order
 from helix_memory.transport.retrying import backoffs
+from helix_memory.transport.statuses import is_loading
 
 HEDGE_QUANTILE: Final = 0.95
 FIRST_HEDGE_SECONDS: Final = 0.1
@@ -70,7 +71,7 @@ class ReplicatedStub:
         return call
 
     def _first_reply(self, name: str, request: Any, until: float, metadata: Any) -> Any:
-        """The first reply by `until`, else the first error of a replica where no other can be asked.
+        """The first reply by `until`, else the most telling error of the replicas that were asked.
 
         Raises:
             grpc.RpcError: what a replica refuses, or that none answers.
@@ -107,7 +108,7 @@ class ReplicatedStub:
                     return future.result()
                 if future.code() not in _ELSEWHERE:
                     raise future
-                error = error or future
+                error = future if error is None else max(error, future, key=_tells)
                 self._put_aside(replica)
                 other = next(others, None)
                 if other is not None:
@@ -158,6 +159,13 @@ def tenant_of(request: Any) -> str:
     """The tenant that a request names; empty where only its credential says it."""
     scope = request.scope if "scope" in request.DESCRIPTOR.fields_by_name else request.recall.scope
     return str(scope.tenant_id)
+
+
+def _tells(error: grpc.RpcError) -> int:
+    """How much an error says of when to ask again: soon, later, or only that nobody was there."""
+    if is_loading(error):
+        return 2
+    return int(error.code() is not grpc.StatusCode.UNAVAILABLE)
 
 
 def _seconds_to(moment: float) -> float | None:

@@ -15,8 +15,9 @@ import grpc
 
 from helix_memory.errors import InvalidInputError, PermanentError
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.sharding import MOST_SHARDS, SHARD_KEY, hashed_shard
+from helix_memory.sharding import MOST_SHARDS, hashed_shard
 from helix_memory.transport.replicas import ReplicatedStub, tenant_of
+from helix_memory.transport.statuses import stated_shard
 
 FIRST_WAIT_SECONDS: Final = 0.02
 LONGEST_WAIT_SECONDS: Final = 0.5
@@ -162,20 +163,7 @@ class ShardedStub:
 
 def _other_shard(error: grpc.RpcError) -> int | None:
     """The shard in which the tenant of a refused call lies; None: it was refused for another reason."""
-    return _stated_shard(error) if error.code() == grpc.StatusCode.FAILED_PRECONDITION else None
-
-
-def is_loading(error: grpc.RpcError) -> bool:
-    """Whether the service answers once it has loaded the shard."""
-    return error.code() == grpc.StatusCode.UNAVAILABLE and _stated_shard(error) is not None
-
-
-def _stated_shard(error: grpc.RpcError) -> int | None:
-    """The shard that a status is about; None: it names none."""
-    # pairs, of another class for asyncio
-    metadata: Any = error.trailing_metadata() or ()
-    stated = [str(value) for key, value in metadata if key == SHARD_KEY]
-    return int(stated[0]) if stated and stated[0].isdecimal() else None
+    return stated_shard(error) if error.code() == grpc.StatusCode.FAILED_PRECONDITION else None
 
 
 def status_of_all(replies: Sequence[recall_pb2.GetStatusResponse]) -> recall_pb2.GetStatusResponse:

@@ -1,8 +1,11 @@
-"""The error that a gRPC status stands for; `helix_shared.rpc.statuses` has the status of an error."""
+"""What a gRPC status says: the error that it stands for, and the shard that it is about.
+
+`helix_shared.rpc.statuses` has the status of an error.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import grpc
 
@@ -17,6 +20,7 @@ from helix_memory.errors import (
     TemporaryError,
     UnauthenticatedError,
 )
+from helix_memory.sharding import SHARD_KEY
 
 STATUS_OF_NUMBER: Final = {code.value[0]: code for code in grpc.StatusCode}
 """By the number that a batch gives for a request that failed."""
@@ -47,3 +51,16 @@ def error_of(code: grpc.StatusCode, details: str, *, who: str) -> HelixError:
         kind, what = named
         return kind(f"{what.format(who=who)}: {details}")
     return PermanentError(f"{who} failed with {code.name}: {details}")
+
+
+def is_loading(error: grpc.RpcError) -> bool:
+    """Whether the service answers once it has loaded the shard."""
+    return error.code() == grpc.StatusCode.UNAVAILABLE and stated_shard(error) is not None
+
+
+def stated_shard(error: grpc.RpcError) -> int | None:
+    """The shard that a status is about; None: it names none."""
+    # pairs, of another class for asyncio
+    metadata: Any = error.trailing_metadata() or ()
+    stated = [str(value) for key, value in metadata if key == SHARD_KEY]
+    return int(stated[0]) if stated and stated[0].isdecimal() else None

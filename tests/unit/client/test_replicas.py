@@ -15,14 +15,14 @@ import pytest
 
 from helix_memory.errors import InvalidInputError, OverloadedError, TemporaryError
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_memory.sharding import rendezvous_order
+from helix_memory.sharding import SHARD_KEY, rendezvous_order
 from helix_memory.transport import replicas
 from helix_memory.transport.recall_client import RecallClient
 from helix_memory.transport.shard_routing import addresses_of
 
 
 class Service(recall_pb2_grpc.RecallServiceServicer):
-    """A replica that answers with its number, once it is let."""
+    """A replica that answers with its number, once it is let; the first `loading` calls find no shard."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -31,11 +31,15 @@ class Service(recall_pb2_grpc.RecallServiceServicer):
         self.cancelled = threading.Event()
         self.pause = 0.0
         self.status: grpc.StatusCode | None = None
+        self.loading = 0
         self.tenants: list[str] = []
 
     def Recall(self, request: Any, context: Any) -> Any:  # noqa: N802  as the stub names it
         """Refuse, or answer; a call that is given up ends."""
         self.tenants.append(request.scope.tenant_id)
+        if len(self.tenants) <= self.loading:
+            context.set_trailing_metadata(((SHARD_KEY, "0"),))
+            context.abort(grpc.StatusCode.UNAVAILABLE, "shard 0 is being loaded; ask again")
         if self.status:
             context.abort(self.status, "so the test wants it")
         while not self.may_answer.wait(0.01):
@@ -135,6 +139,25 @@ def test_the_other_replica_answers_where_one_is_away_and_is_asked_first_from_the
     assert not two[0].tenants
     ends[1]()
     with pytest.raises(TemporaryError):
+        client.recall(_request(_of(0)))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_replica_that_loads_is_waited_for_where_the_other_one_is_away(services: Any, first: int) -> None:
+    """Whichever is asked first: the one that is away says nothing of when to ask again."""
+    two, ends, client = services
+    two[0].loading = 5
+    ends[1]()
+    assert client.recall(_request(_of(first))).generation == 0
+    assert len(two[0].tenants) == 6
+
+
+def test_a_full_replica_tells_more_than_one_that_is_away(services: Any) -> None:
+    """The caller learns that the service is overloaded, not that it is not there."""
+    two, ends, client = services
+    two[1].status = grpc.StatusCode.RESOURCE_EXHAUSTED
+    ends[0]()
+    with pytest.raises(OverloadedError):
         client.recall(_request(_of(0)))
 
 
