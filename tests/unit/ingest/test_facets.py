@@ -37,6 +37,9 @@ STATED = {
         "im now a team lead at Bosch",
         "heyy, new here. im dana, i do illustration, mostly kids books",
         "got a dog!! greyhound called biscuit, 6 yrs old",
+        "hi. bram here, cook for 14 years",
+        "Marguerite leads, me (Shreya) on payments",
+        "i take over as lead in May",
     ),
     "background": (
         "I grew up on a dairy farm",
@@ -48,6 +51,8 @@ STATED = {
         "My landlord is called Mr Ferreira",
         "my sister does the weekends",
         "Bo is my dog",
+        "new gp is Dr Farrelly, same practice",
+        "both kids go to Scoil Naithi",
     ),
     "preference": (
         "I'd rather take the stairs than that lift",
@@ -131,6 +136,8 @@ def test_what_people_say_about_themselves_has_its_facet(facet: str, text: str) -
         ({"identity"}, "noor here, new number"),
         ({"project"}, "right im redoing the kitchen"),
         (set(), "tiles here, 3 boxes broken"),
+        (set(), "ok for me, she is worth it"),
+        (set(), "the kids are asleep"),
         (set(), "building on the corner is closed"),
         (set(), "hi, im late"),
         (set(), "training moved to friday"),
@@ -141,6 +148,18 @@ def test_what_people_say_about_themselves_has_its_facet(facet: str, text: str) -
 def test_what_is_typed_quickly_states_the_same(facets: set[str], text: str) -> None:
     """Without capitals, apostrophes and the first "I"."""
     assert {one.facet for one in facets_of(text, source_class="user")} == facets
+
+
+def test_who_introduces_themselves_goes_on_about_themselves() -> None:
+    """The next sentence without a subject is about its author; thanks are not."""
+    said = "Hey, I'm Chidi. RN on a cardiac ward in Dublin, two kids"
+    found = facets_of(said, source_class="user")
+    assert [(one.facet, said[one.start : one.end]) for one in found] == [
+        ("identity", "Hey, I'm Chidi."),
+        ("identity", "RN on a cardiac ward in Dublin, two kids"),
+    ]
+    for said in ("Hey, I'm Chidi. Thanks for the help with this.", "RN on a cardiac ward in Dublin"):
+        assert len(facets_of(said, source_class="user")) == said.startswith("Hey")
 
 
 @pytest.mark.parametrize("text", NOT_STATED)
@@ -286,6 +305,11 @@ def test_what_comes_on_a_day_is_a_plan(text: str) -> None:
         ("relationship", "What's your sister's name?", "beth"),
         ("project", "What are you working on?", "a book about a hedgehog who is scared of the dark"),
         ("constraint", "Are you allergic to anything?", "just cats"),
+        ("constraint", "What's your budget?", "25k all in, water included"),
+        ("identity", "What's your current rota?", "four nights on three off"),
+        ("identity", "Which days will you be on?", "mon tue thu, every third weekend"),
+        ("relationship", "Who's your GP?", "Dr Lynch in Ranelagh"),
+        ("preference", "Anything about how you want me to work?", "type hints everywhere, mypy strict"),
     ],
 )
 def test_an_answer_has_its_question_in_its_facet(facet: str, question: str, answer: str) -> None:

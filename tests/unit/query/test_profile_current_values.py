@@ -35,6 +35,11 @@ REPLACED = [
     ("i live in lyon", "i live in porto these days"),
     ("I live in Bergen", "I live in Oslo"),
     ("We live in a small flat in Lyon", "We moved yesterday to a house in Nantes"),
+    ("Who's your GP? Dr Lynch in Ranelagh", "new gp is Dr Farrelly, same practice"),
+    (
+        "What's your current rota? four nights on three off",
+        "Which days will you be on? mon tue thu, every third weekend",
+    ),
     ("my number is 555 0147", "My new number is 555 0199"),
     ("my phone is 555 0147", "my mobile number is now 555 0199"),
     ("I work at Airbus", "I'm now the head of marketing at Siemens"),
@@ -101,7 +106,7 @@ BOTH = [
 
 def said(ordinal: int, text: str, *, days: int) -> list[Statement]:
     """The statements of a memory by the facets that ingest tells, one for each part."""
-    found = facets_of(text, source_class="user")
+    found = facets_of(text, source_class="user", is_answer="? " in text)
     return [
         Statement(
             ordinal=ordinal,

@@ -24,22 +24,42 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
             r"|\bwhere (?:do you (?:live|work)|are you based)\b|\bhow old are you\b|\bwhen is your birthday\b"
         ),
     ),
-    ("relationship", re.compile(rf"\byour (?:\w+ )?{RELATIVE}(?:'s name|(?:'s| is)? called)\b")),
+    (
+        "relationship",
+        re.compile(
+            rf"\byour (?:\w+ )?{RELATIVE}(?:'s name|(?:'s| is)? called)\b"
+            rf"|\bwho{_IS} your (?:\w+ )?{RELATIVE}\b"
+        ),
+    ),
     (
         "constraint",
         re.compile(
             r"\b(?:are you allergic|do you have any (?:\w+ )?(?:allergies|restrictions|requirements))\b"
             r"|\b(?:anything|what) (?:that )?you (?:don't|can't|cannot|won't) (?:eat|drink)\b"
+            rf"|\bwhat{_IS} your (?:\w+ )?(?:budget|limit|deadline|maximum|max)\b"
+            r"|\banything (?:i should|to) (?:avoid|watch|know|keep in mind|remember)\b"
         ),
     ),
     (
         "preference",
         re.compile(
             rf"\b(?:what|who|which){_IS} your favou?rite\b|\bwhat (?:\w+ ){{1,3}}do you (?:like|prefer)\b"
+            r"|\bhow (?:do |would |should )?(?:you|i|we) (?:like|want|prefer|rather)\b"
+            r"|\b(?:do|would) you (?:prefer|rather)\b"
         ),
     ),
     ("project", re.compile(r"\bwhat are you (?:\w+ )?(?:working on|building|writing|making|learning)\b")),
     ("plan", re.compile(r"\bwhat(?: are|'re) your plans\b|\bwhat are you planning\b")),
+    (
+        "identity",
+        re.compile(
+            rf"\b(?:what|which|when|where){_IS} your (?:\w+ ){{0,2}}"
+            r"(?:job|role|rota|roster|shifts?|schedule|hours|days|timetable|address|size|setup|stack|team|office"
+            r"|school|course|car|bike|birthday|time ?zone)\b"
+            r"|\b(?:which|what) (?:days|hours|shifts) (?:do you work"
+            r"|(?:are you|will you be) (?:on|off|in|working))\b"
+        ),
+    ),
 )
 
 

@@ -74,11 +74,15 @@ def facets_of(
     """
     if source_class != "user" or not (speech_act in STATING or speech_act == "request"):
         return ()
-    found = [
-        facet
-        for sentence in stating_sentences(text)
-        for facet in (*(_asked(text, sentence) if is_answer else ()), *_facets_in(sentence, ahead_of))
-    ]
+    found: list[FoundFacet] = []
+    is_introduced = False
+    for sentence in stating_sentences(text):
+        folded = as_read(sentence.text)
+        stated = [*(_asked(text, sentence) if is_answer else ()), *_facets_in(sentence, folded, ahead_of)]
+        if is_introduced and not stated and static_part.DESCRIBES_ITSELF.match(folded):
+            stated = [FoundFacet("identity", sentence.start, sentence.end)]
+        found += stated
+        is_introduced = _names_itself(folded)
     kept = [one for one in found if speech_act != "request" or one.facet in REQUESTED]
     return tuple(kept[:MOST_FACETS])
 
@@ -101,9 +105,8 @@ def _question_before(text: str, place: int) -> tuple[int, str]:
     return first + len(before) - len(question), question
 
 
-def _facets_in(sentence: Sentence, ahead_of: datetime | None) -> Iterator[FoundFacet]:
+def _facets_in(sentence: Sentence, folded: str, ahead_of: datetime | None) -> Iterator[FoundFacet]:
     written = sentence.text.replace("\u2019", "'")
-    folded = as_read(written)
     words = set(WORD.findall(folded))
     names: set[Facet] = {
         facet
@@ -120,12 +123,17 @@ def _facets_in(sentence: Sentence, ahead_of: datetime | None) -> Iterator[FoundF
         names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
     if ahead_of and (dynamic_part.FUTURE.search(folded) or _comes(written, folded, ahead_of)):
         names.add("plan")
-    itself = static_part.NAMES_ITSELF.match(folded)
-    if itself and not is_common(itself["name"] or itself["here"] or itself["maker"]):
+    if _names_itself(folded):
         names.add("identity")
     for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:
             yield FoundFacet(facet, sentence.start, sentence.end)
+
+
+def _names_itself(folded: str) -> bool:
+    """Whether the author says by which name to call them."""
+    itself = static_part.NAMES_ITSELF.search(folded)
+    return itself is not None and not is_common(next(filter(None, itself.groups())))
 
 
 def _comes(written: str, folded: str, said_at: datetime) -> bool:

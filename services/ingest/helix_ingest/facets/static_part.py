@@ -93,8 +93,9 @@ PREFERENCE: Final = re.compile(
     r"|sensitive to|obsessed with|crazy about|mad about|hooked on)\b"
     r"|\b(?:suits?|bothers?|annoys?|bugs|drives?|drove|relaxes|calms|bores?) me\b|\bup the wall\b"
     r"|\bpet peeve\b"
-    r"|(?:^|[,.;:] ?|\b(?:and|but) )(?:\w+,? ){0,2}(?:an? |the |some )?[\w'-]+(?: [\w'-]+){0,4} for (?:me"
-    r"|us)\b(?! (?:to|too|and))"
+    r"|(?:^|[,.;:] ?|\b(?:and|but) )(?!(?:ok(?:ay)?|fine|good|great|thanks?|needs?|works?|get|got|keep"
+    r"|remember|find|check)\b)"
+    r"(?:\w+,? ){0,2}(?:an? |the |some )?[\w'-]+(?: [\w'-]+){0,4} for (?:me|us)\b(?! (?:to|too|and|because))"
     r"|\bi (?:always|usually|only|mostly|normally|generally|rarely|hardly ever|tend to|never) "
     rf"(?!{_PAST}\b)\w+"
     r"|\bi (?:don't|do not) (?:really |actually |usually )?(?:like|want|use|watch|trust|care for"
@@ -167,6 +168,7 @@ IDENTITY: Final = re.compile(
     rf"|\bi(?:'ve| have)? {_NOW}signed (?:(?:(?:a|my|the) )?(?:\w+ )?(?:contract|deal) )?(?:with|for)"
     rf" (?:{_NO_GROUP}(?!(?:\w+ )?(?:ink|pens?|pencil)\b)\w"
     r"|an? (?:\w+ )?(?:agent|agency|label|publisher|club|team|studio)\b)"
+    r"|\bi(?:'ll| will|'m| am)? (?:now )?(?:tak(?:e|ing)|took) over as (?:an? |the )?\w"
     r"|\bi(?:'ve| have|'m| am)? (?:(?:just|finally|recently|also) ){0,2}"
     r"(?:got|was|been|getting|being) promoted\b"
     rf"|\b(?:i|we)(?:'ve| have)? {_NOW}got (?:married|engaged|divorced)\b"
@@ -196,6 +198,9 @@ RELATIONSHIP: Final = re.compile(
     rf"|eldest |youngest )?{RELATIVE}"
     r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| does (?:the|most|all)"
     r"| called| named|,) |'?s name)"
+    rf"|^(?:the )?new {RELATIVE}(?:'s| is| called) "
+    r"|\b(?:the|both|all) (?:(?:my|our|the) )?(?:kids|children|twins|boys|girls) (?:go to|love|like|hate|play"
+    r"|do|need|start|finish)\b"
     rf"|\b(?:is|'s) my (?:\w+ )?{RELATIVE}\b|\b(?:wife|husband|son|daughter|sister|brother|dog"
     rf"|cat)'s name is\b"
 )  # fmt: skip
@@ -206,12 +211,23 @@ NAMED_RELATIVE: Final = re.compile(
 """A relative by name, matched on the text as written."""
 OWN_RELATIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ )?{RELATIVE},? (?:called |named |is )?$")
 """The words in front of the name of a relative."""
+_GREETS = (
+    r"^\W*(?:hi|hey+|hello|hiya|good (?:morning|evening|afternoon))\b[^a-z]{0,3}"
+    r"(?:(?:all|there|everyone)\b\W*)?"
+)
 NAMES_ITSELF: Final = re.compile(
-    r"^(?P<here>[a-z][\w'-]+) here\b(?!'s)"
-    r"|^\W*(?:hi|hey|hello|hiya|good (?:morning|evening|afternoon))\b[^a-z]{0,3}"
-    r"(?:all\b|there\b|everyone\b)?\W*(?:i'm|i am|it's|this is) (?P<name>(?![a-z]+ing\b)[a-z][a-z'-]{1,20})"
+    rf"(?:^|{_GREETS})(?P<here>[a-z][\w'-]+) here\b(?!'s)"
+    rf"|{_GREETS}(?:i'm|i am|it's|this is) (?P<name>(?![a-z]+ing\b)[a-z][a-z'-]{{1,20}})"
     r"(?=[.,!]|$| and\b| here\b)"
     r"|^\W*(?:i'm|i am) (?P<maker>[a-z][a-z'-]{1,20}), i"
     r" (?:do (?!not\b|that\b|it\b|this\b|so\b)|make|write|teach|draw|paint|build|design|sell)\b"
+    r"|\bme \((?P<listed>[a-z][a-z'-]{1,20})\)"
 )
-"""Words in which authors say who they are: "hi, im noor", "noor here", "im dana, i do illustration"."""
+"""Authors say who they are: "hi, im noor", "noor here", "im dana, i do illustration", "me (Shreya)"."""
+DESCRIBES_ITSELF: Final = re.compile(
+    r"^(?!(?:trying|new|testing|using|needs?|want|help|looking|thanks?|just|so|th(?:is|at|ese|ose|e)|it|my|here"
+    r"|now|can|could|please|first|let|what|how|not|nice|glad|happy|good|great|sorry|in|on|at|for|from|with|and|but"
+    r"|he|she|they|you|we|one|some|any|no|all|today|tomorrow|yesterday|got|is|was|are)\b)"
+    r"(?:[\w'-]+,? ){1,4}(?:on|at|in|for|from|of|with)\b"
+)
+"""The sentence behind such words, where it has no subject: "RN on a cardiac ward in Dublin"."""

@@ -58,7 +58,7 @@ _TASK: Final = (
 NEEDED: Final[Mapping[Facet, frozenset[str]]] = {
     "identity": frozenset(_IDENTITY.split()),
     "background": frozenset([*_SELF.split(), "years"]),
-    "relationship": frozenset(["my", "our", "name"]),
+    "relationship": frozenset(["my", "our", "name", "new", "kids", "children", "twins", "boys", "girls"]),
     "preference": frozenset(_PREFERENCE.split()),
     "constraint": frozenset(_CONSTRAINT.split()),
     "project": frozenset([*_SELF.split(), "project", "team"]),

@@ -25,6 +25,7 @@ _NO_NAME = (
 """Nationalities, days and months: "I'm Portuguese, from Porto" names nobody."""
 _NOT = r" (?:no longer|don['\u2019]?t|do not|am not|aren['\u2019]t|not)"
 _IS = r"(?:['\u2019]?s name is| is called| is|,)? (?=\S)"
+_ROLE = r"(?P<fact>boss|landlord|landlady|dentist|therapist|gp|supervisor)"
 _MOVED = (
     rf"(?:{_I}|(?:^|[.!?] )(?:just|finally|recently)) (?:moved|relocated|emigrated)"
     r"(?: yesterday| today| recently| (?:last|this|on) [a-z]+)?"
@@ -51,6 +52,8 @@ class Rule:
     """Whether they say that the value holds no longer."""
     is_beside: bool = False
     """Whether another value may hold beside theirs."""
+    is_only: bool = False
+    """Whether none does, although they may speak of weekends or of a time."""
 
 
 def _rule(
@@ -63,8 +66,11 @@ def _rule(
     is_open: bool = False,
     is_end: bool = False,
     is_beside: bool = False,
+    is_only: bool = False,
 ) -> Rule:
-    return Rule(fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end, is_beside)
+    return Rule(
+        fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end, is_beside, is_only
+    )
 
 
 RULES: Final = (
@@ -185,7 +191,17 @@ RULES: Final = (
     _rule(
         "status", rf"{_I} (?:got )?(?P<value>single|engaged|married|divorced|widowed)(?![\w-]| in\b)", "words"
     ),
-    _rule("", rf"{_MY}(?P<fact>boss|landlord|landlady|dentist|therapist|gp|supervisor){_IS}", "person"),
+    _rule("", rf"{_MY}{_ROLE}{_IS}", "person"),
+    _rule("", rf"(?:^|[.!?,;] )(?:the )?(?P<change>new) {_ROLE}{_IS}", "person"),
+    _rule("", rf"\bwho(?:['\u2019]s| is) your {_ROLE}\? ", "person"),
+    _rule(
+        "schedule",
+        r"\b(?:what(?:['\u2019]s| is| are) your (?:\w+ ){0,2}(?:rota|roster|shifts?|schedule|hours)"
+        r"|(?:which|what) (?:days|hours|shifts)"
+        r" (?:do you work|(?:are you|will you be) (?:on|off|in|working)))\? (?P<value>[^.;!?\n]{3,60})",
+        "words",
+        is_only=True,
+    ),
     _rule(
         "age",
         rf"{_I} turned (?P<value>1[5-9]|[2-9]\d)(?= (?:yesterday|today|last|this|on|in)\b)",
@@ -209,7 +225,7 @@ ANNOUNCED: Final = re.compile(
     r"|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|(?:wife|husband|spouse|partner|girlfriend|boyfriend)s?|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
-    r"|dentist|therapist|gp|supervisor|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
+    r"|dentist|therapist|gp|supervisor|rota|roster|shifts?|schedule|hours|days|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
     re.IGNORECASE,
 )
 """A sentence without any of these words has no value of the rules: one search costs far less than all."""

@@ -164,7 +164,7 @@ def _value_by(rule: Rule, read: str, year: int) -> Value | None:
         fact=fact,
         names=frozenset(_digits(one) if fact == "phone" else canonical(one) for one in surfaces),
         is_change=rule.is_change or bool(groups.get("change")) or _CHANGE.search(read) is not None,
-        is_beside=several or rule.is_beside or _BESIDE.search(read) is not None,
+        is_beside=not rule.is_only and (several or rule.is_beside or _BESIDE.search(read) is not None),
         is_open=rule.is_open,
         is_end=rule.is_end,
         start=match.start(),
