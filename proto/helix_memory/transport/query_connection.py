@@ -23,12 +23,15 @@ from helix_memory.transport.shard_routing import addresses_of, stub_of
 from helix_memory.transport.statuses import REPLY_BYTES, error_of, is_loading
 
 CALL_SECONDS: Final = 10.0
+LONGEST_POLL_SECONDS: Final = 0.4
 LAST_SECONDS: Final = 0.5
 """Time left in which a service that is behind is not asked again."""
 
-_UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-
-_LATER: Final = (*_UNREACHABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+_LATER: Final = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+)
 """A call that ends so would be answered at another time."""
 
 T = TypeVar("T")
@@ -129,21 +132,23 @@ class QueryConnection:
 
         A service waits for `min_seq` no longer than its own limit, and may have too little of it left for the
         answer; it is asked again while time is left. What it answered without that event is better than no
-        answer. A shard that is being loaded is waited for as well.
+        answer. A shard that is being loaded is waited for as well, a little longer each time.
         """
         waits = bool(getattr(getattr(request, "recall", request), "min_seq", 0))
         stale: T | None = None
+        wait = POLL_SECONDS
         while True:
             left = until - time.monotonic()
             try:
                 reply = method(request, timeout=left, metadata=self._credentials.metadata())
             except grpc.RpcError as error:
-                is_later = is_loading(error) or (waits and error.code() in _UNREACHABLE)
+                is_later = is_loading(error) or (waits and error.code() in _LATER)
                 if not is_later or _is_near(until):
                     if stale is not None and error.code() in _LATER:
                         return stale
                     raise
-                time.sleep(POLL_SECONDS)
+                time.sleep(wait)
+                wait = min(2 * wait, LONGEST_POLL_SECONDS)
             else:
                 if not waits or not getattr(reply, "stale", False) or _is_near(until):
                     return reply

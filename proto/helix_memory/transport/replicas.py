@@ -106,9 +106,11 @@ class ReplicatedStub:
                 if future.code() is grpc.StatusCode.OK:
                     self._note(name, time.monotonic() - began, replica, overtaken=running.values())
                     return future.result()
+                if future.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                    self._put_aside(replica)
                 if future.code() not in _ELSEWHERE:
                     raise future
-                error = future if error is None else max(error, future, key=_tells)
+                error = _more_telling(error, future)
                 self._put_aside(replica)
                 other = next(others, None)
                 if other is not None:
@@ -161,11 +163,13 @@ def tenant_of(request: Any) -> str:
     return str(scope.tenant_id)
 
 
-def _tells(error: grpc.RpcError) -> int:
-    """How much an error says of when to ask again: soon, later, or only that nobody was there."""
-    if is_loading(error):
-        return 2
-    return int(error.code() is not grpc.StatusCode.UNAVAILABLE)
+def _more_telling(error: grpc.RpcError | None, other: grpc.RpcError) -> grpc.RpcError:
+    """Of two errors the one that says more of when to ask again: soon, later, or only that nobody was there."""
+
+    def tells(one: grpc.RpcError) -> int:
+        return 2 if is_loading(one) else int(one.code() is not grpc.StatusCode.UNAVAILABLE)
+
+    return other if error is None else max(error, other, key=tells)
 
 
 def _seconds_to(moment: float) -> float | None:

@@ -1,4 +1,1 @@
-"""This machine below the code: processes, files that are replaced whole, panics of native engines.
-
-Knows nothing of Helix.
-"""
+"""This machine below the code: processes, files that are replaced whole, panics of native engines."""

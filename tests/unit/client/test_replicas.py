@@ -161,6 +161,16 @@ def test_a_full_replica_tells_more_than_one_that_is_away(services: Any) -> None:
         client.recall(_request(_of(0)))
 
 
+def test_a_replica_that_let_a_call_run_out_is_asked_last(services: Any) -> None:
+    """The next call of its tenant goes to the other one."""
+    two, _, client = services
+    two[0].may_answer.clear()
+    with RecallClient(client.address, call_seconds=0.5) as hurried:
+        with pytest.raises(TemporaryError):
+            hurried.recall(_request(_of(0)))
+        assert hurried.recall(_request(_of(0))).generation == 1
+
+
 def test_another_replica_is_asked_where_one_is_full_and_all_again_where_all_are(services: Any) -> None:
     """With `attempts`, calls to full replicas are repeated by the client, and end with their reason."""
     two, _, client = services

@@ -45,6 +45,7 @@ def drafts(*turns: LoggedEvent) -> list[Draft]:
         (["Mr Bell called", "Anna is my sister"], "he wants the rent", "Mr Bell wants the rent"),
         (["Anna said hello", "the boiler is off"], "she is back in May", "Anna is back in May"),
         (["Dr Okafor called", "okafor told me to rest"], "he is strict", "Dr Okafor is strict"),
+        (["mum had a fall"], "the mri is on friday, she was calm", "the mri is on friday, mum was calm"),
     ],
 )
 def test_the_only_person_that_fits_takes_the_place_of_the_pronoun(

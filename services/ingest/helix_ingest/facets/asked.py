@@ -28,7 +28,7 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
         "relationship",
         re.compile(
             rf"\byour (?:\w+ )?{RELATIVE}(?:'s name|(?:'s| is)? called)\b"
-            rf"|\bwho{_IS} your (?:\w+ )?{RELATIVE}\b"
+            rf"|\bwho{_IS} your (?:\w+ )?{RELATIVE}\W*$"
         ),
     ),
     (
@@ -36,16 +36,18 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
         re.compile(
             r"\b(?:are you allergic|do you have any (?:\w+ )?(?:allergies|restrictions|requirements))\b"
             r"|\b(?:anything|what) (?:that )?you (?:don't|can't|cannot|won't) (?:eat|drink)\b"
-            rf"|\bwhat{_IS} your (?:\w+ )?(?:budget|limit|deadline|maximum|max)\b"
-            r"|\banything (?:i should|to) (?:avoid|watch|know|keep in mind|remember)\b"
+            rf"|\bwhat{_IS} your (?:\w+ )?(?:budget|limit|deadline|maximum|max)\W*$"
+            r"|\banything i should avoid\b"
         ),
     ),
     (
         "preference",
         re.compile(
             rf"\b(?:what|who|which){_IS} your favou?rite\b|\bwhat (?:\w+ ){{1,3}}do you (?:like|prefer)\b"
-            r"|\bhow (?:do |would |should )?(?:you|i|we) (?:like|want|prefer|rather)\b"
-            r"|\b(?:do|would) you (?:prefer|rather)\b"
+            r"|\bhow (?:do |would )?you (?:like|want|prefer) (?:me |us )?to (?:work|write|code|format|name"
+            r"|answer|reply|communicate|be (?:called|addressed|contacted|reminded))\b"
+            r"|\bdo you (?:usually |generally )?prefer"
+            r" (?!options?\b|that\b|this\b|it\b|the\b|to\b|i\b|[a-z]\b)"
         ),
     ),
     ("project", re.compile(r"\bwhat are you (?:\w+ )?(?:working on|building|writing|making|learning)\b")),
@@ -53,23 +55,28 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
     (
         "identity",
         re.compile(
-            rf"\b(?:what|which|when|where){_IS} your (?:\w+ ){{0,2}}"
-            r"(?:job|role|rota|roster|shifts?|schedule|hours|days|timetable|address|size|setup|stack|team|office"
-            r"|school|course|car|bike|birthday|time ?zone)\b"
-            r"|\b(?:which|what) (?:days|hours|shifts) (?:do you work"
-            r"|(?:are you|will you be) (?:on|off|in|working))\b"
+            rf"\b(?:what|which){_IS} your"
+            r" (?:(?:current|new|usual|normal|regular|weekly|work|working|home) ){0,2}"
+            r"(?:job|role|rota|roster|shifts?|schedule|hours|timetable|address|time ?zone)"
+            r"(?: (?:now|at work))?\W*$"
+            rf"|\bwhere{_IS} your (?:office|school)\W*$|\bwhen{_IS} your birthday\b"
+            r"|\b(?:which|what) (?:days|hours|shifts)"
+            r" (?:do you work|(?:are you|will you be) (?:on|in|working))\W*$"
         ),
     ),
 )
 
 
 _DENIAL: Final = re.compile(
-    r"\W*(?:no|none|nothing|nope|nah|never|not|n/?a|i (?:don'?t|have no)|me neither)\b", re.IGNORECASE
+    r"\W*(?:(?:hm+|um+|uh|er|well|tbh|honestly|oh)\b\W*)?(?:no|none|nothing|nope|nah|never|not|n/?a|same"
+    r"|depends|idk|dunno|tbd|tba|whatever|skip|why|let me|(?:i )?(?:don't|can't|haven't|have no)|me neither"
+    r"|good question|(?:could|can|would) you|i'll)\b"
 )
+"""Matched on the answer as it is read: it states nothing."""
 
 
 def asked_facet(question: str, answer: str) -> Facet | None:
-    """The facet that `answer` to `question` (in lower case) states; None for most, and for a denial."""
+    """The facet that `answer` to `question` states, both as read; None for most, and for a denial."""
     if _DENIAL.match(answer):
         return None
     return next((facet for facet, pattern in _QUESTIONS if pattern.search(question)), None)

@@ -75,23 +75,31 @@ def facets_of(
     if source_class != "user" or not (speech_act in STATING or speech_act == "request"):
         return ()
     found: list[FoundFacet] = []
-    is_introduced = False
+    introduced_at = -1
     for sentence in stating_sentences(text):
         folded = as_read(sentence.text)
-        stated = [*(_asked(text, sentence) if is_answer else ()), *_facets_in(sentence, folded, ahead_of)]
-        if is_introduced and not stated and static_part.DESCRIBES_ITSELF.match(folded):
+        stated = list(_facets_in(sentence, folded, ahead_of))
+        if is_answer:
+            stated = _with_question(text, sentence, folded, stated)
+        is_next = introduced_at >= 0 and text[introduced_at : sentence.start].strip(" ") == ""
+        if is_next and not stated and static_part.DESCRIBES_ITSELF.match(folded):
             stated = [FoundFacet("identity", sentence.start, sentence.end)]
         found += stated
-        is_introduced = _names_itself(folded)
+        introduced_at = sentence.end if _names_itself(sentence.text, folded) else -1
     kept = [one for one in found if speech_act != "request" or one.facet in REQUESTED]
     return tuple(kept[:MOST_FACETS])
 
 
-def _asked(text: str, sentence: Sentence) -> Iterator[FoundFacet]:
-    """The facet of an answer directly behind its question, with the question."""
+def _with_question(text: str, sentence: Sentence, folded: str, stated: list[FoundFacet]) -> list[FoundFacet]:
+    """What an answer directly behind its question states, with the question; else what it states itself."""
     start, question = _question_before(text, sentence.start)
-    if question and (facet := asked_facet(as_read(question), sentence.text)):
-        yield FoundFacet(facet, start, sentence.end)
+    asked = asked_facet(as_read(question), folded) if question else None
+    if asked is None:
+        return stated
+    return [
+        FoundFacet(facet, start, sentence.end)
+        for facet in dict.fromkeys((asked, *(one.facet for one in stated)))
+    ]
 
 
 def _question_before(text: str, place: int) -> tuple[int, str]:
@@ -123,17 +131,20 @@ def _facets_in(sentence: Sentence, folded: str, ahead_of: datetime | None) -> It
         names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
     if ahead_of and (dynamic_part.FUTURE.search(folded) or _comes(written, folded, ahead_of)):
         names.add("plan")
-    if _names_itself(folded):
+    if _names_itself(written, folded):
         names.add("identity")
     for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:
             yield FoundFacet(facet, sentence.start, sentence.end)
 
 
-def _names_itself(folded: str) -> bool:
+def _names_itself(written: str, folded: str) -> bool:
     """Whether the author says by which name to call them."""
     itself = static_part.NAMES_ITSELF.search(folded)
-    return itself is not None and not is_common(next(filter(None, itself.groups())))
+    if itself is None:
+        return static_part.LISTS_ITSELF.search(written) is not None
+    name = next(filter(None, itself.groups()), "")
+    return not name or not is_common(name)
 
 
 def _comes(written: str, folded: str, said_at: datetime) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_shared.naming.persons import NOUN_PATTERN
+
 _AM = r"(?:i'm|i am)"
 _SOFT = (
     r"(?:(?:really|absolutely|actually|always|usually|also|much|quite|do|just|mostly|still|so|very|too"
@@ -93,9 +95,9 @@ PREFERENCE: Final = re.compile(
     r"|sensitive to|obsessed with|crazy about|mad about|hooked on)\b"
     r"|\b(?:suits?|bothers?|annoys?|bugs|drives?|drove|relaxes|calms|bores?) me\b|\bup the wall\b"
     r"|\bpet peeve\b"
-    r"|(?:^|[,.;:] ?|\b(?:and|but) )(?!(?:ok(?:ay)?|fine|good|great|thanks?|needs?|works?|get|got|keep"
-    r"|remember|find|check)\b)"
-    r"(?:\w+,? ){0,2}(?:an? |the |some )?[\w'-]+(?: [\w'-]+){0,4} for (?:me|us)\b(?! (?:to|too|and|because))"
+    r"|(?:^|[,.;:] ?|\b(?:and|but) )(?![^,.;:]{0,40}\b(?:someone|somebody)\b)(?:\w+,? ){0,2}"
+    r"(?:an? |the |some )?[\w'-]+(?: [\w'-]+){0,4}(?<!\bok)(?<!\bokay)(?<!\bfine)(?<!\bgood)(?<!\bworks)"
+    r"(?<!\bit)(?<!\bthis)(?<!\bthat)(?<!\bnews) for (?:me|us)\b(?! (?:to|too|and|because))"
     r"|\bi (?:always|usually|only|mostly|normally|generally|rarely|hardly ever|tend to|never) "
     rf"(?!{_PAST}\b)\w+"
     r"|\bi (?:don't|do not) (?:really |actually |usually )?(?:like|want|use|watch|trust|care for"
@@ -168,7 +170,8 @@ IDENTITY: Final = re.compile(
     rf"|\bi(?:'ve| have)? {_NOW}signed (?:(?:(?:a|my|the) )?(?:\w+ )?(?:contract|deal) )?(?:with|for)"
     rf" (?:{_NO_GROUP}(?!(?:\w+ )?(?:ink|pens?|pencil)\b)\w"
     r"|an? (?:\w+ )?(?:agent|agency|label|publisher|club|team|studio)\b)"
-    r"|\bi(?:'ll| will|'m| am)? (?:now )?(?:tak(?:e|ing)|took) over as (?:an? |the )?\w"
+    r"|\bi(?:'ll| will|'m| am)? (?:now )?(?:tak(?:e|ing)|took) over as (?:an? |the )?"
+    r"(?!(?:soon|far|long|of|i|you|he|she|they|we|it|dad|mum|mom|nobody|everyone|favou?r|well|planned|agreed)\b)\w"
     r"|\bi(?:'ve| have|'m| am)? (?:(?:just|finally|recently|also) ){0,2}"
     r"(?:got|was|been|getting|being) promoted\b"
     rf"|\b(?:i|we)(?:'ve| have)? {_NOW}got (?:married|engaged|divorced)\b"
@@ -198,9 +201,11 @@ RELATIONSHIP: Final = re.compile(
     rf"|eldest |youngest )?{RELATIVE}"
     r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| does (?:the|most|all)"
     r"| called| named|,) |'?s name)"
-    rf"|^(?:the )?new {RELATIVE}(?:'s| is| called) "
-    r"|\b(?:the|both|all) (?:(?:my|our|the) )?(?:kids|children|twins|boys|girls) (?:go to|love|like|hate|play"
-    r"|do|need|start|finish)\b"
+    r"|^(?:the )?new (?:gp|doctor|dentist|therapist|boss|manager|landlord|landlady|supervisor|teacher|coach"
+    r"|flatmate|housemate) is (?:called )?(?!(?:an?|the|not|so|very|really|my|our|on|in|at|off|here)\b)"
+    r"(?:(?:dr|mrs?|ms|prof)\.? )?[a-z'-]+(?: [a-z'-]+)?(?=[.,!(]|$)"
+    r"|^(?:(?:and|so|also|now) )?(?:the|both|all (?:the|my|our)|both (?:the|my|our))"
+    r" (?:kids|children|twins|boys|girls) (?:go to|love|like|hate|play|start|finish)\b"
     rf"|\b(?:is|'s) my (?:\w+ )?{RELATIVE}\b|\b(?:wife|husband|son|daughter|sister|brother|dog"
     rf"|cat)'s name is\b"
 )  # fmt: skip
@@ -216,18 +221,26 @@ _GREETS = (
     r"(?:(?:all|there|everyone)\b\W*)?"
 )
 NAMES_ITSELF: Final = re.compile(
-    rf"(?:^|{_GREETS})(?P<here>[a-z][\w'-]+) here\b(?!'s)"
+    rf"(?:^|{_GREETS})(?P<here>(?!(?:no|any|some|every)(?:body|one)\b)[a-z][\w'-]+) here\b(?!'s)"
     rf"|{_GREETS}(?:i'm|i am|it's|this is) (?P<name>(?![a-z]+ing\b)[a-z][a-z'-]{{1,20}})"
-    r"(?=[.,!]|$| and\b| here\b)"
+    r"(?: [a-z][a-z'-]{1,20})?(?=[.,!]|$| and\b| here\b)"
     r"|^\W*(?:i'm|i am) (?P<maker>[a-z][a-z'-]{1,20}), i"
     r" (?:do (?!not\b|that\b|it\b|this\b|so\b)|make|write|teach|draw|paint|build|design|sell)\b"
-    r"|\bme \((?P<listed>[a-z][a-z'-]{1,20})\)"
+    rf"|(?:^|{_GREETS})(?:my name(?:'s| is)|call me) (?P<called>[a-z][a-z'-]{{1,20}})(?=[.,!]|$| and\b)"
 )
-"""Authors say who they are: "hi, im noor", "noor here", "im dana, i do illustration", "me (Shreya)"."""
+"""Authors say who they are: "hi, im noor", "noor here", "im dana, i do illustration", "my name is Bea"."""
+LISTS_ITSELF: Final = re.compile(r"(?:^|, |\band )me \([A-Z][a-z\u00e0-\u00ff]+\)")
+"""The same in a list of others, matched on the text as written: "Jan does infra, me (Shreya) on payments"."""
+_ROLE_NOUNS = (
+    r"(?:(?!(?:dad|daddy|mum|mom|mummy|mommy|nan|gran\w{0,8}|mother|father|sister|brother|bro|sis|wife|husband|son"
+    r"|daughter|kids?|baby|cat|dog|puppy|boy|girl|man|woman|guy)\b(?! of\b))"
+    rf"(?:{NOUN_PATTERN})|rn|gp|phd|postdoc|chemist|scientist|economist|journalist|artist|pianist|therapist"
+    r"|programmer|analyst|firefighter|paramedic|farmer|baker|translator|undergrad|freelancer)"
+)
 DESCRIBES_ITSELF: Final = re.compile(
-    r"^(?!(?:trying|new|testing|using|needs?|want|help|looking|thanks?|just|so|th(?:is|at|ese|ose|e)|it|my|here"
-    r"|now|can|could|please|first|let|what|how|not|nice|glad|happy|good|great|sorry|in|on|at|for|from|with|and|but"
-    r"|he|she|they|you|we|one|some|any|no|all|today|tomorrow|yesterday|got|is|was|are)\b)"
-    r"(?:[\w'-]+,? ){1,4}(?:on|at|in|for|from|of|with)\b"
+    r"^(?:an? )?(?:(?:\d\w*|retired|trainee|junior|senior|head|chief|single|stay-at-home|freelance"
+    r"|self-employed|part-time|full-time|newly|qualified|former|ex|final|year|yr|primary|secondary|school|software|web|data|night"
+    rf"|cardiac|civil|staff|line|project)[ -]){{0,3}}{_ROLE_NOUNS}"
+    r"(?: (?:on|at|in|for|from|of|with|by)\b|[,(&]|\W*$)"
 )
 """The sentence behind such words, where it has no subject: "RN on a cardiac ward in Dublin"."""

@@ -48,7 +48,7 @@ _PREFERENCE: Final = (
     " refuses"
     " won't doesn't eats size better use switched"
 )
-_IDENTITY: Final = "i i'm i've my me here home we we're we've our"
+_IDENTITY: Final = "i i'm i've i'll my me here home we we're we've our"
 _TASK: Final = (
     "need have gotta got must should ought todo to-do deadline due remind forget remember open overdue"
     " outstanding"
@@ -66,4 +66,4 @@ NEEDED: Final[Mapping[Facet, frozenset[str]]] = {
     "task": frozenset(_TASK.split()),
 }
 SHOUTED_WORDS: Final = frozenset(["NOT", "NEVER", "NO", "ALWAYS", "ONLY", "DON'T"])
-"""Words of `lasting.SHOUTED`."""
+"""Words of `static_part.SHOUTED`."""

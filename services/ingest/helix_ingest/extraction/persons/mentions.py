@@ -26,7 +26,7 @@ _BETWEEN_CHARACTERS: Final = 24
 _LOWER: Final = re.compile(r"(?<![\w'@/.:_-])[a-z]{3,20}(?![\w@/:_-]|\.\w)")
 """A rare one of these words may be the name of a person, typed in lower case."""
 _TELLING_LETTERS: Final = 4
-"""Shorter ones are often abbreviations: they have to do what persons do ("ada wants out")."""
+"""Shorter ones are often abbreviations: they have to do what only persons do ("ada wants out")."""
 _SAME: Final = {
     **dict.fromkeys(("mum", "mom", "mummy", "mommy"), "mother"),
     **dict.fromkeys(("dad", "daddy"), "father"),
@@ -66,6 +66,11 @@ _PERSON_BEHIND: Final = re.compile(
     r"\s+(?:said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|came|comes"
     r"|left|called|wrote|knows|knew|feels|felt|brought|lives|lived|agreed|agrees|promised|hopes|refuses"
     r"|turned|died|got|gets|has|had|sent|took|takes|gave|gives|makes|made|moved|joined|started|will|is|was)\b"
+)
+_FEELS_OR_SAYS: Final = re.compile(
+    r"\s+(?:said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|hated|came"
+    r"|called|knows|knew|feels|felt|lives|lived|agreed|agrees|promised|hopes|refuses|needs|broke|turned|turns|died"
+    r"|cried|wears|eats|sleeps)\b"
 )
 _PERSON_BEFORE: Final = re.compile(
     r"\b(?:with|w|and|met|meet|meeting|told|tell|asked|ask|saw|see|from|invited|helped|for|to|by|about|called"
@@ -157,9 +162,10 @@ def _rare_words(text: str, taken: list[tuple[int, int]]) -> Iterator[Mention]:
 def _acts(text: str, start: int, end: int) -> bool:
     """Whether a rare word in lower case stands where the name of a person does."""
     opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n,"
-    acts = _PERSON_BEHIND.match(text, end) is not None
-    if acts or end - start < _TELLING_LETTERS:
-        return acts
+    if end - start < _TELLING_LETTERS:
+        return _FEELS_OR_SAYS.match(text, end) is not None
+    if _PERSON_BEHIND.match(text, end):
+        return True
     owns = text.startswith(("'s", "\u2019s"), end)
     return bool(opens or owns or _PERSON_BEFORE.search(text, max(0, start - _BEFORE_CHARACTERS), start))
 

@@ -52,8 +52,8 @@ class Rule:
     """Whether they say that the value holds no longer."""
     is_beside: bool = False
     """Whether another value may hold beside theirs."""
-    is_only: bool = False
-    """Whether none does, although they may speak of weekends or of a time."""
+    is_whole: bool = False
+    """Whether the value is all that is said, so that none holds beside it, whatever it says of weekends."""
 
 
 def _rule(
@@ -66,10 +66,10 @@ def _rule(
     is_open: bool = False,
     is_end: bool = False,
     is_beside: bool = False,
-    is_only: bool = False,
+    is_whole: bool = False,
 ) -> Rule:
     return Rule(
-        fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end, is_beside, is_only
+        fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end, is_beside, is_whole
     )
 
 
@@ -192,15 +192,18 @@ RULES: Final = (
         "status", rf"{_I} (?:got )?(?P<value>single|engaged|married|divorced|widowed)(?![\w-]| in\b)", "words"
     ),
     _rule("", rf"{_MY}{_ROLE}{_IS}", "person"),
-    _rule("", rf"(?:^|[.!?,;] )(?:the )?(?P<change>new) {_ROLE}{_IS}", "person"),
-    _rule("", rf"\bwho(?:['\u2019]s| is) your {_ROLE}\? ", "person"),
+    _rule(
+        "", rf"^(?:the )?(?P<change>new) {_ROLE} is (?:called )?(?=[\w.' -]{{2,30}}(?:[.,!(]|$))", "person"
+    ),
+    _rule("", rf"\bwho(?:['\u2019]s| is) your (?:new |current )?{_ROLE}\? ", "person"),
     _rule(
         "schedule",
-        r"\b(?:what(?:['\u2019]s| is| are) your (?:\w+ ){0,2}(?:rota|roster|shifts?|schedule|hours)"
-        r"|(?:which|what) (?:days|hours|shifts)"
-        r" (?:do you work|(?:are you|will you be) (?:on|off|in|working)))\? (?P<value>[^.;!?\n]{3,60})",
+        r"\b(?:what(?:['\u2019]s| is| are) your (?:(?:current|new|usual|regular|weekly|work|working) ){0,2}"
+        r"(?:rota|roster|shifts?|schedule|hours)(?: (?:now|at work))?"
+        r"|(?:which|what) (?:days|hours|shifts) (?:do you work|(?:are you|will you be) (?:on|in|working)))"
+        r"\? (?P<value>[^.;!?\n]{3,60})",
         "words",
-        is_only=True,
+        is_whole=True,
     ),
     _rule(
         "age",

@@ -104,11 +104,15 @@ class Value:
     """Whether the words are also said of other things."""
     is_end: bool
     """Whether it holds no longer."""
+    is_whole: bool
+    """Whether it is all that is said: "four nights, three off" and "two nights, five off" differ."""
     start: int
     end: int
 
     def differs(self, other: Value) -> bool:
         """Whether no word of a name is common to both: "Ana Silva" and "Ana" are one."""
+        if self.is_whole:
+            return self.names != other.names
         return self._words().isdisjoint(other._words())
 
     def _words(self) -> set[str]:
@@ -164,9 +168,10 @@ def _value_by(rule: Rule, read: str, year: int) -> Value | None:
         fact=fact,
         names=frozenset(_digits(one) if fact == "phone" else canonical(one) for one in surfaces),
         is_change=rule.is_change or bool(groups.get("change")) or _CHANGE.search(read) is not None,
-        is_beside=not rule.is_only and (several or rule.is_beside or _BESIDE.search(read) is not None),
+        is_beside=not rule.is_whole and (several or rule.is_beside or _BESIDE.search(read) is not None),
         is_open=rule.is_open,
         is_end=rule.is_end,
+        is_whole=rule.is_whole,
         start=match.start(),
         end=end,
     )
