@@ -106,12 +106,8 @@ class ReplicatedStub:
                 if future.code() is grpc.StatusCode.OK:
                     self._note(name, time.monotonic() - began, replica, overtaken=running.values())
                     return future.result()
-                if future.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                    self._put_aside(replica)
-                if future.code() not in _ELSEWHERE:
-                    raise future
+                self._require_elsewhere(replica, future)
                 error = _more_telling(error, future)
-                self._put_aside(replica)
                 other = next(others, None)
                 if other is not None:
                     ask(other)
@@ -120,6 +116,14 @@ class ReplicatedStub:
         finally:
             for future in running:
                 future.cancel()
+
+    def _require_elsewhere(self, replica: int, error: grpc.RpcError) -> None:
+        """Put a replica that did not answer aside, and raise an error that another one would give as well."""
+        is_for_another = error.code() in _ELSEWHERE
+        if is_for_another or error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            self._put_aside(replica)
+        if not is_for_another:
+            raise error
 
     def _order(self, tenant: str) -> Iterator[int]:
         """The replicas in the order in which a tenant's calls go to them."""
@@ -164,7 +168,7 @@ def tenant_of(request: Any) -> str:
 
 
 def _more_telling(error: grpc.RpcError | None, other: grpc.RpcError) -> grpc.RpcError:
-    """Of two errors the one that says more of when to ask again: soon, later, or only that nobody was there."""
+    """Of two errors the one that says more of when to ask again: soon, later, or nothing at all."""
 
     def tells(one: grpc.RpcError) -> int:
         return 2 if is_loading(one) else int(one.code() is not grpc.StatusCode.UNAVAILABLE)
