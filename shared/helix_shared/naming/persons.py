@@ -37,6 +37,8 @@ PERSON_NOUNS: Final = {
 }
 """Nouns for persons (and pets); "m", "f", or empty where they tell no gender."""
 
+ROLE_PATTERN: Final = r"(?:boss|landlord|landlady|dentist|therapist|gp|supervisor)"
+"""Roles in somebody's life that one person has at a time."""
 _OTHER_RELATIVES: Final = (
     "partner spouse fianc\u00e9e fianc\u00e9 fiancee fiance ex son daughter twin niece nephew uncle cousin"
     " grandson granddaughter friend colleague boss dog cat"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from helix_shared.naming.persons import NOUN_PATTERN
+from helix_shared.naming.persons import NOUN_PATTERN, ROLE_PATTERN
 
 _AM = r"(?:i'm|i am)"
 _SOFT = (
@@ -201,8 +201,8 @@ RELATIONSHIP: Final = re.compile(
     rf"|eldest |youngest )?{RELATIVE}"
     r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| does (?:the|most|all)"
     r"| called| named|,) |'?s name)"
-    r"|^(?:the )?new (?:gp|doctor|dentist|therapist|boss|manager|landlord|landlady|supervisor|teacher|coach"
-    r"|flatmate|housemate) is (?:called )?(?!(?:an?|the|not|so|very|really|my|our|on|in|at|off|here)\b)"
+    rf"|^(?:the )?new (?:{ROLE_PATTERN}|doctor|manager|teacher|coach|flatmate|housemate) is (?:called )?"
+    r"(?!(?:an?|the|not|so|very|really|my|our|on|in|at|off|here)\b)"
     r"(?:(?:dr|mrs?|ms|prof)\.? )?[a-z'-]+(?: [a-z'-]+)?(?=[.,!(]|$)"
     r"|^(?:(?:and|so|also|now) )?(?:the|both|all (?:the|my|our)|both (?:the|my|our))"
     r" (?:kids|children|twins|boys|girls) (?:go to|love|like|hate|play|start|finish)\b"

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from helix_shared.naming.persons import ROLE_PATTERN
+
 ValueKind = Literal["name", "name_or_thing", "person", "words"]
 
 _SELF = r"(?<![\w'\u2019-])(?:i|we)(?:['\u2019](?:m|ve|re)| am| are| have|m|ve)?"
@@ -25,7 +27,7 @@ _NO_NAME = (
 """Nationalities, days and months: "I'm Portuguese, from Porto" names nobody."""
 _NOT = r" (?:no longer|don['\u2019]?t|do not|am not|aren['\u2019]t|not)"
 _IS = r"(?:['\u2019]?s name is| is called| is|,)? (?=\S)"
-_ROLE = r"(?P<fact>boss|landlord|landlady|dentist|therapist|gp|supervisor)"
+_ROLE = rf"(?P<fact>{ROLE_PATTERN})"
 _MOVED = (
     rf"(?:{_I}|(?:^|[.!?] )(?:just|finally|recently)) (?:moved|relocated|emigrated)"
     r"(?: yesterday| today| recently| (?:last|this|on) [a-z]+)?"
