@@ -21,7 +21,14 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
         re.compile(
             rf"\bwhat{_IS} your (?:full |first |last )?name\b|\bwhat should i call you\b"
             r"|\bwhat do you do (?:for (?:a living|work))?\W*$|\bwhat do you do for\b"
-            r"|\bwhere (?:do you (?:live|work)|are you based)\b|\bhow old are you\b|\bwhen is your birthday\b"
+            r"|\bwhere (?:do you (?:live|work)|are you based)\b|\bhow old are you\b"
+            rf"|\bwhere{_IS} your (?:office|school)\W*$|\bwhen{_IS} your birthday\b"
+            rf"|\b(?:what|which){_IS} your"
+            r" (?:(?:current|new|usual|normal|regular|weekly|work|working|home) ){0,2}"
+            r"(?:job|role|rota|roster|shifts?|schedule|hours|timetable|address|time ?zone)"
+            r"(?: (?:now|at work))?\W*$"
+            r"|\b(?:which|what) (?:days|hours|shifts)"
+            r" (?:do you work|(?:are you|will you be) (?:on|in|working))\W*$"
         ),
     ),
     (
@@ -52,18 +59,6 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
     ),
     ("project", re.compile(r"\bwhat are you (?:\w+ )?(?:working on|building|writing|making|learning)\b")),
     ("plan", re.compile(r"\bwhat(?: are|'re) your plans\b|\bwhat are you planning\b")),
-    (
-        "identity",
-        re.compile(
-            rf"\b(?:what|which){_IS} your"
-            r" (?:(?:current|new|usual|normal|regular|weekly|work|working|home) ){0,2}"
-            r"(?:job|role|rota|roster|shifts?|schedule|hours|timetable|address|time ?zone)"
-            r"(?: (?:now|at work))?\W*$"
-            rf"|\bwhere{_IS} your (?:office|school)\W*$|\bwhen{_IS} your birthday\b"
-            r"|\b(?:which|what) (?:days|hours|shifts)"
-            r" (?:do you work|(?:are you|will you be) (?:on|in|working))\W*$"
-        ),
-    ),
 )
 
 

@@ -78,14 +78,15 @@ def facets_of(
     introduced_at = -1
     for sentence in stating_sentences(text):
         folded = as_read(sentence.text)
-        stated = list(_facets_in(sentence, folded, ahead_of))
+        names_itself = _names_itself(sentence.text, folded)
+        stated = list(_facets_in(sentence, folded, ahead_of, names_itself=names_itself))
         if is_answer:
             stated = _with_question(text, sentence, folded, stated)
         is_next = introduced_at >= 0 and text[introduced_at : sentence.start].strip(" ") == ""
         if is_next and not stated and static_part.DESCRIBES_ITSELF.match(folded):
             stated = [FoundFacet("identity", sentence.start, sentence.end)]
         found += stated
-        introduced_at = sentence.end if _names_itself(sentence.text, folded) else -1
+        introduced_at = sentence.end if names_itself else -1
     kept = [one for one in found if speech_act != "request" or one.facet in REQUESTED]
     return tuple(kept[:MOST_FACETS])
 
@@ -113,7 +114,9 @@ def _question_before(text: str, place: int) -> tuple[int, str]:
     return first + len(before) - len(question), question
 
 
-def _facets_in(sentence: Sentence, folded: str, ahead_of: datetime | None) -> Iterator[FoundFacet]:
+def _facets_in(
+    sentence: Sentence, folded: str, ahead_of: datetime | None, *, names_itself: bool
+) -> Iterator[FoundFacet]:
     written = sentence.text.replace("\u2019", "'")
     words = set(WORD.findall(folded))
     names: set[Facet] = {
@@ -131,7 +134,7 @@ def _facets_in(sentence: Sentence, folded: str, ahead_of: datetime | None) -> It
         names |= {"constraint"} if static_part.SHOUTED.search(written) else set()
     if ahead_of and (dynamic_part.FUTURE.search(folded) or _comes(written, folded, ahead_of)):
         names.add("plan")
-    if _names_itself(written, folded):
+    if names_itself:
         names.add("identity")
     for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
         if facet in names:
@@ -143,8 +146,7 @@ def _names_itself(written: str, folded: str) -> bool:
     itself = static_part.NAMES_ITSELF.search(folded)
     if itself is None:
         return static_part.LISTS_ITSELF.search(written) is not None
-    name = next(filter(None, itself.groups()), "")
-    return not name or not is_common(name)
+    return not is_common(next(filter(None, itself.groups())))
 
 
 def _comes(written: str, folded: str, said_at: datetime) -> bool:
