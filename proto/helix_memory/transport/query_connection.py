@@ -24,6 +24,7 @@ from helix_memory.transport.statuses import REPLY_BYTES, error_of, is_loading
 
 CALL_SECONDS: Final = 10.0
 LONGEST_POLL_SECONDS: Final = 0.4
+"""Between two calls to a service that is not ready; doubled from the first."""
 LAST_SECONDS: Final = 0.5
 """Time left in which a service that is behind is not asked again."""
 
@@ -132,7 +133,7 @@ class QueryConnection:
 
         A service waits for `min_seq` no longer than its own limit, and may have too little of it left for the
         answer; it is asked again while time is left. What it answered without that event is better than no
-        answer. A shard that is being loaded is waited for as well, a little longer each time.
+        answer. A shard that is being loaded is waited for as well.
         """
         waits = bool(getattr(getattr(request, "recall", request), "min_seq", 0))
         stale: T | None = None
