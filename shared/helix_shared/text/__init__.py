@@ -1,1 +1,1 @@
-"""Characters and flags of a text: Unicode forms, writing systems, instructions, credentials."""
+"""Characters, flags and wording of a text: Unicode forms, scripts, instructions, credentials, questions."""

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.facets.static_part import RELATIVE
+from helix_shared.text.questions import SCHEDULE_ASKED
 
 if TYPE_CHECKING:
     from helix_memory.vocabulary.facets import Facet
@@ -23,12 +24,9 @@ _QUESTIONS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
             r"|\bwhat do you do (?:for (?:a living|work))?\W*$|\bwhat do you do for\b"
             r"|\bwhere (?:do you (?:live|work)|are you based)\b|\bhow old are you\b"
             rf"|\bwhere{_IS} your (?:office|school)\W*$|\bwhen{_IS} your birthday\b"
-            rf"|\b(?:what|which){_IS} your"
-            r" (?:(?:current|new|usual|normal|regular|weekly|work|working|home) ){0,2}"
-            r"(?:job|role|rota|roster|shifts?|schedule|hours|timetable|address|time ?zone)"
-            r"(?: (?:now|at work))?\W*$"
-            r"|\b(?:which|what) (?:days|hours|shifts)"
-            r" (?:do you work|(?:are you|will you be) (?:on|in|working))\W*$"
+            rf"|\b(?:what|which){_IS} your (?:(?:current|new|usual|work|home) ){{0,2}}"
+            r"(?:job|role|address|time ?zone)(?: now)?\W*$"
+            rf"|{SCHEDULE_ASKED}"
         ),
     ),
     (

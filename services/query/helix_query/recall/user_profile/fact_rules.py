@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from helix_shared.naming.persons import ROLE_PATTERN
+from helix_shared.text.questions import SCHEDULE_ASKED
 
 ValueKind = Literal["name", "name_or_thing", "person", "words"]
 
@@ -200,10 +201,7 @@ RULES: Final = (
     _rule("", rf"\bwho(?:['\u2019]s| is) your (?:new |current )?{_ROLE}\? ", "person"),
     _rule(
         "schedule",
-        r"\b(?:what(?:['\u2019]s| is| are) your (?:(?:current|new|usual|regular|weekly|work|working) ){0,2}"
-        r"(?:rota|roster|shifts?|schedule|hours)(?: (?:now|at work))?"
-        r"|(?:which|what) (?:days|hours|shifts) (?:do you work|(?:are you|will you be) (?:on|in|working)))"
-        r"\? (?P<value>[^.;!?\n]{3,60})",
+        rf"{SCHEDULE_ASKED} (?P<value>[^.;!?\n]{{3,60}})",
         "words",
         is_whole=True,
     ),
@@ -230,7 +228,7 @@ ANNOUNCED: Final = re.compile(
     r"|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|(?:wife|husband|spouse|partner|girlfriend|boyfriend)s?|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
-    r"|dentist|therapist|gp|supervisor|rota|roster|shifts?|schedule|hours|days|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
+    r"|dentist|therapist|gp|supervisor|rota|roster|shifts?|schedule|timetable|hours|days|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
     re.IGNORECASE,
 )
 """A sentence without any of these words has no value of the rules: one search costs far less than all."""
