@@ -62,15 +62,17 @@ _GREETED: Final = re.compile(
     r"(?:\b(?:hi|hello|hey|dear|thanks|thank you|cheers|morning)\s*|,\s*)$", re.IGNORECASE
 )
 _ADDRESS_ENDS: Final = re.compile(r"\s*[.!?,:)\u2026]|\s*$|\s+[^\w\s]")
-_PERSON_BEHIND: Final = re.compile(
-    r"\s+(?:said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|came|comes"
-    r"|left|called|wrote|knows|knew|feels|felt|brought|lives|lived|agreed|agrees|promised|hopes|refuses"
-    r"|turned|died|got|gets|has|had|sent|took|takes|gave|gives|makes|made|moved|joined|started|will|is|was)\b"
+_FEELS_OR_SAYS = (
+    r"said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|came"
+    r"|called|knows|knew|feels|felt|lives|lived|agreed|agrees|promised|hopes|refuses|turned|died"
 )
-_FEELS_OR_SAYS: Final = re.compile(
-    r"\s+(?:said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|hated|came"
-    r"|called|knows|knew|feels|felt|lives|lived|agreed|agrees|promised|hopes|refuses|needs|broke|turned|turns|died"
-    r"|cried|wears|eats|sleeps)\b"
+"""What persons do, and things seldom."""
+_PERSON_BEHIND: Final = re.compile(
+    rf"\s+(?:{_FEELS_OR_SAYS}|comes|left|wrote|brought|got|gets|has|had|sent|took|takes|gave|gives|makes|made"
+    r"|moved|joined|started|will|is|was)\b"
+)
+_ONLY_PERSON_BEHIND: Final = re.compile(
+    rf"\s+(?:{_FEELS_OR_SAYS}|hated|needs|broke|turns|cried|wears|eats|sleeps)\b"
 )
 _PERSON_BEFORE: Final = re.compile(
     r"\b(?:with|w|and|met|meet|meeting|told|tell|asked|ask|saw|see|from|invited|helped|for|to|by|about|called"
@@ -163,7 +165,7 @@ def _acts(text: str, start: int, end: int) -> bool:
     """Whether a rare word in lower case stands where the name of a person does."""
     opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n,"
     if end - start < _TELLING_LETTERS:
-        return _FEELS_OR_SAYS.match(text, end) is not None
+        return _ONLY_PERSON_BEHIND.match(text, end) is not None
     if _PERSON_BEHIND.match(text, end):
         return True
     owns = text.startswith(("'s", "\u2019s"), end)
