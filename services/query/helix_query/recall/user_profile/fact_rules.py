@@ -59,21 +59,8 @@ class Rule:
     """Whether the value is all that is said, so that none holds beside it, whatever it says of weekends."""
 
 
-def _rule(
-    fact: str,
-    words: str,
-    value: ValueKind = "name",
-    *,
-    is_change: bool = False,
-    is_act: bool = False,
-    is_open: bool = False,
-    is_end: bool = False,
-    is_beside: bool = False,
-    is_whole: bool = False,
-) -> Rule:
-    return Rule(
-        fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end, is_beside, is_whole
-    )
+def _rule(fact: str, words: str, value: ValueKind = "name", **flags: bool) -> Rule:
+    return Rule(fact, re.compile(words, re.IGNORECASE), value, **flags)
 
 
 RULES: Final = (
@@ -199,12 +186,7 @@ RULES: Final = (
         "", rf"^(?:the )?(?P<change>new) {_ROLE} is (?:called )?(?=[\w.' -]{{2,30}}(?:[.,!(]|$))", "person"
     ),
     _rule("", rf"\bwho(?:['\u2019]s| is) your (?:new |current )?{_ROLE}\? ", "person"),
-    _rule(
-        "schedule",
-        rf"{SCHEDULE_ASKED} (?P<value>[^.;!?\n]{{3,60}})",
-        "words",
-        is_whole=True,
-    ),
+    _rule("schedule", rf"{SCHEDULE_ASKED} (?P<value>[^.;!?\n]{{3,60}})", "words", is_whole=True),
     _rule(
         "age",
         rf"{_I} turned (?P<value>1[5-9]|[2-9]\d)(?= (?:yesterday|today|last|this|on|in)\b)",
