@@ -143,7 +143,7 @@ def _facets_in(
 
 def _names_itself(written: str, folded: str) -> bool:
     """Whether the author says by which name to call them."""
-    itself = static_part.NAMES_ITSELF.search(folded)
+    itself = static_part.NAMES_ITSELF.match(folded)
     if itself is None:
         return static_part.LISTS_ITSELF.search(written) is not None
     return not is_common(next(filter(None, itself.groups())))

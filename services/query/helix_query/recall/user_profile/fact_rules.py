@@ -210,7 +210,8 @@ ANNOUNCED: Final = re.compile(
     r"|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|(?:wife|husband|spouse|partner|girlfriend|boyfriend)s?|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
-    r"|dentist|therapist|gp|supervisor|rota|roster|shifts?|schedule|timetable|hours|days|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
+    r"|dentist|therapist|gp|supervisor|laid|fired|sacked|let|redundant|retired|quit|resigned|employer|jobs|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b"
+    rf"|{SCHEDULE_ASKED}",
     re.IGNORECASE,
 )
 """A sentence without any of these words has no value of the rules: one search costs far less than all."""
