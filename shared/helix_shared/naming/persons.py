@@ -70,6 +70,13 @@ def relative_of(noun: str) -> str:
 
 
 NOUN_PATTERN: Final = "|".join(sorted(PERSON_NOUNS, key=len, reverse=True))
+OCCUPATION_PATTERN: Final = (
+    r"(?:(?!(?:dad|daddy|mum|mom|mummy|mommy|nan|gran\w{0,8}|mother|father|sister|brother|bro|sis|wife|husband|son"
+    r"|daughter|kids?|baby|cat|dog|puppy|boy|girl|man|woman|guy)\b(?! of\b))"
+    rf"(?:{NOUN_PATTERN})|rn|gp|phd|postdoc|chemist|scientist|economist|journalist|artist|pianist"
+    r"|programmer|analyst|firefighter|paramedic|farmer|baker|translator|undergrad|freelancer)"
+)
+"""What somebody is by work or study: the nouns of `NOUN_PATTERN` but for family and pets, and others."""
 
 _TITLE: Final = r"(?:mr|mrs|ms|dr|prof|professor|auntie|uncle)"
 _NAME = rf"(?!{_TITLE}\b)(?P<name>[a-z][a-z\u00e0-\u024f'-]{{1,29}})(?![\w@./:-]\w)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from helix_shared.naming.persons import NOUN_PATTERN, ROLE_PATTERN
+from helix_shared.naming.persons import OCCUPATION_PATTERN, ROLE_PATTERN
 
 _AM = r"(?:i'm|i am)"
 _SOFT = (
@@ -231,16 +231,11 @@ NAMES_ITSELF: Final = re.compile(
 """Authors say who they are: "hi, im noor", "noor here", "im dana, i do illustration", "my name is Bea"."""
 LISTS_ITSELF: Final = re.compile(r"(?:^|, |\band )me \([A-Z][a-z\u00e0-\u00ff]+\)")
 """The same in a list of others, matched on the text as written: "Jan does infra, me (Shreya) on payments"."""
-_ROLE_NOUNS = (
-    r"(?:(?!(?:dad|daddy|mum|mom|mummy|mommy|nan|gran\w{0,8}|mother|father|sister|brother|bro|sis|wife|husband|son"
-    r"|daughter|kids?|baby|cat|dog|puppy|boy|girl|man|woman|guy)\b(?! of\b))"
-    rf"(?:{NOUN_PATTERN})|rn|gp|phd|postdoc|chemist|scientist|economist|journalist|artist|pianist|therapist"
-    r"|programmer|analyst|firefighter|paramedic|farmer|baker|translator|undergrad|freelancer)"
-)
 DESCRIBES_ITSELF: Final = re.compile(
     r"^(?:an? )?(?:(?:\d\w*|retired|trainee|junior|senior|head|chief|single|stay-at-home|freelance"
-    r"|self-employed|part-time|full-time|newly|qualified|former|ex|final|year|yr|primary|secondary|school|software|web|data|night"
-    rf"|cardiac|civil|staff|line|project)[ -]){{0,3}}{_ROLE_NOUNS}"
+    r"|self-employed|part-time|full-time|newly|qualified|former|ex|final|year|yr"
+    r"|primary|secondary|school|software|web|data|night"
+    rf"|cardiac|civil|staff|line|project)[ -]){{0,3}}{OCCUPATION_PATTERN}"
     r"(?: (?:on|at|in|for|from|of|with|by)\b|[,(&]|\W*$)"
 )
 """The sentence behind such words, where it has no subject: "RN on a cardiac ward in Dublin"."""
