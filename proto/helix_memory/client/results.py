@@ -53,6 +53,10 @@ class Memory:
     event_end: datetime | None
     valid_from: datetime | None
     valid_to: datetime | None
+    expires_at: datetime | None
+    """It is hidden from then on, as its author asked."""
+    event_guessed: bool
+    """Whether the event times are guessed: "Dentist on 2 April" names no year."""
     salience: float
     confidence: float
     pinned: bool
@@ -62,6 +66,10 @@ class Memory:
     entities: tuple[str, ...]
     flags: tuple[str, ...]
     facets: tuple[str, ...]
+    expansions: tuple[str, ...]
+    """Questions that it answers, predicted at ingest."""
+    source_class: str
+    """Who says it: user, agent, tool or document."""
     speech_act: str
     superseded_by: str
     answers: str
@@ -236,8 +244,10 @@ _SOURCE: Final = (
     "event_id", "event_kind", "document_id", "source_uri", "piece", "char_start", "char_end", "speaker",
     "role",
 )  # fmt: skip
-_TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
-_LISTS: Final = ("categories", "entities", "flags", "facets")
+_TIMES: Final = (
+    "created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to", "expires_at",
+)  # fmt: skip
+_LISTS: Final = ("categories", "entities", "flags", "facets", "expansions")
 _PLAIN: Final[Sequence[str]] = tuple(
     one.name for one in fields(Memory) if one.name not in {"id", *_SOURCE, *_TIMES, *_LISTS}
 )

@@ -15,7 +15,7 @@ from helix_gateway.callers import Callers
 from helix_gateway.door import Door
 from helix_gateway.explorer.routes import EXPLORER, Explorer
 from helix_gateway.failures import MethodError
-from helix_gateway.hooks import hook_routes
+from helix_gateway.hooks import HOOKS_PATH, hook_manner, hook_routes
 from helix_gateway.mcp.routes import McpDoors
 from helix_gateway.operations.operation import PREFIX
 from helix_gateway.rest.routes import health_routes, rest_routes
@@ -112,7 +112,7 @@ def application(settings: GatewaySettings, helix: AsyncHelix, health: Health) ->
         hosts=settings.hosts,
         in_flight=settings.in_flight,
         seconds=settings.longest_seconds,
-        manners=dict.fromkeys((EXPLORER, ""), explorer.manner()),
+        manners=dict.fromkeys((EXPLORER, ""), explorer.manner()) | {HOOKS_PATH: hook_manner()},
     )
 
 

@@ -112,6 +112,31 @@ async def test_more_requests_than_allowed_are_refused_until_one_ends() -> None:
         assert (await client.post(RECALL, json={"query": "x"})).status_code == 400
 
 
+async def test_a_hook_for_which_there_is_no_room_is_an_empty_answer() -> None:
+    """The prompt goes on; another host and a form are refused, because no later prompt is let in either."""
+    going, end = asyncio.Event(), asyncio.Event()
+
+    async def answer(*_: object, **__: object) -> None:
+        going.set()
+        await end.wait()
+        raise InvalidInputError("query", "ended")
+
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "which port?", "cwd": "/"}
+    async with client_of(StubHelix(answer), in_flight=1) as client:
+        first = asyncio.create_task(client.post(RECALL, json={"query": "x"}))
+        await going.wait()
+        refused = await client.post("/hooks/claude-code", json=prompt)
+        assert (refused.status_code, refused.json()) == (200, {})
+        assert refused.headers["helix-hook"] == "trouble OverloadedError"
+        end.set()
+        await first
+        large = await client.post("/hooks/claude-code", json={**prompt, "prompt": "x" * BODY_BYTES})
+        assert (large.status_code, large.json()) == (200, {})
+        foreign = await client.post("/hooks/claude-code", json=prompt, headers={"host": "evil.example"})
+        assert foreign.status_code == 403
+        assert (await client.post("/hooks/claude-code", data={"prompt": "x"})).status_code == 400
+
+
 async def test_a_request_that_takes_too_long_ends() -> None:
     """Its call is cancelled."""
     ended = asyncio.Event()

@@ -346,7 +346,7 @@ class RecallRequest(_message.Message):
     token_budget: _builtins.int
     """Tokens of the packed context, 1 to 100,000; absent: the default of the ranking profile (2,000)."""
     ranking_profile: _builtins.str
-    """Ranking profile: helix (default), helix-reference, cems, engram, or one of the server's own."""
+    """Ranking profile: helix (default), colbert, helix-reference, cems, engram, or one of the server's own."""
     mode: Global___Mode.ValueType
     """Which channels search for candidates."""
     project_id: _builtins.str
@@ -553,6 +553,7 @@ class Memory(_message.Message):
     FACETS_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     AUDIENCE_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     tenant_id: _builtins.str
@@ -667,6 +668,10 @@ class Memory(_message.Message):
     def audience(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The principals of which a caller must name one; `*`: every caller has it. Only in GetMemory."""
 
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """Hidden from this moment on, as its author asked; absent: it does not expire."""
+
     def __init__(
         self,
         *,
@@ -708,10 +713,11 @@ class Memory(_message.Message):
         facets: _abc.Iterable[_builtins.str] | None = ...,
         owner: _builtins.str = ...,
         audience: _abc.Iterable[_builtins.str] | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "decayed_at", b"decayed_at", "event_end", b"event_end", "event_start", b"event_start", "last_accessed_at", b"last_accessed_at", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "decayed_at", b"decayed_at", "event_end", b"event_end", "event_start", b"event_start", "expires_at", b"expires_at", "last_accessed_at", b"last_accessed_at", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "answered_by", b"answered_by", "answers", b"answers", "audience", b"audience", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "decayed_at", b"decayed_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "facets", b"facets", "flags", b"flags", "last_accessed_at", b"last_accessed_at", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "owner", b"owner", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "answered_by", b"answered_by", "answers", b"answers", "audience", b"audience", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "decayed_at", b"decayed_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "expires_at", b"expires_at", "facets", b"facets", "flags", b"flags", "last_accessed_at", b"last_accessed_at", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "owner", b"owner", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1306,11 +1312,23 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 
 @_typing.final
 class Step(_message.Message):
-    """One change of the score: late_interaction (see LateInteraction), cross_encoder (see CrossEncoding), factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), future_penalty, answer (it takes the score of the question that it answers), replacement
-    (it takes a part of the score of what it replaces), outdated (a replaced memory gives way), latest_statement,
-    speech_act (bare questions below all statements), scale, noise, phrase_match, derived (a statement takes the score of
-    the turn that it was derived from).
+    """One change of the score. By name, in this order:
+      late_interaction, cross_encoder: see LateInteraction, CrossEncoding
+      access_decay, project, importance, episodic_decay, accesses: factors of a published recipe
+      future_penalty: it happens after the moment that is asked about
+      other_person: it is about another person than the question
+      answer: it takes the score of the question that it answers
+      held_then: for a question about earlier times, it says what held or holds now
+      replacement: it takes a part of the score of what it replaces
+      former: for such a question, it takes a part of the score of what replaced it
+      outdated, later: what replaced it, or what it replaced, goes before it
+      newer: of the memories that match the question equally well, the newer ones count for more
+      latest_statement: the latest one that states the value asked for
+      speech_act: bare questions go below all statements
+      preference, profile_fact: a preference of the caller, or a fact about the caller, that the question asks for
+      scale, noise: of a published recipe
+      phrase_match: it has the quoted words
+      derived: a statement takes the score of the turn that it was derived from
     """
 
     DESCRIPTOR: _descriptor.Descriptor

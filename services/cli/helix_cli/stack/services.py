@@ -83,16 +83,12 @@ def with_shards(copies: Mapping[str, int], shards: int, environment: Mapping[str
     Where HELIX_QUERY_SHARDS names the shards, one query process has all of them, and one forwarder reads it.
 
     Raises:
-        InvalidInputError: a service knows one shard only, or the setting names other shards.
+        InvalidInputError: the setting names other shards.
     """
     named = environment.get(QUERY_SHARDS, "")
     if named and sorted(named.split(",")) != sorted(map(str, range(shards))):
         every = ",".join(map(str, range(shards)))
         raise InvalidInputError(QUERY_SHARDS, f"must name all shards of this home: {every}")
-    if shards > 1 and copies[DEEP]:
-        raise InvalidInputError(
-            "--shards", f"{DEEP} works with one shard only; leave HELIX_DEEP_BASE_URL out"
-        )
     of_each = (CONSOLIDATION,) if named else OF_A_SHARD
     return {name: count * shards if name in of_each else count for name, count in copies.items()}
 

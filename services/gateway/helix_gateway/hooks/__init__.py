@@ -8,6 +8,6 @@ anything went wrong.
 
 from __future__ import annotations
 
-from helix_gateway.hooks.routes import hook_routes
+from helix_gateway.hooks.routes import HOOKS_PATH, hook_manner, hook_routes
 
-__all__ = ["hook_routes"]
+__all__ = ["HOOKS_PATH", "hook_manner", "hook_routes"]

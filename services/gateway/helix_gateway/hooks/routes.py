@@ -1,8 +1,9 @@
-"""The paths of the hooks: `POST /hooks/<agent>`, answered with 200 whatever happens.
+"""The paths of the hooks: `POST /hooks/<agent>`, answered with 200 but where the request is not let in.
 
 An agent waits for a hook before it sends a prompt. So a hook ends at its deadline, and any trouble is an
 empty answer: the prompt goes on as without Helix. The header `Helix-Hook` says what happened, for `helix
-agent check`.
+agent check`. A request without a valid credential, for another host or in another form is refused, so that
+its user learns that the hooks are installed wrongly.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from weakref import WeakValueDictionary
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from helix_gateway.door import Manner
+from helix_gateway.failures import TooLargeError, response_of
 from helix_gateway.hooks.handing_over import HandingOver
 from helix_gateway.hooks.hosts import Hook, HookCall, call_of, reply_of
 from helix_gateway.hooks.injecting import Injection, for_prompt, for_start
 from helix_gateway.hooks.metrics import HOOK_SECONDS, HOOKS
 from helix_gateway.hooks.sessions import Sessions
-from helix_shared.errors import DeniedError, HelixError, InvalidInputError
+from helix_shared.errors import DeniedError, HelixError, InvalidInputError, TemporaryError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 from helix_shared.sources.agents import Agent
 from helix_shared.sources.projects import project_of
@@ -30,10 +33,13 @@ from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope
 
     from helix_gateway.callers import Caller
     from helix_gateway.settings import GatewaySettings
 
+HOOKS_PATH: Final = "hooks"
 DEADLINE_SECONDS: Final = 0.3
 OUTCOME: Final = "Helix-Hook"
 UNKNOWN: Final = "unknown"
@@ -47,7 +53,19 @@ def hook_routes(settings: GatewaySettings) -> list[Route]:
     """The route of every hook."""
     sessions = Sessions(settings.hook_sessions_dir)
     hooks = _Hooks(sessions, HandingOver(sessions, settings.hook_transcripts))
-    return [Route("/hooks/{agent}", hooks.answer, methods=["POST"])]
+    return [Route(f"/{HOOKS_PATH}/{{agent}}", hooks.answer, methods=["POST"])]
+
+
+def hook_manner() -> Manner:
+    """Hooks get an empty answer where the gateway is full or busy, or the body too large."""
+    return Manner(failed=_failed)
+
+
+async def _failed(_: Scope, __: Receive, error: BaseException) -> Response:
+    if not isinstance(error, TemporaryError | TooLargeError):
+        return response_of(error)
+    HOOKS.labels(UNKNOWN, UNKNOWN, "trouble").inc()
+    return JSONResponse({}, headers={OUTCOME: f"trouble {type(error).__name__}"})
 
 
 class _Hooks:

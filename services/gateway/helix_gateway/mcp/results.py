@@ -25,6 +25,9 @@ class MemoryFound(BaseModel):
     occurred_at: datetime | None = Field(description="When it happened.")
     session_id: str
     speaker: str
+    source_class: str = Field(description="Who says it: user, agent, tool or document.")
+    event_start: datetime | None = Field(description="The time that the text mentions; null: none.")
+    event_guessed: bool = Field(description="That time is guessed: the text names no year, for example.")
     valid_to: datetime | None = Field(description="It held until then; null: it still does.")
     superseded_by: str = Field(description="Id of the memory that replaced it; empty: none.")
     relevance: float | None = Field(None, description="Probability that it answers the query, 0 to 1.")
@@ -43,6 +46,9 @@ class MemoryFound(BaseModel):
             occurred_at=memory.occurred_at or memory.created_at,
             session_id=memory.session_id,
             speaker=memory.speaker,
+            source_class=memory.source_class,
+            event_start=memory.event_start,
+            event_guessed=memory.event_guessed,
             valid_to=memory.valid_to,
             superseded_by=memory.superseded_by,
             relevance=relevance,

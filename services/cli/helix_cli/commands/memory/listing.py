@@ -138,6 +138,7 @@ def _fields(memory: recall_pb2.Memory, zone: tzinfo) -> dict[str, str]:
             ("event", "event_start"),
             ("valid from", "valid_from"),
             ("valid to", "valid_to"),
+            ("expires", "expires_at"),
             ("last served", "last_accessed_at"),
             ("decayed", "decayed_at"),
         )

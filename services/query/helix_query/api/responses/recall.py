@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.explanation import explanation_message
 from helix_query.api.responses.profile import profile_message
+from helix_query.recall.packing.rows import SIGNAL_TIMES
 
 if TYPE_CHECKING:
     from helix_query.diagnostics.explanation import Explanation
@@ -37,7 +38,6 @@ _PLAIN = (
     "superseded_by", "source_class", "event_guessed", "speech_act", "answers", "answered_by", "derived_from",
     "flags", "facets",
 )  # fmt: skip
-_TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 _OF_EVERY_TENANT = (
     "generation", "applied_sequence", "derived_sequence", "published_at", "model", "model_checksum",
     "instance",
@@ -128,7 +128,7 @@ def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb
     """A row of the vector table as a message."""
     fields: dict[str, Any] = {name: row[name] for name in _PLAIN}
     # None leaves a field unset
-    times: dict[str, Any] = {name: timestamp(row[name]) for name in _TIMES if row[name] is not None}
+    times: dict[str, Any] = {name: timestamp(row[name]) for name in SIGNAL_TIMES if row[name] is not None}
     source: Any = {name: row[name] for name in _SOURCE}
     return recall_pb2.Memory(**fields, **times, source=source, entities=entities)
 

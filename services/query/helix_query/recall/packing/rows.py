@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 FIRST_MOMENT: Final = microseconds(datetime.min.replace(tzinfo=UTC))
 LAST_MOMENT: Final = microseconds(datetime.max.replace(tzinfo=UTC))
-SIGNAL_TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+SIGNAL_TIMES: Final = (
+    "created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to", "expires_at",
+)  # fmt: skip
 SIGNAL_VALUES: Final = (
     "salience", "confidence", "pinned", "priority", "token_count", "stream_sequence", "hidden",
     "event_guessed",
