@@ -949,7 +949,8 @@ class RecallResponse(_message.Message):
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Searches that failed or passed their deadline: channels, and "term coverage" or "phrase match" for those lists
-        of the lexical index. pagerank: the graph was too dense for it, so the bounded walk was used. "cross-encoder":
+        Searches that failed or passed their deadline: channels, and "term coverage" or "phrase match" for those lists
+        of the lexical index, "preferences" or "profile facts" for statements of the caller. pagerank: the graph was too dense for it, so the bounded walk was used. "cross-encoder":
         its time or its share of the threads was too short, so the order is that without it.
         """
 

@@ -105,7 +105,7 @@ class Retrieved:
     profile_facts: Hits | None = None
     """Current facts about the caller, score 0 to 1, if the query asks for one; None: it does not."""
     degraded: tuple[str, ...] = ()
-    """Channels, `PHRASE_MATCH` or `TERM_COVERAGE` whose search failed or came too late."""
+    """Channels and `EVIDENCE` whose search failed or came too late."""
     lexical_alone: bool = False
     """The dense channel was not asked: mode auto had a clear lexical match, or the profile says so."""
 
@@ -121,6 +121,10 @@ class Retrieved:
 
 PHRASE_MATCH: Final = "phrase match"
 TERM_COVERAGE: Final = "term coverage"
+PREFERENCES: Final = "preferences"
+PROFILE_FACTS: Final = "profile facts"
+EVIDENCE: Final = (PHRASE_MATCH, TERM_COVERAGE, PREFERENCES, PROFILE_FACTS)
+"""Searches beside the channels, about single memories."""
 
 
 @dataclass(frozen=True, slots=True)

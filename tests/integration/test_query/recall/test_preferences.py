@@ -7,6 +7,8 @@ import pytest
 
 from helix_ingest.facets.find import facets_of
 from helix_memory.explanation import recompute
+from helix_query.recall.preferences import search
+from helix_shared.artifacts.hits import Hits
 
 pytestmark = pytest.mark.integration
 
@@ -65,6 +67,22 @@ def test_nobody_gets_the_preferences_of_another_user(ask: Ask) -> None:
     reply = ask("how should I reach Ben, call or text?", explain=True, top_k=50)
     assert not any("rather get a text" in text for text in texts(reply))
     assert not any("rather get a text" in one.excerpt for one in reply.explanation.candidates)
+
+
+def test_a_search_for_preferences_that_fails_is_named_and_costs_only_its_own_gain(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The channels answer."""
+
+    def fails(*_: object) -> Hits:
+        raise OSError("a page could not be read")
+
+    monkeypatch.setattr(search, "_visible_preferences", fails)
+    reply = ask("which birthday cake should the team order for me?", explain=True)
+    assert list(reply.degraded) == ["preferences"]
+    assert "A cake for the office costs forty euros at the bakery." in texts(reply)
+    assert not any(step.name == "preference" for one in reply.explanation.candidates for step in one.steps)
+    assert not ask("when did crate 17 leave?").degraded
 
 
 def test_the_gain_of_a_preference_is_explained_to_the_last_bit(ask: Ask) -> None:

@@ -38,5 +38,7 @@ CHANNELS: Final[tuple[Channel, ...]] = (
     EntityChannel(),
     AssociativeChannel(),
 )
-LANES: Final[tuple[str, ...]] = tuple(channel.name for channel in CHANNELS)
+CALLER: Final = "caller"
+"""Lane of the searches among what the caller said about themself, which are no channels."""
+LANES: Final[tuple[str, ...]] = (*(channel.name for channel in CHANNELS), CALLER)
 """Each channel has an executor of its own, so that a stuck one keeps no other waiting."""

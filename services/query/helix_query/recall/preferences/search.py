@@ -7,6 +7,7 @@ compared: by cosine, and by topic.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,6 +19,8 @@ from helix_shared.artifacts.signals.columns import code
 from helix_shared.naming import find_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from helix_query.recall.context import RecallContext
@@ -56,22 +59,27 @@ def asks_for_advice(query: str, vector: NDArray[np.float32], topics: Topics) -> 
     return float(np.clip(topics.asks_advice.of(vector) / CLEAR, 0.0, 1.0))
 
 
-def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits | None:
-    """The preferences that matter most, best first, with scores above 0 and at most 1; None: not asked for.
+def preference_search(context: RecallContext, embedded: EmbeddedQuery) -> Callable[[], Hits] | None:
+    """A search for the preferences that matter; None: the query does not ask for advice.
 
-    A score is the product of three shares: how surely the query asks for advice, how much of its topic the
-    memory has, and how near the memory is to the best match.
+    Hits have scores above 0 and at most 1, the product of three shares: how surely the query asks for advice,
+    how much of its topic the memory has, and how near the memory is to the best match.
     """
     limit, topics = context.profile.retrieve.preference_limit, context.snapshot.centroids.topics
     if not limit or topics is None or context.query.mode == "dense":
         return None
     # example questions are compared without the query adapter (0053), memories with it
-    asks, vector = asks_for_advice(context.query.text, embedded.plain, topics), embedded.vector
-    if not asks:
-        return None
+    asks = asks_for_advice(context.query.text, embedded.plain, topics)
+    return partial(_matching, context, embedded.vector, topics, asks, limit) if asks else None
+
+
+def _matching(
+    context: RecallContext, vector: NDArray[np.float32], topics: Topics, asks: float, limit: int
+) -> Hits:
+    """The caller's preferences that match a query best."""
     ordinals = _visible_preferences(context)
     if not len(ordinals):
-        return None
+        return Hits.none()
     vectors = context.generation.signals.vectors(ordinals)
     alike = topics.of(vectors) @ topics.of(vector[None, :])[0]
     matches = vectors @ vector + TOPIC_WEIGHT * alike

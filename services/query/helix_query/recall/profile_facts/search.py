@@ -7,7 +7,7 @@ few statements of this kind, and it is known which of them hold (`user_profile`)
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,7 +26,7 @@ from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from helix_query.recall.candidates import Route
     from helix_query.recall.context import RecallContext
@@ -47,11 +47,13 @@ CLEAR: Final = 0.5
 """Value from which it surely does. Of 2,820 questions of the sets 11 reach it, and all 11 ask for it."""
 
 
-def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Route) -> Hits | None:
-    """The caller's statements of the fact that is asked for, as far as they hold, with scores up to 1.
+def profile_fact_search(
+    context: RecallContext, embedded: EmbeddedQuery, route: Route
+) -> Callable[[], Hits] | None:
+    """A search for the caller's statements of the fact that is asked for, as far as they hold.
 
-    The score is how surely the question asks for it. None: it asks for no such fact of the caller, or about
-    earlier times, or the caller has stated none.
+    Its scores, at most 1, are how surely the question asks for it. None: it asks for no such fact of the
+    caller, or about earlier times.
     """
     questions = context.snapshot.centroids.fact_questions
     if not context.profile.rank.profile_fact_gain or questions is None or context.query.mode == "dense":
@@ -67,12 +69,16 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
     if not wanted.get(fact, is_own):
         return None
     share = float(np.clip((value - LEAST) / (CLEAR - LEAST), 0.0, 1.0))
-    stating = _stating(context, fact) if share else []
+    return partial(_hits, context, fact, share) if share else None
+
+
+def _hits(context: RecallContext, fact: str, share: float) -> Hits:
+    """The statements of a fact, each with the score `share`."""
+    stating = _stating(context, fact)
     if not stating:
-        return None
-    return Hits.ranked(
-        np.array(stating, np.int64), np.full(len(stating), share, np.float32), limit=len(stating)
-    )
+        return Hits.none()
+    scores = np.full(len(stating), share, np.float32)
+    return Hits.ranked(np.array(stating, np.int64), scores, limit=len(stating))
 
 
 def _stating(context: RecallContext, fact: str) -> list[int]:

@@ -17,12 +17,20 @@ from typing import TYPE_CHECKING, Final
 from helix_query.metrics import RECALL_DEGRADED
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
-from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE, Ranking, Retrieved, Route
-from helix_query.recall.channels import CHANNELS, Channel
+from helix_query.recall.candidates import (
+    PHRASE_MATCH,
+    PREFERENCES,
+    PROFILE_FACTS,
+    TERM_COVERAGE,
+    Ranking,
+    Retrieved,
+    Route,
+)
+from helix_query.recall.channels import CALLER, CHANNELS, Channel
 from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
-from helix_query.recall.preferences.search import preference_hits
-from helix_query.recall.profile_facts.search import profile_fact_hits
+from helix_query.recall.preferences.search import preference_search
+from helix_query.recall.profile_facts.search import profile_fact_search
 from helix_query.recall.recipes.extra_searches import ExtraSearch, extra_searches
 from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.scheduling.deadline import raise_if_overdue, seconds_left
@@ -100,6 +108,8 @@ def retrieve(
     searches: dict[str, Search | Future[Hits]] = {name: partial(run, name, plan) for name in names}
     if prefetched is not None:
         searches[LEXICAL] = prefetched
+    until = min(context.deadline, time.monotonic() + deadline_seconds)
+    about_caller = _started_about_caller(context, embedded, route, lanes)
     lead = ClearLead(constants.auto_half_score, constants.auto_min_score, constants.auto_min_lead)
     retrieved = search_all(
         searches,
@@ -111,14 +121,36 @@ def retrieve(
         # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
         clear_lead=lead if query.mode == "auto" and not context.visibility.has_past else None,
     )
+    retrieved = _with_caller_hits(context, retrieved, about_caller, until)
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
-    retrieved = replace(
-        _valid_then(context, retrieved),
-        preferences=preference_hits(context, embedded),
-        profile_facts=profile_fact_hits(context, embedded, route),
-    )
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
+
+
+def _started_about_caller(
+    context: RecallContext, embedded: EmbeddedQuery, route: Route, lanes: Mapping[str, Executor]
+) -> dict[str, Future[Hits]]:
+    """The searches among what the caller said about themself that the query calls for."""
+    searches = {
+        PREFERENCES: preference_search(context, embedded),
+        PROFILE_FACTS: profile_fact_search(context, embedded, route),
+    }
+    return {name: lanes[CALLER].submit(search) for name, search in searches.items() if search is not None}
+
+
+def _with_caller_hits(
+    context: RecallContext, retrieved: Retrieved, started: Mapping[str, Future[Hits]], until: float
+) -> Retrieved:
+    """`retrieved`, as far as it was valid then, with what these searches find; those that fail are named."""
+    wait(started.values(), timeout=seconds_left(until))
+    found = {name: _found(name, future) for name, future in started.items()}
+    missing = tuple(name for name, hits in found.items() if hits is None)
+    return replace(
+        _valid_then(context, retrieved),
+        preferences=found.get(PREFERENCES) or None,
+        profile_facts=found.get(PROFILE_FACTS) or None,
+        degraded=retrieved.degraded + missing,
+    )
 
 
 def _valid_then(context: RecallContext, retrieved: Retrieved) -> Retrieved:
