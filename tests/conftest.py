@@ -27,8 +27,8 @@ from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.model_build.description import Description, write_description
 from helix_cli.model_build.minilm import weights_folder
 from helix_memory.transport.connection import connect
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.streams import provision
 from helix_shared.encoders.store import default_model
 from helix_shared.settings import helix_home
 

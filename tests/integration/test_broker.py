@@ -15,6 +15,7 @@ from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher
 from helix_shared import object_bucket
 from helix_shared.broker import log, settlement, streams
+from helix_shared.broker.provisioning.provision import provision, stream_settings
 from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import (
@@ -59,7 +60,7 @@ async def test_provisioning_twice_changes_nothing(nats_client: Client) -> None:
     """Streams keep their messages and consumers their position."""
     await Publisher(nats_client.jetstream()).publish_event(turn(1))
     before = await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)
-    await streams.provision(nats_client.jetstream())
+    await provision(nats_client.jetstream())
     after = await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)
     assert (before.config, before.state.messages) == (after.config, after.state.messages)
 
@@ -67,10 +68,10 @@ async def test_provisioning_twice_changes_nothing(nats_client: Client) -> None:
 async def test_the_bucket_of_generations_is_made_where_it_is_asked_for(nats_client: Client) -> None:
     """A later call without the option changes its copies as those of every stream, and keeps what it has."""
     jetstream = nats_client.jetstream()
-    assert await streams.stream_settings(jetstream, object_bucket.STREAM) is None
-    await streams.provision(jetstream, objects=True)
+    assert await stream_settings(jetstream, object_bucket.STREAM) is None
+    await provision(jetstream, objects=True)
     await (await jetstream.object_store(object_bucket.BUCKET)).put("one", b"object")
-    done = await streams.provision(jetstream)
+    done = await provision(jetstream)
     assert f"stream {object_bucket.STREAM} up to date" in done
     found = await (await jetstream.object_store(object_bucket.BUCKET)).get("one")
     assert found.data == b"object"
@@ -141,7 +142,7 @@ async def test_an_address_without_a_server_is_a_clear_error() -> None:
 
 async def test_heartbeats_keep_the_ack_wait_of_the_consumer(nats_client: Client) -> None:
     """A worker whose setting is longer than the wait that was provisioned must not lose its messages."""
-    await streams.provision(nats_client.jetstream(), ack_wait_seconds=30)
+    await provision(nats_client.jetstream(), ack_wait_seconds=30)
     reader = await PullReader.open(nats_client, stream=subjects.EVENTS_STREAM, consumer=streams.INGEST)
     assert await reader.heartbeat_seconds(3_600) == 10
     assert await reader.heartbeat_seconds(6) == 2

@@ -22,6 +22,7 @@ from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import TemporaryError
@@ -222,7 +223,7 @@ async def test_sigterm_ends_a_worker_in_time_although_a_handler_does_not_come_ba
     nats_client: Client, workers: Workers
 ) -> None:
     """Within 15 s and with code 0; what it had in work is delivered again, and answered once."""
-    await streams.provision(nats_client.jetstream(), ack_wait_seconds=3)
+    await provision(nats_client.jetstream(), ack_wait_seconds=3)
     await publish(nats_client, 1, "never")
     process = workers.start(DEADLINE_SECONDS="600", ACK_WAIT_SECONDS="3")
     async with asyncio.timeout(PATIENCE_SECONDS):
@@ -263,14 +264,14 @@ async def test_a_handler_that_holds_the_gil_ends_the_process(nats_client: Client
 async def test_heartbeats_that_come_late_change_nothing(nats_client: Client, workers: Workers) -> None:
     """Other copies receive the message and process it, too; the stream stores one result."""
     jetstream = nats_client.jetstream()
-    await streams.provision(jetstream, ack_wait_seconds=60)
+    await provision(jetstream, ack_wait_seconds=60)
     for _ in range(2):
         workers.start(ACK_WAIT_SECONDS="60", DEADLINE_SECONDS="60")
     async for _ in async_poll(PATIENCE_SECONDS):
         if (await jetstream.consumer_info(subjects.DERIVED_STREAM, streams.KG)).num_waiting == 2:
             break
     # they read the ack wait at their start, so after one second each message is delivered to another copy
-    await streams.provision(jetstream, ack_wait_seconds=1.0)
+    await provision(jetstream, ack_wait_seconds=1.0)
     for number, text in enumerate(("slow", "Caroline met Ann.", "slow"), 1):
         await publish(nats_client, number, text)
     info = await until_idle(nats_client)

@@ -30,7 +30,7 @@ from helix_memory import subjects
 from helix_memory.events import DocumentEvent, EraseEvent, MessageEvent
 from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.generation.folders import folder_of
-from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
@@ -150,7 +150,7 @@ async def test_copies_of_removed_events_go_and_others_stay(
 ) -> None:
     """Dead letters by their event, by what they hold, and answers by the events they name."""
     jetstream = nats_client.jetstream()
-    await streams.provision(jetstream, endpoint=True)
+    await provision(jetstream, endpoint=True)
     letters = {
         "1": b'{"event_id":"a","text":"' + WORD + b'"}',
         "2": b'{"event_id":"erased","text":"' + WORD + b'"}',

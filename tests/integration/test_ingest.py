@@ -21,6 +21,7 @@ from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.encoders.encoder import Encoder
@@ -129,7 +130,7 @@ async def test_two_copies_and_a_kill_answer_every_event_once(
     nats_server: NatsServer, nats_client: Client, models_dir: Path
 ) -> None:
     """After SIGKILL the rest is delivered again after the ack wait; ids follow from the events."""
-    await streams.provision(nats_client.jetstream(), ack_wait_seconds=3)
+    await provision(nats_client.jetstream(), ack_wait_seconds=3)
     publisher = Publisher(nats_client.jetstream())
     total = 120
     for n in range(total):
@@ -216,7 +217,7 @@ async def test_two_copies_make_the_rows_that_one_makes_and_no_cache_changes_a_bi
     both = await rows(nats_server, nats_client, 2)
     with NatsServer(tmp_path / "other") as other:
         client = await connect(other.url, name="test")
-        await streams.provision(client.jetstream())
+        await provision(client.jetstream())
         one = await rows(other, client, 1, VECTOR_CACHE_BYTES="0", TURN_CACHE_BYTES="0", BATCH_SIZE="1")
         await client.close()
     assert both == one

@@ -13,6 +13,7 @@ from helix_memory import events, subjects
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log, streams
+from helix_shared.broker.provisioning.provision import provision, stream_settings
 from helix_shared.broker.server import NatsServer
 
 pytestmark = pytest.mark.integration
@@ -26,7 +27,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     """A server with six turns of a session, of which the third was removed."""
     with NatsServer(tmp_path / "nats") as server:
         opened = await connect(server.url, name="test")
-        await streams.provision(opened.jetstream())
+        await provision(opened.jetstream())
         publisher = Publisher(opened.jetstream())
         for number in range(6):
             await publisher.publish_event(
@@ -111,9 +112,9 @@ async def test_a_replica_that_still_has_a_removed_turn_is_corrected(
 
 async def test_provisioning_keeps_what_it_is_not_told(client: Client) -> None:
     """Replicas and placement stay as they are unless they are given; a bucket follows, too."""
-    before = await streams.stream_settings(client.jetstream(), subjects.EVENTS_STREAM)
-    await streams.provision(client.jetstream())
-    assert await streams.stream_settings(client.jetstream(), subjects.EVENTS_STREAM) == before
+    before = await stream_settings(client.jetstream(), subjects.EVENTS_STREAM)
+    await provision(client.jetstream())
+    assert await stream_settings(client.jetstream(), subjects.EVENTS_STREAM) == before
     assert before is not None
     copies = streams._Copies(None, ())
     kept = copies.of(before, streams._Copies(3, ("eu",)).of(before, None))

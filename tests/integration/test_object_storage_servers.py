@@ -36,8 +36,8 @@ from helix_shared.artifacts.object_storage.store import ConflictError, ObjectSto
 from helix_shared.artifacts.object_storage.uploading import Uploader
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.vectors.records import record_schema
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.streams import provision
 from helix_shared.edges import empty_row
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.minhash import minhash

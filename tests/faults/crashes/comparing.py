@@ -20,7 +20,7 @@ from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 
 from .workload import Ledger, lost_and_twice, memory_of, tenant_of
 
@@ -75,7 +75,7 @@ def stack_of(
 async def set_ack_wait(url: str) -> None:
     """What a killed worker held comes again soon; the workers keep alive what they hold accordingly."""
     async with connected(url) as jetstream:
-        await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
+        await provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
 
 
 def start(stack: Stack) -> None:

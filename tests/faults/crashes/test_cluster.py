@@ -24,8 +24,8 @@ from helix_shared.artifacts.object_storage.nats_store import PART_BYTES
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ConflictError
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.streams import provision
 from helix_shared.errors import TemporaryError
 from helix_shared.object_bucket import STREAM
 from tests.faults.conftest import Report

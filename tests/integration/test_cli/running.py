@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
 from helix_memory.transport.connection import connect
-from helix_shared.broker.streams import provision
+from helix_shared.broker.provisioning.provision import provision
 
 INGEST_FAULT = """
 import os, pathlib, sys

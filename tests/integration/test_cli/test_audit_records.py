@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from helix_cli.clients.auditing import CommandRecord, RecordFilter, newest_records, recorded
-from helix_cli.clients.broker import connected_client, provision
+from helix_cli.clients.broker import connected_client, provision_server
 from helix_cli.home.addresses import Server
 from helix_shared.audit.record import AuditRecord
 from helix_shared.broker.server import NatsServer
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """NATS with its streams."""
     with NatsServer(tmp_path_factory.mktemp("nats")) as running:
-        provision(running.url)
+        provision_server(running.url)
         yield Server(running.url)
 
 

@@ -14,8 +14,8 @@ from helix_memory.events import Event, ForgetEvent, MessageEvent, encode_event
 from helix_memory.transport.batch import Outgoing, publish_batch, split
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher, Receipt, event_message
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.streams import provision
 from helix_shared.sources.source_event import Refusal, SourceEvent
 
 pytestmark = pytest.mark.integration

@@ -24,6 +24,7 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.calendar_days import dates_of
 
@@ -238,7 +239,7 @@ def query() -> Iterator[str]:
 
 def test_status_ends_with_3_while_no_process_is_the_writer(nats_server: NatsServer, query: str) -> None:
     """All services answer, but without a writer no event becomes recallable."""
-    on(nats_server.url, lambda jetstream: streams.provision(jetstream, lease_seconds=0.5))
+    on(nats_server.url, lambda jetstream: provision(jetstream, lease_seconds=0.5))
     code, out, err = run("status", "--nats", nats_server.url, "--query", query)
     assert (code, "writer no process has the lease" in out) == (3, True), out + err
     assert "waiting for one" in err

@@ -27,6 +27,7 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.identity import content_hash, memory_id
 
@@ -230,9 +231,7 @@ def server(tmp_path: Path) -> Iterator[NatsServer]:
 async def stack(server: NatsServer, tmp_path: Path) -> AsyncIterator[Stack]:
     """A provisioned server and a data folder; every process ends with the test."""
     client = await connect(server.url, name="test")
-    await streams.provision(
-        client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
-    )
+    await provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
     made = Stack(server.url, tmp_path / "data", client)
     yield made
     made.end()

@@ -35,6 +35,7 @@ from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker import streams
 from helix_shared.broker.cancelling import cancel_all
 from helix_shared.broker.log_reader import read_range
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
@@ -192,9 +193,7 @@ async def world_of(url: str, folder: Path, models: Path) -> AsyncIterator[World]
     """Two shards that were provisioned before any event, with running writers."""
     client = await connect(url, name="test")
     for _ in range(2):  # consumers of new shards come with the second
-        await streams.provision(
-            client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
-        )
+        await provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
         await grow(client, 2)
     with tempfile.TemporaryDirectory() as noted, Encoder.load(default_model(models)) as encoder:
         workers = Workers.configured(encoder)

@@ -11,6 +11,7 @@ import pytest
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 
 from .conftest import ACK_WAIT_SECONDS, Stack, row
@@ -29,9 +30,7 @@ EACH = 20
 async def brief(server: NatsServer, tmp_path: Path) -> AsyncIterator[Stack]:
     """A stack whose leases expire after two seconds."""
     client = await connect(server.url, name="test")
-    await streams.provision(
-        client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
-    )
+    await provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
     made = Stack(server.url, tmp_path / "data", client)
     yield made
     made.end()
@@ -80,7 +79,7 @@ async def test_a_lease_bucket_created_again_does_not_lower_the_epoch(brief: Stac
     assert before.epoch > 20
     await jetstream.delete_key_value(streams.LEASES)
     await brief.until_logged(process, "run `helix provision`")
-    await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
+    await provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
     await derive_some(brief, 1, 1)
     after = await brief.until(lambda m: m.applied_sequence == 2)
     assert after.epoch > before.epoch
@@ -98,7 +97,7 @@ async def test_a_writer_starts_with_a_lease_bucket_created_again(brief: Stack) -
     before = await brief.until(lambda m: m.applied_sequence == 1)
     await brief.stopped()
     await jetstream.delete_key_value(streams.LEASES)
-    await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
+    await provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
     brief.start()
     await derive_some(brief, 1, 1)
     after = await brief.until(lambda m: m.applied_sequence == 2)

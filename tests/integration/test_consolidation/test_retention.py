@@ -12,6 +12,7 @@ from nats.js import JetStreamContext, api
 from helix_consolidation.delivery.prune import readers_of
 from helix_memory import subjects
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 
 from .conftest import ACK_WAIT_SECONDS, PATIENCE_SECONDS, Stack, row
 
@@ -55,7 +56,7 @@ async def test_messages_published_without_consumers_are_applied_and_then_removed
     for number in range(3):
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
     assert await left(jetstream) == 3
-    await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
+    await provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
     stack.start()
     manifest = await stack.until(lambda m: m.applied_sequence == 3)
     assert manifest.counts.memories == 3
@@ -79,7 +80,7 @@ async def test_a_message_that_one_consumer_still_needs_is_kept(stack: Stack) -> 
     await acknowledge_all(jetstream, streams.DOC2QUERY)
     await stack.until_logged(process, "run `helix provision`")
     assert await left(jetstream) == 6
-    await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
+    await provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
     assert await acknowledge_all(jetstream, streams.KG) == 2
     await until_left(jetstream, 0)
 
@@ -91,7 +92,7 @@ async def test_provisioning_changes_the_retention_of_an_existing_stream(stack: S
     await jetstream.update_stream(replace(config, retention=api.RetentionPolicy.INTEREST))
     await stack.log_events(2)
     await stack.derive("e0", 1, [row("e0", 1, "one")])
-    await streams.provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
+    await provision(jetstream, ack_wait_seconds=ACK_WAIT_SECONDS)
     for name in readers_of(1):
         await jetstream.delete_consumer(subjects.DERIVED_STREAM, name)
     await stack.derive("e1", 2, [row("e1", 2, "two")])

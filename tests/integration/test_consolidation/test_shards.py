@@ -18,6 +18,7 @@ from helix_shared import edges
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import InvalidInputError, TemporaryError
@@ -98,9 +99,7 @@ async def sharded(server: NatsServer, tmp_path: Path) -> AsyncIterator[Sharded]:
     """Two shards that were provisioned before any event."""
     client = await connect(server.url, name="test")
     for _ in range(2):  # consumers of new shards come with the second
-        await streams.provision(
-            client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
-        )
+        await provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
         await grow(client, 2)
     made = Sharded(server.url, tmp_path, client)
     yield made
@@ -169,7 +168,7 @@ async def test_what_a_living_shard_read_is_kept_for_the_other(sharded: Sharded) 
     # doc2query and kg have nothing left, either: what stays is for shard 1
     for name in (streams.DOC2QUERY, streams.KG):
         await sharded.stacks[0].client.jetstream().delete_consumer(subjects.DERIVED_STREAM, name)
-    await streams.provision(sharded.stacks[0].client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
+    await provision(sharded.stacks[0].client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
     await asyncio.sleep(6)
     sharded.start(1)
     await sharded.check()
@@ -244,7 +243,7 @@ def _copy(source: Path, target: Path) -> None:
 async def test_more_shards_while_tenants_exist(server: NatsServer, tmp_path: Path) -> None:
     """Tenants with events stay; the writer must not run; new tenants are spread."""
     client = await connect(server.url, name="test")
-    await streams.provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
+    await provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
     world = Sharded(server.url, tmp_path, client)
     try:
         world.start(0)
@@ -258,7 +257,7 @@ async def test_more_shards_while_tenants_exist(server: NatsServer, tmp_path: Pat
         assert not await grow(client, 2)
         with pytest.raises(InvalidInputError, match="--shards"):
             await grow(client, 1)
-        await streams.provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
+        await provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS)
         found = await read_map(client.jetstream())
         assert [found.shard_of(one) for one in TENANTS[:3]] == [0, 0, 0]
         assert found.starts == (0, 3)

@@ -19,7 +19,7 @@ from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.artifacts.object_storage.remote import read_pointer, stored_positions
 from helix_shared.artifacts.object_storage.store import ObjectStore
-from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.identity import memory_id
 from helix_shared.object_bucket import STREAM
 
@@ -47,7 +47,7 @@ async def bucket(
     """An object store, and the folder in which its bytes lie."""
     opened, where = open_store(f"file://{tmp_path}/objects"), tmp_path / "objects"
     if request.param == "nats":
-        await streams.provision(stack.client.jetstream(), objects=True, lease_seconds=LEASE_SECONDS)
+        await provision(stack.client.jetstream(), objects=True, lease_seconds=LEASE_SECONDS)
         opened = open_store(f"{stack.url}/shard")
         [where] = await asyncio.to_thread(lambda: [*tmp_path.glob(f"**/{STREAM}")])
     yield opened, where

@@ -16,6 +16,7 @@ from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.identity import memory_id
 
 from .conftest import DRAIN_SECONDS, LEASE_SECONDS, PATIENCE_SECONDS, Stack, row
@@ -66,7 +67,7 @@ async def test_a_killed_writer_loses_and_doubles_nothing(stack: Stack) -> None:
 
 async def test_messages_held_by_a_killed_writer_are_redelivered_at_once(stack: Stack) -> None:
     """The next writer does not wait for the ack wait, which is longer than this test."""
-    await streams.provision(stack.client.jetstream(), ack_wait_seconds=600)
+    await provision(stack.client.jetstream(), ack_wait_seconds=600)
     await stack.log_events(21)
     slow = {"publish_interval_seconds": "600", "ack_wait_seconds": "600"}
     process = stack.start(**slow)

@@ -17,10 +17,11 @@ from helix_cli.exchange.export import export
 from helix_memory import subjects
 from helix_shared.broker import log
 from helix_shared.broker.log_reader import BATCH, read_range
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.pull import fetch
 from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.shard_bucket import replace_map
-from helix_shared.broker.streams import INGEST, provision
+from helix_shared.broker.streams import INGEST
 from helix_shared.errors import PermanentError
 from helix_shared.event_log.record import EventRecord
 from helix_shared.keys.key_store import KeyStore

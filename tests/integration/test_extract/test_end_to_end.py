@@ -19,6 +19,7 @@ from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError
@@ -190,7 +191,7 @@ def test_a_replay_repeats_the_answers_and_asks_nothing(helix: Helix) -> None:
 
     async def from_the_first(client: Client) -> None:
         await client.jetstream().delete_consumer(subjects.EVENTS_STREAM, streams.EXTRACT)
-        await streams.provision(client.jetstream(), endpoint=True)
+        await provision(client.jetstream(), endpoint=True)
 
     helix.on_nats(from_the_first)
     helix.until(

@@ -11,6 +11,7 @@ from nats.aio.client import Client
 from helix_cli.clients.endpoint_status import endpoint_status
 from helix_extract.accounting.ledger import Ledger
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 
 pytestmark = pytest.mark.integration
 
@@ -28,7 +29,7 @@ class Days:
 
 async def ledgers(client: Client, clock: Days, count: int = 1, *, daily_tokens: int = 1_000) -> list[Ledger]:
     """Ledgers of as many workers on one entry."""
-    await streams.provision(client.jetstream(), endpoint=True)
+    await provision(client.jetstream(), endpoint=True)
     return [
         Ledger(await client.jetstream().key_value(streams.LEDGER), daily_tokens=daily_tokens, clock=clock)
         for _ in range(count)

@@ -21,6 +21,7 @@ from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.worker import Connected
 from helix_shared.endpoint.client import Endpoint
@@ -95,7 +96,7 @@ async def world_of(client: Client, server: EndpointServer, **fields: Any) -> Wor
     """A provisioned NATS and a judge with short times."""
     values = {"timeout_seconds": 0.5, "breaker_seconds": 0.1, "pairs_seconds": 0.1, "tenants": "acme"}
     settings = ExtractSettings(base_url=server.url, model="small", **{**values, **fields})
-    await streams.provision(client.jetstream(), endpoint=True)
+    await provision(client.jetstream(), endpoint=True)
     bucket = await client.jetstream().key_value(streams.LEDGER)
     return World(client, Ledger(bucket, daily_tokens=settings.daily_tokens), settings)
 

@@ -19,6 +19,7 @@ from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log, streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.worker import Connected
 from helix_shared.endpoint.client import Endpoint
@@ -107,7 +108,7 @@ async def test_an_erased_turn_is_not_sent_when_the_model_answers_again(
     nats_client: Client, server: EndpointServer
 ) -> None:
     """A window waits without an end while the model does not answer; the others of it are asked about."""
-    await streams.provision(nats_client.jetstream(), endpoint=True)
+    await provision(nats_client.jetstream(), endpoint=True)
     server.status = 500
     settings = ExtractSettings(base_url=server.url, model="small", tenants=("acme",))
     bucket = await nats_client.jetstream().key_value(streams.LEDGER)

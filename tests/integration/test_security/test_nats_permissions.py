@@ -23,8 +23,8 @@ from helix_memory.transport.publisher import Publisher, event_message
 from helix_shared import object_bucket
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
 from helix_shared.artifacts.object_storage.opening import open_store
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer, server_name_at
-from helix_shared.broker.streams import provision
 
 pytestmark = pytest.mark.integration
 

@@ -13,6 +13,7 @@ from nats.aio.client import Client
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import TemporaryError
 
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.integration
 
 async def test_killed_processes_leave_one_result_per_message(nats_client: Client, workers: Workers) -> None:
     """Two processes of each worker, one of each killed: every memories message has one result."""
-    await streams.provision(nats_client.jetstream(), ack_wait_seconds=2.0)
+    await provision(nats_client.jetstream(), ack_wait_seconds=2.0)
     copies = {service: [workers.start(service), workers.start(service)] for service in SERVICES}
     for number in range(1, 26):
         await publish(nats_client, number, [memory(number)])
@@ -51,7 +52,7 @@ async def test_worker_started_late_and_killed_in_the_middle_of_a_batch(
 ) -> None:
     """Messages from before the start, and those held by a killed process, have one result each."""
     jetstream = nats_client.jetstream()
-    await streams.provision(jetstream, ack_wait_seconds=2.0)
+    await provision(jetstream, ack_wait_seconds=2.0)
     for number in range(1, 301):
         await publish(nats_client, number, [memory(number)])
     victim = workers.start("kg")

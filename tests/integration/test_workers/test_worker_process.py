@@ -16,6 +16,7 @@ from nats.js import api
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer, free_port
 from tests.integration.test_cli.running import until
 
@@ -150,7 +151,7 @@ async def test_the_server_of_another_instance_on_the_same_port_is_left_alone(tmp
 async def provisioned(server: NatsServer) -> AsyncIterator[Client]:
     """A client of a server with all streams."""
     client = await connect(server.url, name="test")
-    await streams.provision(client.jetstream())
+    await provision(client.jetstream())
     try:
         yield client
     finally:

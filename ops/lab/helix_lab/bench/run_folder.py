@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from helix_cli.clients.broker import provision
+from helix_cli.clients.broker import provision_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.stack.stack import Stack
 from helix_lab.bench.generate.build_cache import clone_built
@@ -45,7 +45,7 @@ def prepare(home: Path, built: Path, info: BuildInfo) -> None:
     folder = HomeFolder.at(home)
     clone_built(built, folder.data)
     with NatsServer(folder.nats) as server:
-        provision(server.url)
+        provision_server(server.url)
         asyncio.run(_begin_after(server.url, info.events))
 
 

@@ -33,6 +33,7 @@ from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT, SIGNALS, folder_of
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.shard_bucket import replace_map
 from helix_shared.encoders.store import folder_with_checksum
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, PermanentError
@@ -164,7 +165,7 @@ def _streams(
                 await restore(client, name, copy, pieces)
             # before the consumers of the writers, which are made for each shard
             await _place_tenants(client, contents, pieces)
-            await streams.provision(client.jetstream(), endpoint=subjects.ANSWERS_STREAM in contents.streams)
+            await provision(client.jetstream(), endpoint=subjects.ANSWERS_STREAM in contents.streams)
             published = None
             if contents.events is not None and store is not None:
                 published = await publish_events(client, contents.events, objects, store)

@@ -19,7 +19,7 @@ from helix_memory import subjects
 from helix_memory.transport import connection
 from helix_memory.transport.credentials import NatsCredentials, shown
 from helix_memory.transport.polling import async_poll
-from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import server_name_at
 from helix_shared.errors import OtherInstanceError, PermanentError, TemporaryError
 
@@ -101,7 +101,7 @@ async def last_event_sequence(jetstream: JetStreamContext) -> int:
     return (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
 
 
-def provision(
+def provision_server(
     nats_url: str,
     *,
     replicas: int | None = None,
@@ -114,7 +114,7 @@ def provision(
 ) -> list[str]:
     """Create or update the streams, consumers and buckets at `nats_url`; one line for each.
 
-    `replicas`, `placement`, `endpoint`, `objects`: as `streams.provision`. `shards`: how many there are from
+    `replicas`, `placement`, `endpoint`, `objects`: as `provision`. `shards`: how many there are from
     now on; None: as many as before.
 
     Raises:
@@ -126,7 +126,7 @@ def provision(
     async def work() -> list[str]:
         async with connected_client(nats_url, instance=instance, credentials=credentials) as client:
             create = partial(
-                streams.provision,
+                provision,
                 client.jetstream(),
                 replicas=replicas,
                 placement=placement,

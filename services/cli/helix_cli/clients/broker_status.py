@@ -11,7 +11,8 @@ from helix_cli.clients.broker import connected
 from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_cli.clients.writer_status import WriterStatus, writer_status
 from helix_memory.transport.credentials import NatsCredentials, shown
-from helix_shared.broker import drift, streams
+from helix_shared.broker import streams
+from helix_shared.broker.provisioning import drift
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import HelixError
 

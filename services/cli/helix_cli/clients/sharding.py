@@ -17,6 +17,7 @@ from nats.js.errors import NotFoundError
 from helix_consolidation.delivery.leading.lease import Lease
 from helix_memory import subjects
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import stream_settings
 from helix_shared.broker.shard_bucket import read_map, replace_map
 from helix_shared.errors import TemporaryError
 
@@ -47,7 +48,7 @@ async def grow(client: Client, shards: int) -> bool:
         log_end = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
         tenants = {tenant async for tenant, _ in tenants_of_log(client)}
         after = before.grown(shards, tenants=tenants, log_end=log_end)
-        log = await streams.stream_settings(jetstream, subjects.EVENTS_STREAM)
+        log = await stream_settings(jetstream, subjects.EVENTS_STREAM)
         for lease in leases:
             await lease.renew()
         await replace_map(jetstream, before, after, replicas=(log and log.num_replicas) or 1)

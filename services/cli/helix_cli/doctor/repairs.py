@@ -15,6 +15,7 @@ from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,12 +51,12 @@ def unlock(home: HomeFolder) -> str:
     return "the stale record was removed"
 
 
-async def provision(server: Server) -> str:
+async def provision_again(server: Server) -> str:
     """Provision again, all streams with as many replicas as any has; returns what was done."""
     async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
         found = {info.config.name: info.config.num_replicas or 1 for info in await jetstream.streams_info()}
         endpoint = streams.ANSWERS.name in found
-        done = await streams.provision(jetstream, replicas=max(found.values(), default=1), endpoint=endpoint)
+        done = await provision(jetstream, replicas=max(found.values(), default=1), endpoint=endpoint)
     return f"provisioned {len(done)} streams, consumers and buckets"
 
 

@@ -21,8 +21,8 @@ from helix_memory import subjects
 from helix_memory.errors import PermanentError as Refused
 from helix_memory.transport.batch import Outgoing, split
 from helix_memory.transport.publisher import Publisher
-from helix_shared.broker import streams
 from helix_shared.broker.log_reader import read_range
+from helix_shared.broker.provisioning.provision import ensure_answers
 from helix_shared.broker.stored_at import sealed, sealing_key
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 from helix_shared.event_log.export_file import (
@@ -154,7 +154,7 @@ def _outgoing(
 async def _publish_answers(
     client: Client, publisher: Publisher, checked: Checked, renaming: Renaming | None
 ) -> int:
-    await streams.ensure_answers(client.jetstream())
+    await ensure_answers(client.jetstream())
     published = 0
     for line in _lines(checked, ANSWER):
         record = renaming.answer(line.record) if renaming else line.record

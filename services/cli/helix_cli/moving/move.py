@@ -44,7 +44,7 @@ from helix_consolidation.usage.decay import decay_rule
 from helix_memory.subjects import ACCESS_STREAM, ANSWERS_STREAM, EVENTS_STREAM, ROOT
 from helix_memory.transport.polling import poll
 from helix_shared.artifacts.generation.folders import current_number, folder_of
-from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import stream_settings
 from helix_shared.broker.shard_bucket import read_map, replace_map
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import InvalidInputError, PermanentError
@@ -197,7 +197,7 @@ class Move:
         for lease in leases:
             await lease.renew()
         after = before.moving(self.tenant_id, self.target, sequence=sequence)
-        log = await streams.stream_settings(self._jetstream, EVENTS_STREAM)
+        log = await stream_settings(self._jetstream, EVENTS_STREAM)
         await replace_map(self._jetstream, before, after, replicas=(log and log.num_replicas) or 1)
 
     def _opened(self, before: ShardMap) -> Shard:

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from helix_cli.clients.broker import provision
+from helix_cli.clients.broker import provision_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.leftovers import end_leftovers
 from helix_cli.home.lock import locked
@@ -36,5 +36,5 @@ def own_server(home: HomeFolder, *, say: Say) -> Iterator[Server]:
     with locked(home):
         end_leftovers(home, say=say)
         with own_nats(home, home.nats) as server:
-            provision(server.address, credentials=server.nats)
+            provision_server(server.address, credentials=server.nats)
             yield server

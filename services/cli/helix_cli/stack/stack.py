@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
-from helix_cli.clients.broker import provision
+from helix_cli.clients.broker import provision_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.leftovers import end_leftovers
 from helix_cli.home.lock import locked
@@ -253,7 +253,7 @@ class Stack:
             self._provision()
 
     def _provision(self) -> None:
-        provision(
+        provision_server(
             self.nats_url,
             shards=self._shards,
             instance=self._instance,

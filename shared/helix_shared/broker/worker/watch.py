@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
-from helix_shared.broker import drift
+from helix_shared.broker.provisioning import drift
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import (
     CONSUMER_PENDING,

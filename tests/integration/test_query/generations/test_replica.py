@@ -18,8 +18,8 @@ from helix_shared.artifacts.object_storage.layout import part_path
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ObjectStore
 from helix_shared.artifacts.object_storage.uploading import Uploader
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.streams import provision
 
 pytestmark = pytest.mark.integration
 Start = Callable[..., Any]

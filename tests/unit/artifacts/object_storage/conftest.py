@@ -24,8 +24,8 @@ from helix_shared.artifacts.generation.publishing import set_pointer
 from helix_shared.artifacts.object_storage.layout import sha256_of_bytes
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ObjectStore
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.streams import provision
 
 
 @pytest.fixture

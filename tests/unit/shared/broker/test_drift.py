@@ -10,7 +10,9 @@ from prometheus_client import REGISTRY
 
 from helix_memory import subjects
 from helix_shared import object_bucket
-from helix_shared.broker import drift, streams
+from helix_shared.broker import streams
+from helix_shared.broker.provisioning import drift
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.worker.watch import watch_settings
 
 
@@ -18,22 +20,22 @@ async def test_what_was_provisioned_has_no_difference(nats_client: Client) -> No
     """With and without what a language model needs and the bucket, and after provisioning again."""
     jetstream = nats_client.jetstream()
     assert await drift.differences(jetstream) == []
-    await streams.provision(jetstream, endpoint=True, objects=True)
+    await provision(jetstream, endpoint=True, objects=True)
     assert await drift.differences(jetstream) == []
-    await streams.provision(jetstream)
+    await provision(jetstream)
     assert await drift.differences(jetstream) == []
 
 
 async def test_a_bucket_whose_metas_are_not_replaced_is_told(nats_client: Client) -> None:
     """Every upload to it would fail."""
     jetstream = nats_client.jetstream()
-    await streams.provision(jetstream, objects=True)
+    await provision(jetstream, objects=True)
     config = (await jetstream.stream_info(object_bucket.STREAM)).config
     await jetstream.update_stream(replace(config, allow_rollup_hdrs=False))
     assert [str(one) for one in await drift.differences(jetstream)] == [
         "OBJ_HELIX_GENERATIONS: allow_rollup_hdrs is unset, wanted True"
     ]
-    await streams.provision(jetstream)
+    await provision(jetstream)
     assert await drift.differences(jetstream) == []
 
 
@@ -60,7 +62,7 @@ async def test_each_changed_setting_is_named_and_provisioning_repairs_it(nats_cl
         "HELIX_ACCESS: exists is false, wanted true",
         "HELIX_ACCESS/consolidation-access: exists is false, wanted true",
     }
-    await streams.provision(jetstream)
+    await provision(jetstream)
     assert await drift.differences(jetstream) == []
 
 
@@ -83,7 +85,7 @@ async def test_a_difference_is_counted_while_it_is_there_and_nothing_is_changed(
         await jetstream.update_stream(replace(config, max_msg_size=1_000))
         await until(1.0)
         assert (await jetstream.stream_info(subjects.EVENTS_STREAM)).config.max_msg_size == 1_000
-        await streams.provision(jetstream)
+        await provision(jetstream)
         await until(None)
     finally:
         watching.cancel()

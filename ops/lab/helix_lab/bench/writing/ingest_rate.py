@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from helix_cli.clients.broker import provision
+from helix_cli.clients.broker import provision_server
 from helix_cli.clients.sending import Tally, send_in_order
 from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.services import service_settings
@@ -137,7 +137,7 @@ def _ingested_per_second(turns: Sequence[MessageEvent], models: Path) -> float:
         TemporaryError: it does not come to an end.
     """
     with tempfile.TemporaryDirectory(prefix="helix-bench-") as home, NatsServer(Path(home) / "nats") as nats:
-        provision(nats.url)
+        provision_server(nats.url)
         asyncio.run(_publish_all(nats.url, turns))
         with _worker(nats.url, models, Path(home)):
             return asyncio.run(_answers_per_second(nats.url, len(turns)))

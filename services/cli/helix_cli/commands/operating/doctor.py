@@ -155,7 +155,7 @@ def _repair(
             elif name == "unlock":
                 done.append(repairs.unlock(home))
             elif servers is not None and name == "provision":
-                done.append(run_async(repairs.provision(servers[0])))
+                done.append(run_async(repairs.provision_again(servers[0])))
             elif servers is not None:
                 missing = [event for one in known if one.log for event in one.log.missing]
                 done.append(run_async(repairs.derive(servers[0], missing)))

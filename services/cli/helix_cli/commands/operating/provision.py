@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from helix_cli.clients.broker import provision
+from helix_cli.clients.broker import provision_server
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import nats_server
@@ -75,7 +75,7 @@ def provision_command(
 ) -> None:
     """Create or update everything on NATS."""
     server = nats_server(nats, home)
-    done = provision(
+    done = provision_server(
         server.address,
         replicas=replicas,
         placement=tags or (),

@@ -28,7 +28,7 @@ from helix_cli.output.terminal import note, plain, stdout
 from helix_cli.stack.gateway_status import GatewayStatus, gateway_status
 from helix_memory import subjects
 from helix_shared.artifacts.object_storage.record import UploadRecord
-from helix_shared.broker.drift import ADVICE
+from helix_shared.broker.provisioning.drift import ADVICE
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import MINILM, folder_with_checksum

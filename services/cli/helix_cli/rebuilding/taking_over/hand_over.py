@@ -29,6 +29,7 @@ from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.moments import microseconds
@@ -197,5 +198,5 @@ async def draw_statements_again(jetstream: JetStreamContext) -> bool:
         await jetstream.delete_consumer(subjects.EVENTS_STREAM, streams.EXTRACT)
     except NotFoundError:
         return False
-    await streams.provision(jetstream, endpoint=True)
+    await provision(jetstream, endpoint=True)
     return True

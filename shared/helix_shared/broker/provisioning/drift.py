@@ -1,4 +1,4 @@
-"""Compares the streams, consumers and the lease bucket on a server with what `streams.provision` wants.
+"""Compares the streams, consumers and the lease bucket on a server with what `provision` wants.
 
 Changes nothing: only `helix provision` does. The number of replicas is a choice of whoever provisions, so a
 stream is compared with the others. Whether the server syncs each write is in its configuration, which no
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nats.js.errors import NotFoundError
 
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning.provision import bucket_settings, stream_settings
 from helix_shared.broker.shard_bucket import read_map
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ async def differences(jetstream: JetStreamContext) -> list[Difference]:
     consumers = streams.consumers_of((await read_map(jetstream)).shards)
     for wanted in streams.wanted_streams():
         name = str(wanted.name)
-        config = await streams.stream_settings(jetstream, name)
+        config = await stream_settings(jetstream, name)
         if config is None:
             found += [] if name in streams.OPTIONAL else [_missing(name)]
             continue
@@ -80,7 +81,7 @@ async def differences(jetstream: JetStreamContext) -> list[Difference]:
 
 
 async def _lease_bucket(jetstream: JetStreamContext, replicas: dict[str, int]) -> list[Difference]:
-    config = await streams.bucket_settings(jetstream, streams.LEASES)
+    config = await bucket_settings(jetstream, streams.LEASES)
     if config is None:
         return [_missing(streams.LEASE_STREAM)]
     replicas[streams.LEASE_STREAM] = config.num_replicas or 1

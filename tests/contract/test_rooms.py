@@ -1,6 +1,7 @@
-"""Imports inside a member have no circles, and no chain of them in the query service is long."""
+"""Rooms are small, imports inside a member have no circles, and no chain of them in the query service is long."""
 
 import ast
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MOST_LEVELS = 12
 """Modules on the longest chain of imports inside the query service."""
+MOST_FILES, MOST_LINES = 15, 300
+"""Of a folder, without `__init__.py`, and of a file."""
 PACKAGES = sorted(
     marker.parent
     for pattern in ("proto", "shared", "services/*", "ops/lab")
@@ -72,3 +75,13 @@ def test_a_circle_would_be_noticed(tmp_path: Path) -> None:
     (package / "two.py").write_text("if False:\n    from helix_round import one\n")
     with pytest.raises(AssertionError, match="circle of imports"):
         longest_chain(package)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_rooms_and_files_are_small(package: Path) -> None:
+    """What is generated from protobuf is as long as its contract."""
+    files = [file for file in package.rglob("*.py") if not file.stem.endswith(("_pb2", "_pb2_grpc"))]
+    rooms = Counter(file.parent for file in files if file.name != "__init__.py")
+    assert {room: count for room, count in rooms.items() if count > MOST_FILES} == {}
+    lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
+    assert {file: count for file, count in lines.items() if count > MOST_LINES} == {}

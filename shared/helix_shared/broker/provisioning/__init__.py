@@ -1,0 +1,1 @@
+"""What exists on a NATS server: `provision` makes it what `streams` describes, `drift` compares."""

@@ -1,0 +1,113 @@
+"""Makes the streams, consumers and buckets of a server those that `streams` describes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nats.js import JetStreamContext, api
+from nats.js.errors import NotFoundError
+
+from helix_shared import object_bucket
+from helix_shared.broker import streams
+from helix_shared.broker.shard_bucket import SHARDS, read_map
+from helix_shared.broker.stored_at import IMPORTS
+
+
+async def provision(
+    jetstream: JetStreamContext,
+    *,
+    replicas: int | None = None,
+    placement: Sequence[str] = (),
+    ack_wait_seconds: float = streams.ACK_WAIT_SECONDS,
+    lease_seconds: float = streams.LEASE_TTL_SECONDS,
+    endpoint: bool = False,
+    objects: bool = False,
+) -> list[str]:
+    """Create or update every stream, consumer and bucket; returns one line about each.
+
+    It may be repeated. An existing consumer keeps its position. `placement`: tags of servers of a cluster.
+    Without `replicas` or `placement` a stream keeps its own; a new one gets 1 replica on any server.
+    `endpoint`: also what the worker `extract` needs, `objects`: also the bucket of generations; they stay
+    when this is called again without it.
+    """
+    replication = _Replication(replicas, tuple(placement))
+    wanted = [*streams.STREAMS, *((streams.ANSWERS, streams.PAIRS) if endpoint else ())]
+    consumers = [
+        *streams.consumers_of((await read_map(jetstream)).shards),
+        *(streams.ENDPOINT_CONSUMERS if endpoint else ()),
+    ]
+    done = [await _ensure_stream(jetstream, streams.complete(stream), replication) for stream in wanted]
+    if objects or await stream_settings(jetstream, object_bucket.STREAM) is not None:
+        done.append(await _ensure_stream(jetstream, streams.GENERATIONS, replication))
+    for consumer in consumers:
+        await jetstream.add_consumer(consumer.stream, streams.consumer_config(consumer, ack_wait_seconds))
+        done.append(f"consumer {consumer.stream}/{consumer.name}")
+    buckets = {streams.LEASES: lease_seconds, IMPORTS: None, SHARDS: None} | (
+        {streams.LEDGER: None} if endpoint else {}
+    )
+    for bucket, ttl in buckets.items():
+        if bucket == SHARDS and await bucket_settings(jetstream, SHARDS) is None:
+            continue  # made with the first map
+        await _ensure_bucket(jetstream, api.KeyValueConfig(bucket=bucket, ttl=ttl), replication)
+        done.append(f"bucket {bucket}")
+    return done
+
+
+async def ensure_answers(jetstream: JetStreamContext) -> None:
+    """Create the stream of recorded answers, for an import into an instance that asks no language model."""
+    await _ensure_stream(jetstream, streams.complete(streams.ANSWERS), _Replication())
+
+
+@dataclass(frozen=True, slots=True)
+class _Replication:
+    """How often streams are stored, and on servers with which tags; None and none: as before."""
+
+    replicas: int | None = None
+    tags: tuple[str, ...] = ()
+
+    def of(self, config: api.StreamConfig, before: api.StreamConfig | None) -> api.StreamConfig:
+        """`config` with this number of replicas and this placement."""
+        kept = (1, None) if before is None else (before.num_replicas or 1, before.placement)
+        placement = api.Placement(cluster="", tags=list(self.tags)) if self.tags else kept[1]
+        return replace(config, num_replicas=self.replicas or kept[0], placement=placement)
+
+
+async def _ensure_stream(
+    jetstream: JetStreamContext, config: api.StreamConfig, replication: _Replication
+) -> str:
+    before = await stream_settings(jetstream, str(config.name))
+    if before is None:
+        await jetstream.add_stream(replication.of(config, None))
+        return f"stream {config.name} created"
+    await jetstream.update_stream(replication.of(config, before))
+    return f"stream {config.name} up to date"
+
+
+async def _ensure_bucket(
+    jetstream: JetStreamContext, config: api.KeyValueConfig, replication: _Replication
+) -> None:
+    """Create a bucket, or give an existing one other replicas and another placement."""
+    before = await bucket_settings(jetstream, config.bucket)
+    if before is not None:
+        wanted = replication.of(before, before)
+        if wanted != before:
+            await jetstream.update_stream(wanted)
+        return
+    made = replication.of(api.StreamConfig(), None)
+    await jetstream.create_key_value(
+        replace(config, replicas=made.num_replicas or 1, placement=made.placement)
+    )
+
+
+async def bucket_settings(jetstream: JetStreamContext, bucket: str) -> api.StreamConfig | None:
+    """Settings of the stream of a bucket; None where there is none."""
+    return await stream_settings(jetstream, f"KV_{bucket}")
+
+
+async def stream_settings(jetstream: JetStreamContext, name: str) -> api.StreamConfig | None:
+    """Settings of a stream; None where there is none."""
+    try:
+        return (await jetstream.stream_info(name)).config
+    except NotFoundError:
+        return None
