@@ -1,4 +1,4 @@
-"""Rooms are small, imports inside a member have no circles, and no chain of them in the query service is long."""
+"""Rooms are small, imports inside a member have no circles, and those of the query service no long chain."""
 
 import ast
 from collections import Counter
