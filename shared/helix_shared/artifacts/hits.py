@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -37,6 +37,13 @@ class Hits:
         order = np.argsort(self.ordinals)
         places = order[np.minimum(np.searchsorted(self.ordinals[order], ordinals), len(order) - 1)]
         return np.where(self.ordinals[places] == ordinals, self.scores[places], 0.0).astype(np.float64)
+
+    def with_ties_by(self, keys: NDArray[np.integer[Any]]) -> Hits:
+        """Equal scores by their `keys` [n], then by ordinal."""
+        if not (self.scores[1:] == self.scores[:-1]).any():
+            return self
+        order = np.lexsort((self.ordinals, keys, -self.scores))
+        return Hits(self.ordinals[order], self.scores[order])
 
     @classmethod
     def ranked(cls, ordinals: NDArray[np.int64], scores: NDArray[np.float32], *, limit: int) -> Hits:

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from helix_cli.rebuilding.derive import Workers
 from helix_cli.stack.stack import Stack
 from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, MANIFEST_NAME, Manifest
 from helix_shared.artifacts.vectors.reader import VectorReader
@@ -40,6 +43,14 @@ SAID = (
     "What was the name of that ramen place again?",
     "The release train leaves every second Thursday at nine.",
     "He says the boiler has to be replaced in May.",
+)
+ASKED = (
+    "where does the spare key hang?",
+    "when does the release train leave?",
+    "which database did we pick, and who knows it?",
+    "where do I live?",
+    "who said that the boiler has to be replaced, and where does Lukas work?",
+    "what should I order at the ramen place?",
 )
 KILLED = """
 import os, signal
@@ -147,10 +158,30 @@ def _rebuilt(home: Path, *options: str, expected: int = 0) -> dict[str, Any]:
     return found
 
 
+def _answers(stack: Stack, as_of: datetime) -> list[bytes]:
+    """What was known then, with every score and the packed context."""
+    answers = []
+    with grpc.insecure_channel(stack.query_address) as channel:
+        recall = recall_pb2_grpc.RecallServiceStub(channel).Recall  # type: ignore[no-untyped-call]
+        for question in ASKED:
+            scope = recall_pb2.Scope(tenant_id="acme")
+            request = recall_pb2.RecallRequest(scope=scope, query=question, never_skip=True, top_k=20)
+            request.as_of.FromDatetime(as_of)
+            reply = recall(request, timeout=30, wait_for_ready=True)
+            kept = recall_pb2.RecallResponse(memories=reply.memories, context=reply.context)
+            assert kept.memories
+            answers.append(kept.SerializeToString(deterministic=True))
+    return answers
+
+
 def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
-    """Ids, texts, versions, vectors, links and relations are equal, while events are published."""
+    """Ids, texts, versions, vectors, links and relations are equal, while events are published.
+
+    What was known before is answered byte for byte as before the rebuild.
+    """
     home = stack.home.root
-    before = _memories(home)
+    before, then = _memories(home), datetime.now(UTC)
+    answers = _answers(stack, then)
     lines = "".join(f"{json.dumps(_of_another_tenant(n))}\n" for n in range(8))
     command = [sys.executable, "-m", "helix_cli", "publish", "-", "--wait", "--home", str(home)]
     # they wait for the rebuild, which holds ingest
@@ -174,6 +205,7 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     assert first == second
     after = _memories(home)
     assert {one: after[one] for one in before} == before
+    assert _answers(stack, then) == answers
     assert len({row["text"] for row in after.values() if "unrelated" in row["text"]}) == 8
     assert (Path(made["set_aside"]) / "CURRENT").is_file()
     assert run(home, "rebuild", "--discard-old")[0] == 0

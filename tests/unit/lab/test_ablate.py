@@ -156,6 +156,7 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
         source_code=np.arange(1, 4),
         is_derived=np.zeros(3, bool),
         replaced_at=np.full(3, NO_TIME),
+        sequence=np.arange(1, 4),
     )
 
     def order(constants: RankingProfile) -> list[int]:

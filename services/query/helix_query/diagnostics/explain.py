@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Candidates
     from helix_query.recall.context import RecallContext
     from helix_query.recall.result import RecallResult, Trace
+    from helix_query.recall.stages.scoring import Scoring
 
 EXCERPT_CHARACTERS: Final = 160
 
@@ -65,7 +66,7 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
     places[trace.ranked.positions] = np.arange(1, len(trace.ranked) + 1)
     duplicates = _duplicates(trace, context)
     scoring = score(context, candidates, trace.route)
-    listed = order_of(candidates, scoring.scores, places)[: context.query.explained_candidates]
+    listed = order_of(candidates, scoring, places)[: context.query.explained_candidates]
     repeated = {duplicates[at].position for at in listed if at in duplicates}
     rows = _rows(candidates, context, sorted({*listed, *repeated}))
     shown = {place: (row["memory_id"], row["text"][:EXCERPT_CHARACTERS]) for place, row in rows.items()}
@@ -91,12 +92,10 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
     )
 
 
-def order_of(
-    candidates: Candidates, scores: NDArray[np.float64], places: NDArray[np.int64]
-) -> tuple[int, ...]:
-    """Positions, best score first, those below the threshold (place 0) at the end."""
+def order_of(candidates: Candidates, scoring: Scoring, places: NDArray[np.int64]) -> tuple[int, ...]:
+    """Positions in the order of `best_first`, those below the threshold (place 0) at the end."""
     below = np.where(places == 0, 1, 0)
-    return tuple(np.lexsort((candidates.ordinals, -scores, below)).tolist())
+    return tuple(np.lexsort((candidates.ordinals, scoring.sequence, -scoring.scores, below)).tolist())
 
 
 def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Duplicate]) -> NDArray[np.int64]:

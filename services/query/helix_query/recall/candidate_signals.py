@@ -49,6 +49,8 @@ class CandidateSignals:
     is_derived: NDArray[np.bool_]
     replaced_at: NDArray[np.int64]
     """When a later memory replaced it."""
+    sequence: NDArray[np.int64]
+    """Position of its event in the log."""
 
 
 def candidate_signals(
@@ -80,4 +82,5 @@ def candidate_signals(
         source_code=signals.source_code[ordinals],
         is_derived=signals.is_derived[ordinals],
         replaced_at=signals.replaced_at[ordinals],
+        sequence=signals.stream_sequence[ordinals].astype(np.int64),
     )

@@ -145,6 +145,7 @@ def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:
         source_code=random.integers(1, 1 + count, count),
         is_derived=random.random(count) < 0.3,
         replaced_at=np.where(random.random(count) < 0.3, 0, NO_TIME),
+        sequence=random.integers(1, 9, count),
     )
 
 
@@ -205,7 +206,7 @@ def explained(random: np.random.Generator) -> Explanation:
         np.where(places == 0, Loss.THRESHOLD, Loss.TOP_K),
         places,
         {},
-        order_of(candidates, scored.scores, places),
+        order_of(candidates, scored, places),
         {position: (f"{position:032x}", "text") for position in range(len(candidates))},
         {},
         threshold=profile.rank.recipe.threshold,

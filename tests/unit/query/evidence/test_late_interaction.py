@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_query.recall.candidates import LateInteraction
-from helix_query.recall.evidence.comparisons import late_gains
+from helix_query.recall.evidence.comparisons import late_gains, standard_gains
 from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
 
 BITS = 128
@@ -99,6 +99,25 @@ def test_a_zero_state_is_near_to_nothing() -> None:
     """It has no direction, and divides nothing by zero."""
     codes, _ = tokens_of(np.random.default_rng(3), 4)
     assert not similarities(np.zeros((1, BITS), np.float32), codes).any()
+
+
+@pytest.mark.parametrize("count", [1, 7, 63, 511, 513, 1_500])
+def test_a_similarity_does_not_depend_on_the_other_tokens(count: int) -> None:
+    """Not even in the last bit: matrix products sum the last rows in another order."""
+    random = np.random.default_rng(count)
+    states, (codes, _) = states_of(random, 5), tokens_of(random, count)
+    whole, order = similarities(states, codes), random.permutation(count)
+    assert np.array_equal(similarities(states, codes[order]), whole[order])
+    assert np.array_equal(similarities(states, codes[:1]), whole[:1])
+
+
+def test_gains_do_not_depend_on_the_order_of_candidates() -> None:
+    """Not even in the last bit."""
+    random = np.random.default_rng(8)
+    before, found = random.random(50), random.random(50)
+    order = random.permutation(50)
+    gains = standard_gains(before, np.arange(50), found, 0.5).gains
+    assert np.array_equal(standard_gains(before[order], np.arange(50), found[order], 0.5).gains, gains[order])
 
 
 def test_a_word_is_the_mean_of_its_tokens() -> None:

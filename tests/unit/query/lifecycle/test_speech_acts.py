@@ -26,7 +26,7 @@ def signals_of(acts: list[str], tokens: list[int]) -> CandidateSignals:
         np.zeros(count, np.uint8), times, times, times, times, zeros, zeros, zeros, zeros.astype(bool),
         zeros.astype(np.int64), zeros.astype(np.int64), zeros.astype(np.int64), np.array(tokens),
         zeros.astype(np.int64), np.array([SPEECH_ACTS.index(act) for act in acts], np.uint8),
-        np.arange(1, count + 1), zeros.astype(bool), times,
+        np.arange(1, count + 1), zeros.astype(bool), times, np.arange(1, count + 1),
     )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ def signals_of(count: int, **columns: Any) -> CandidateSignals:
         "source_code": np.arange(1, count + 1),
         "is_derived": np.zeros(count, bool),
         "replaced_at": np.full(count, NO_TIME),
+        "sequence": np.arange(1, count + 1),
     }
     return CandidateSignals(**defaults | {name: np.array(value) for name, value in columns.items()})
 

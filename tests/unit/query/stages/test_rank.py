@@ -52,6 +52,7 @@ def signals_of(count: int, **columns: Any) -> CandidateSignals:
         "source_code": np.arange(1, count + 1),
         "is_derived": np.zeros(count, bool),
         "replaced_at": np.full(count, NO_TIME),
+        "sequence": np.arange(1, count + 1),
     }
     return CandidateSignals(**defaults | {name: np.array(value) for name, value in columns.items()})
 
@@ -225,13 +226,14 @@ def test_a_phrase_match_goes_before_all_others() -> None:
     assert ranked.positions.tolist() == [0, 1, 2, 3]
 
 
-def test_equal_scores_go_by_ordinal() -> None:
-    """An answer never depends on the order in which channels answered."""
+def test_equal_scores_go_by_the_log() -> None:
+    """An answer depends neither on the order in which channels answered nor on that of a rebuild."""
     candidates = Candidates(
-        np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8)
+        np.array([9, 4, 5], np.int64), np.ones(3), np.ones(3), np.zeros(3), np.ones(3, np.uint8)
     )
-    ranked = ranked_of(candidates, signals_of(2), Route(), constants=PROFILES["helix"].rank)
-    assert candidates.ordinals[ranked.positions].tolist() == [4, 9]
+    signals = signals_of(3, sequence=[11, 12, 11])
+    ranked = ranked_of(candidates, signals, Route(), constants=PROFILES["helix"].rank)
+    assert candidates.ordinals[ranked.positions].tolist() == [5, 9, 4]
 
 
 def test_an_unknown_form_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -63,10 +64,17 @@ def standard_gains(
     They are standardised over the compared candidates and count in standard deviations of their scores, times
     `weight`. No score falls below 0.
     """
-    compared, mean, deviation = before[positions], float(found.mean()), float(found.std())
-    scale = weight * float(compared.std())
+    compared, (mean, deviation) = before[positions], _mean_and_deviation(found)
+    scale = weight * _mean_and_deviation(compared)[1]
     if deviation <= LEAST_DEVIATION:
         deviation, scale = 1.0, 0.0
     gains = np.zeros(len(before))
     gains[positions] = np.maximum(normalised(found, mean, deviation) * scale, -compared)
     return StandardGains(found, mean, deviation, scale, gains)
+
+
+def _mean_and_deviation(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean and standard deviation, to the last bit the same in whatever order the values come."""
+    count = len(values)
+    mean = math.fsum(values.tolist()) / count
+    return mean, math.sqrt(math.fsum(np.square(values - mean).tolist()) / count)

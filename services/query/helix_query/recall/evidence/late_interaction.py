@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 512
 """Tokens whose signs are unpacked at once: 256 KiB of floats, which the cache of a core holds."""
 _LEAST_LENGTH: Final = np.float32(1e-12)
+_STEP: Final = np.float32(2.0**-22)
 
 
 def similarities(states: NDArray[np.float32], codes: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -27,6 +28,9 @@ def similarities(states: NDArray[np.float32], codes: NDArray[np.uint8]) -> NDArr
     bits = states.shape[1]
     lengths = np.linalg.norm(states, axis=1, keepdims=True) * np.float32(np.sqrt(bits))
     units = (states / np.maximum(lengths, _LEAST_LENGTH)).T
+    # Multiples of the step, whose sums of absolute values are at most 2, are summed without an error, in
+    # whatever order the product sums them: a result does not depend on the other tokens.
+    units = np.rint(units / _STEP) * _STEP
     # A sum over +1 and -1 is twice the sum over the set bits less the sum of all.
     doubled, whole = np.ascontiguousarray(2.0 * units), units.sum(axis=0)
     found = np.empty((len(codes), len(states)), np.float32)

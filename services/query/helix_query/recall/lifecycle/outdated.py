@@ -109,7 +109,9 @@ def outdated_factors(
     old, new = scores[related.older], scores[related.newer]
     ratio = np.minimum(1.0, np.divide(new, old, out=np.zeros_like(old), where=old > 0))
     loss = np.minimum(1.0, constants.gives_way * related.probability) * ratio
-    np.multiply.at(factors, related.older, 1.0 - loss)
+    # by size, so that the last bit of a product does not depend on the order of the candidates
+    order = np.lexsort((loss, related.older))
+    np.multiply.at(factors, related.older[order], 1.0 - loss[order])
     behind = np.zeros(len(scores))
     np.maximum.at(behind, related.older, constants.stands_behind * ratio)
     return np.maximum(factors, behind)

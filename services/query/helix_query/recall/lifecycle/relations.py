@@ -110,12 +110,17 @@ def replaced_by(
 def _links(
     graph: GraphSnapshot, nodes: NDArray[np.int64], factors: NDArray[np.float64], *, forward: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Links of `nodes` to other memories in one direction: rows of `nodes`, targets, probabilities."""
+    """Links of `nodes` to other memories in one direction: rows of `nodes`, targets, probabilities.
+
+    Those of a row come by probability, so that a sum of them does not depend on the ordinals of the targets.
+    """
     edges = graph.edges_of(nodes)
     weights = factors[edges.kinds] * np.clip(edges.weights.astype(np.float64), 0.0, 1.0)
     chosen = (edges.forward == forward) & (weights > 0) & (edges.targets < ENTITIES_FROM)
     rows = np.repeat(np.arange(len(nodes)), edges.counts)
-    return rows[chosen], edges.targets[chosen], weights[chosen]
+    order = np.lexsort((weights, rows))
+    order = order[chosen[order]]
+    return rows[order], edges.targets[order], weights[order]
 
 
 def _may_be_passed(context: RecallContext, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -80,9 +80,9 @@ def _matching(
     ordinals = _visible_preferences(context)
     if not len(ordinals):
         return Hits.none()
-    vectors = context.generation.signals.vectors(ordinals)
-    alike = topics.of(vectors) @ topics.of(vector[None, :])[0]
-    matches = vectors @ vector + TOPIC_WEIGHT * alike
+    signals = context.generation.signals
+    alike = topics.of(signals.vectors(ordinals)) @ topics.of(vector[None, :])[0]
+    matches = signals.cosines(vector, ordinals) + TOPIC_WEIGHT * alike
     near = np.clip(1.0 - (matches.max() - matches) / WIDTH, 0.0, 1.0)
     hits = Hits.ranked(ordinals, (asks * alike * near).astype(np.float32), limit=limit)
     shares = _shares_by_person(context, hits.ordinals)

@@ -61,8 +61,8 @@ def _raw_signals(context: RecallContext, candidates: Candidates) -> CandidateSig
 
 
 def best_first(candidates: Candidates, scored: Scoring) -> Ranked:
-    """The order of these scores, equal ones by ordinal, without candidates below the threshold."""
-    order = np.lexsort((candidates.ordinals, -scored.scores))
+    """The order of these scores, equal ones as in the log, without candidates below the threshold."""
+    order = np.lexsort((candidates.ordinals, scored.sequence, -scored.scores))
     order = order[scored.reached[order]]
     return Ranked(order.astype(np.int64), scored.scores[order])
 
@@ -118,6 +118,7 @@ def scoring(
         tuple(builder.steps),
         builder.scores,
         reached,
+        raw.sequence,
         late_gains=compared.get(LATE_INTERACTION),
         cross_gains=compared.get(CROSS_ENCODER),
     )

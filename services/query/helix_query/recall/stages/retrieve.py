@@ -121,10 +121,22 @@ def retrieve(
         # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
         clear_lead=lead if query.mode == "auto" and not context.visibility.has_past else None,
     )
-    retrieved = _with_caller_hits(context, retrieved, about_caller, until)
+    retrieved = _with_caller_hits(context, _ties_as_in_log(context, retrieved), about_caller, until)
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
+
+
+def _ties_as_in_log(context: RecallContext, retrieved: Retrieved) -> Retrieved:
+    """`retrieved` with equal scores of a ranking in the order of the log, which a rebuild keeps."""
+    sequences = context.generation.signals.stream_sequence
+    return replace(
+        retrieved,
+        rankings=tuple(
+            replace(one, hits=one.hits.with_ties_by(sequences[one.hits.ordinals]))
+            for one in retrieved.rankings
+        ),
+    )
 
 
 def _started_about_caller(
