@@ -42,14 +42,14 @@ def recompute(candidate: recall_pb2.Candidate) -> float:
     for step in candidate.steps:
         value = step.value
         if step.name == LATE_INTERACTION and candidate.HasField("late_interaction"):
-            value = late_gain(candidate.late_interaction, score)
+            value = interaction_gain(candidate.late_interaction, score)
         elif step.name == CROSS_ENCODER and candidate.HasField("cross_encoding"):
             value = cross_gain(candidate.cross_encoding, score)
         score = stepped(score, ADD if step.adds else MULTIPLY, value)
     return float(score)
 
 
-def late_gain(late: recall_pb2.LateInteraction, before: float) -> float:
+def interaction_gain(late: recall_pb2.LateInteraction, before: float) -> float:
     """What late interaction adds to the score `before`: from the similarities of the words, never below 0."""
     total = weighted((1.0, match.rarity) for match in late.words)
     score = weighted((match.rarity, match.similarity) for match in late.words) / total

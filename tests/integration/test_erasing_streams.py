@@ -13,9 +13,9 @@ from typing import Final
 import pytest
 from nats.aio.client import Client
 
-from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.eraser import Eraser
+from helix_consolidation.delivery.erasing.other_streams import remove_answers, remove_dead_letters
 from helix_consolidation.delivery.erasing.plan import plan
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
 from helix_consolidation.delivery.erasing.remembered import Named

@@ -28,8 +28,8 @@ WAITS_SECONDS: Final = 10.0
 """Longest time that a purge waits because every generation lacks something more than the one before."""
 
 
-class Copies(Protocol):
-    """The copies of one data folder's generations outside of it; `uploading` makes them."""
+class UploadedGenerations(Protocol):
+    """The generations of one data folder that `uploading` has put into object storage."""
 
     def erase_before(self, generation: int) -> None:
         """Remove those with a lower number, in the background."""
@@ -44,7 +44,7 @@ class Purge:
     def __init__(self, root: Path, state: ConsolidationState) -> None:
         self._root = root
         self._state = state
-        self._copies: Copies | None = None
+        self._copies: UploadedGenerations | None = None
         # a writer that ended before the purge left the rest of it to this one
         self.is_due = self._is_delayed = state.erasures.has_unpurged
         """Whether the live files may hold bytes of what was erased or replaced."""
@@ -95,7 +95,7 @@ class Purge:
         self._waits_since = min(self._waits_since, time.monotonic()) if self.is_due else math.inf
         self._erase_copies()
 
-    def attach(self, copies: Copies | None) -> None:
+    def attach(self, copies: UploadedGenerations | None) -> None:
         """Name the copies of generations elsewhere, which erasures reach, too."""
         self._copies = copies
         self._erase_copies()

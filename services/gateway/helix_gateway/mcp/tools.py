@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field
 from helix_gateway.mcp.keeping import keep
 from helix_gateway.mcp.results import Kept, Memories, MemoryFound, MemoryList, Recollection, Why
 from helix_gateway.mcp.tool import Tool
-from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, Several, given
+from helix_gateway.operations.requests import Arguments, MemoryId, Several, WriteSequence, given
 from helix_memory import limits
 from helix_memory.events.private_passages import without_private
 from helix_memory.identity import digest
@@ -43,7 +43,7 @@ class RecallArguments(Arguments):
     detail: Literal["index", "text", "context"] = Field(
         "text", description="index: first words only; text: whole texts; context: also packed for a prompt."
     )
-    after: Sequences | None = Field(None, description="`sequence` of a write to wait for.")
+    after: WriteSequence | None = Field(None, description="`sequence` of a write to wait for.")
 
 
 class RememberArguments(Arguments):

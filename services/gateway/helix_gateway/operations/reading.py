@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from helix_gateway.operations.operation import Operation
 from helix_gateway.operations.replies import reply_of
-from helix_gateway.operations.requests import Arguments, MemoryId, Sequences, arguments, given
+from helix_gateway.operations.requests import Arguments, MemoryId, WriteSequence, arguments, given
 from helix_memory import limits
 from helix_memory.client.options import ListOptions, PageOptions, RecallOptions, TimelineOptions
 from helix_memory.client.pages import EntityPage, MemoryPage, SessionPage
@@ -209,7 +209,7 @@ READING: Final = (
             "ProfileRequest",
             token_budget=(int | None, None),
             as_of=(AwareDatetime | None, None),
-            after=(Sequences | None, None),
+            after=(WriteSequence | None, None),
         ),
         reply_of(Profile),
         _profile,

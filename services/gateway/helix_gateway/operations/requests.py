@@ -52,10 +52,10 @@ def _is_no_reply(value: object) -> object:
     return value
 
 
-Sequences = Annotated[int, Field(ge=1), BeforeValidator(_is_no_reply)]
+WriteSequence = Annotated[int, Field(ge=1), BeforeValidator(_is_no_reply)]
 MemoryId = Annotated[str, Field(pattern=limits.MEMORY_ID_PATTERN)]
 _KINDS: Final[Mapping[str, Any]] = {
-    "after": Sequences,
+    "after": WriteSequence,
     "around": MemoryId,
     "already_served": Several[MemoryId],
 }

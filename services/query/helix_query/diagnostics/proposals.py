@@ -200,7 +200,7 @@ def _position_by_score(replay: Replay) -> int:
 
 def _other_weights(replay: Replay) -> Iterator[Proposal]:
     """No comparison that lowered the score; the weight of one channel 1, of the other 0."""
-    late = replay.explanation.scoring.late_gains
+    late = replay.explanation.scoring.interaction_gains
     if late is not None and late.gains[_position(replay)] < 0:
         yield (constant_change(replay, "rerank.candidates", 0),)
     cross = replay.explanation.scoring.cross_gains

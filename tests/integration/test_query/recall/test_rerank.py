@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from helix_memory.explanation import LATE_INTERACTION, late_gain, recompute
+from helix_memory.explanation import LATE_INTERACTION, interaction_gain, recompute
 from helix_memory.recall.v1 import recall_pb2
 
 pytestmark = pytest.mark.integration
@@ -68,7 +68,7 @@ def test_the_step_follows_from_the_words_and_comes_before_those_of_a_life(bakery
     before = one.relevance
     for boost in one.boosts:
         before *= boost.value
-    assert late_gain(one.late_interaction, before) == step.value > 0.0
+    assert interaction_gain(one.late_interaction, before) == step.value > 0.0
 
 
 @pytest.mark.parametrize(

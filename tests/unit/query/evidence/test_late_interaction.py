@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_query.recall.candidates import LateInteraction
-from helix_query.recall.evidence.comparisons import late_gains, standard_gains
+from helix_query.recall.evidence.comparisons import interaction_gains, standard_gains
 from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
 
 BITS = 128
@@ -128,7 +128,7 @@ def test_a_word_is_the_mean_of_its_tokens() -> None:
 
 def test_rare_words_decide() -> None:
     """By hand: scores (3 x .8 + 1 x .2) / 4 = .65 and .35; scores before are 1 and 3, so sigma is 1."""
-    gained = late_gains(np.array([1.0, 3.0]), late_of([[0.8, 0.4], [0.2, 0.2]], [3.0, 1.0]))
+    gained = interaction_gains(np.array([1.0, 3.0]), late_of([[0.8, 0.4], [0.2, 0.2]], [3.0, 1.0]))
     assert gained.found.tolist() == pytest.approx([0.65, 0.35])
     assert (gained.mean, gained.deviation, gained.scale) == pytest.approx((0.5, 0.15, 0.5))
     assert gained.gains.tolist() == pytest.approx([0.5, -0.5])
@@ -137,13 +137,13 @@ def test_rare_words_decide() -> None:
 def test_what_was_not_compared_keeps_its_score() -> None:
     """Its gain is 0, and no score falls below 0."""
     late = late_of([[0.9, 0.1]], [1.0], weight=10.0, positions=[0, 2])
-    gained = late_gains(np.array([2.0, 5.0, 0.0]), late)
+    gained = interaction_gains(np.array([2.0, 5.0, 0.0]), late)
     assert gained.gains.tolist() == pytest.approx([10.0, 0.0, 0.0])
 
 
 def test_equal_memories_gain_nothing() -> None:
     """A deviation of 0 divides nothing."""
-    gained = late_gains(np.array([1.0, 2.0]), late_of([[0.5, 0.5]], [2.0]))
+    gained = interaction_gains(np.array([1.0, 2.0]), late_of([[0.5, 0.5]], [2.0]))
     assert gained.gains.tolist() == [0.0, 0.0]
     assert (gained.deviation, gained.scale) == (1.0, 0.0)
 

@@ -13,7 +13,7 @@ from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Newer
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Candidates, LateInteraction, Route
-from helix_query.recall.evidence.comparisons import late_gains, question_match
+from helix_query.recall.evidence.comparisons import interaction_gains, question_match
 from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
 
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
@@ -68,7 +68,7 @@ def met_by(
     """As `question_match`, of one word of the query against the candidates at these positions."""
     candidates = cast("Candidates", Compared(similarities, positions, count))
     late = (
-        late_gains(np.ones(count), candidates.late_interaction)
+        interaction_gains(np.ones(count), candidates.late_interaction)
         if candidates.late_interaction is not None and positions
         else None
     )

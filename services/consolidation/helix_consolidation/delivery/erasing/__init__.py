@@ -1,6 +1,6 @@
 """What an erasure still has to do when the stores are clean: streams, and memories that quoted it.
 
 Start with `eraser`, which has three tasks in the `background`. `plan` looks up what leaves the log, by the
-rule of `selected`; `copies` says which messages of other streams hold a copy; `derived_blocks` removes the
+rule of `selected`; `other_streams` removes what other streams hold of it; `derived_blocks` removes the
 bytes of pruned messages; `neighbours` has events derived again.
 """

@@ -19,9 +19,13 @@ from nats.errors import Error as NatsError
 from helix_consolidation.delivery.erasing.audit import record_erasure
 from helix_consolidation.delivery.erasing.background import BackgroundTask
 from helix_consolidation.delivery.erasing.backup_keys import BackupKeys
-from helix_consolidation.delivery.erasing.copies import remove_answers, remove_dead_letters, remove_pairs
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.neighbours import derive_again
+from helix_consolidation.delivery.erasing.other_streams import (
+    remove_answers,
+    remove_dead_letters,
+    remove_pairs,
+)
 from helix_consolidation.delivery.erasing.plan import complete, erase_event, logged_events, plan
 from helix_consolidation.delivery.erasing.reading import for_each, remove_message
 from helix_consolidation.delivery.erasing.remembered import Named, are_erased

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from helix_memory.arithmetic import ADD, MULTIPLY, stepped
-from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION, cross_gain, late_gain, recompute
+from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION, cross_gain, interaction_gain, recompute
 from helix_memory.recall.v1 import recall_pb2
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _parts(candidate: recall_pb2.Candidate) -> Iterator[Part]:
 def _value(candidate: recall_pb2.Candidate, step: recall_pb2.Step, score: float) -> float:
     """What a step adds or multiplies by, exactly where the explanation has its inputs."""
     if step.name == LATE_INTERACTION and candidate.HasField("late_interaction"):
-        return late_gain(candidate.late_interaction, score)
+        return interaction_gain(candidate.late_interaction, score)
     if step.name == CROSS_ENCODER and candidate.HasField("cross_encoding"):
         return cross_gain(candidate.cross_encoding, score)
     return float(step.value)

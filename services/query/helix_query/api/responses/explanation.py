@@ -135,7 +135,7 @@ class CandidateMessages:
 
     def _late_interaction(self, position: int) -> recall_pb2.LateInteraction | None:
         late, row = self._candidates.late_interaction, self._late.get(position)
-        gains = self._scoring.late_gains
+        gains = self._scoring.interaction_gains
         if late is None or gains is None or row is None:
             return None
         nearest = self._explanation.nearest.value[position]

@@ -24,14 +24,14 @@ def comparisons(before: NDArray[np.float64], candidates: Candidates) -> dict[str
     """What each comparison adds, by the name of its step, in their order; `before` are the scores of all."""
     found: dict[str, StandardGains] = {}
     if candidates.late_interaction is not None:
-        found[LATE_INTERACTION] = late_gains(before, candidates.late_interaction)
+        found[LATE_INTERACTION] = interaction_gains(before, candidates.late_interaction)
         before = stepped(before, ADD, found[LATE_INTERACTION].gains)
     if (cross := candidates.cross_encoding) is not None:
         found[CROSS_ENCODER] = standard_gains(before, cross.positions, cross.logits, cross.weight)
     return found
 
 
-def late_gains(before: NDArray[np.float64], late: LateInteraction) -> StandardGains:
+def interaction_gains(before: NDArray[np.float64], late: LateInteraction) -> StandardGains:
     """What late interaction adds to the scores `before`; 0 for candidates that were not compared.
 
     It is by the mean similarity of the words, weighted by rarity.

@@ -53,11 +53,11 @@ def lifecycle_steps(
     now: datetime,
     constants: Rank,
     wants_questions: bool,
-    late_gains: StandardGains | None,
+    interaction_gains: StandardGains | None,
 ) -> None:
     """Later memories, answers, replacements, newer first, latest statement, statements before questions.
 
-    `late_gains` is what late interaction found.
+    `interaction_gains` is what late interaction found.
     """
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
@@ -77,7 +77,7 @@ def lifecycle_steps(
     if related is not None and len(related.newer):
         holding = replacements_that_count(related, raw, route, constants.outdated)
     if route.past not in ASKS_FOR_CHANGED:
-        met = partial(question_match, candidates, late_gains, constants.newer.met)
+        met = partial(question_match, candidates, interaction_gains, constants.newer.met)
         _current_steps(builder, candidates, raw, route, constants, holding, others, met)
     elif holding is not None:
         _changed_steps(builder, without_unlikely(holding), route, constants.outdated)

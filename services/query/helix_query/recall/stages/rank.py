@@ -101,7 +101,7 @@ def scoring(
         now=now,
         constants=constants,
         wants_questions=wants_questions,
-        late_gains=compared.get(LATE_INTERACTION),
+        interaction_gains=compared.get(LATE_INTERACTION),
     )
     _caller_steps(builder, candidates, constants)
     _scale_and_noise(builder, candidates, recipe, seed)
@@ -119,7 +119,7 @@ def scoring(
         builder.scores,
         reached,
         raw.sequence,
-        late_gains=compared.get(LATE_INTERACTION),
+        interaction_gains=compared.get(LATE_INTERACTION),
         cross_gains=compared.get(CROSS_ENCODER),
     )
 

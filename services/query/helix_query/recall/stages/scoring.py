@@ -66,7 +66,7 @@ class Scoring:
     """Whether a candidate reaches the threshold of the ranking profile."""
     sequence: NDArray[np.int64]
     """Position of a candidate's event in the log, by which equal scores are ordered: a rebuild keeps it."""
-    late_gains: StandardGains | None = None
+    interaction_gains: StandardGains | None = None
     """What late interaction added; None: it compared no candidate."""
     cross_gains: StandardGains | None = None
     """What the cross-encoder added; None: it compared no candidate."""
