@@ -58,7 +58,7 @@ def test_the_latest_of_a_chain_goes_first(workshop: Any) -> None:
     by_id = {one.memory_id: one for one in reply.explanation.candidates}
     added = [step.name for step in by_id[ids[LATEST]].steps if step.adds]
     assert added == ["late_interaction", "replacement"]
-    # it keeps at most `rank.outdated.stands_behind` of its score, and stands behind what replaced it
+    # it keeps at most `rank.outdated.kept_share` of its score, and stands behind what replaced it
     assert next(step.value for step in by_id[ids[OLD]].steps if step.name == "outdated") < 0.7
     assert all(recompute(one) == one.score for one in by_id.values())
 

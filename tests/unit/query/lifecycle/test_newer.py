@@ -139,7 +139,7 @@ def test_only_the_first_candidates_are_compared() -> None:
 
 def test_what_scores_far_below_the_best_is_about_something_else() -> None:
     """As a wife who turned 38 where somebody asks how old they are."""
-    constants = CONSTANTS.model_copy(update={"least": 0.5})
+    constants = CONSTANTS.model_copy(update={"least_score": 0.5})
     assert factors([0.9, 0.8, 0.4], signals([1, 2, 3]), constants=constants) == [1.0, 2.0, 1.0]
 
 
@@ -179,4 +179,4 @@ def test_which_questions_ask_for_the_newest(route: Route, expected: float) -> No
 
     What is told of a name adds up, so the latest of it is no better; nor is the latest that holds a symbol.
     """
-    assert newest_gain(route, Newer(gain=1.0, elsewhere=0.25)) == expected
+    assert newest_gain(route, Newer(gain=1.0, gain_otherwise=0.25)) == expected

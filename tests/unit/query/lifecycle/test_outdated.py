@@ -16,7 +16,7 @@ from helix_query.recall.candidates import Related, Route, Window
 from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacements_that_count
 from helix_shared.artifacts.signals.columns import NO_TIME
 
-CONSTANTS = Outdated(enabled=True, inherited=1.0, gives_way=1.0, past_tense=0.75, elsewhere=0.5)
+CONSTANTS = Outdated(enabled=True, inherited=1.0, lost_share=1.0, past_tense=0.75, share_otherwise=0.5)
 NONE = np.empty(0, np.int64)
 
 
@@ -58,7 +58,7 @@ def test_a_better_replacement_takes_no_more_than_the_link_gives() -> None:
 def test_a_replaced_memory_stands_behind_its_replacement_and_not_behind_others() -> None:
     """Three weak links to one memory that answers the question by far best, and one that answers nothing."""
     scores, weak = np.array([1.0, 0.3, 0.3, 0.3, 0.2]), links((1, 0, 0.9), (2, 0, 0.9), (3, 0, 0.9))
-    kept = CONSTANTS.model_copy(update={"stands_behind": 0.7})
+    kept = CONSTANTS.model_copy(update={"kept_share": 0.7})
     scores = scores + inherited_gains(scores, weak, kept)
     assert scores[0] * outdated_factors(scores, weak, CONSTANTS)[0] < scores[4]
     found = scores * outdated_factors(scores, weak, kept)

@@ -72,7 +72,7 @@ class Outdated(Section):
     longest: int = Field(
         default=40, ge=0, le=10_000, description="tokens of a memory whose links count, at most"
     )
-    elsewhere: Share = Field(
+    share_otherwise: Share = Field(
         default=0.5,
         description="share of the probability where the question does not ask for a value that changes",
     )
@@ -83,11 +83,11 @@ class Outdated(Section):
         default=1.0,
         description="a replacement gets min(1, this x probability) of the score of what it replaces",
     )
-    gives_way: Factor = Field(
+    lost_share: Factor = Field(
         default=1.0,
         description="a replaced memory loses min(1, this x probability) x min(1, new / old score) of it",
     )
-    stands_behind: Share = Field(
+    kept_share: Share = Field(
         default=0.0,
         description="least share of its replacement's score that a replaced memory keeps; 0: it may lose all",
     )
@@ -104,17 +104,17 @@ class Newer(Section):
         default=0.0,
         description="share of its score that the latest one gains where a value is asked for; 0: off",
     )
-    elsewhere: Factor = Field(
+    gain_otherwise: Factor = Field(
         default=0.0, description="the same for all other questions in the present tense; 0: off"
     )
     compared: int = Field(default=20, ge=2, le=200, description="first candidates that are compared")
     longest: int = Field(
         default=60, ge=0, le=10_000, description="tokens of a memory whose time is compared, at most"
     )
-    least: float = Field(
+    least_score: float = Field(
         default=0.0, ge=0, le=1, description="share of the best score that a compared candidate has, at least"
     )
-    met: Share = Field(
+    full_match: Share = Field(
         default=0.0,
         description="share of the best late interaction at which a candidate gains in full, below it in"
         " proportion; 0: all gain in full",

@@ -40,7 +40,7 @@ def newest_gain(route: Route, constants: Newer) -> float:
     if Intent.CURRENT_VALUE in route.intents:
         return constants.gain
     names_it = route.names_something or Intent.EXACT_LOOKUP in route.intents
-    return 0.0 if names_it else constants.elsewhere
+    return 0.0 if names_it else constants.gain_otherwise
 
 
 def newer_factors(
@@ -63,7 +63,7 @@ def newer_factors(
     """
     factors = np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]
-    first = first[scores[first] >= constants.least * scores.max(initial=0.0)]
+    first = first[scores[first] >= constants.least_score * scores.max(initial=0.0)]
     first = first[~others[first] & (raw.speech_act[first] != HYPOTHETICAL)]
     compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
     if len(compared) < FEWEST:

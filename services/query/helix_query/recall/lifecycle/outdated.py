@@ -55,7 +55,7 @@ def replacements_that_count(
     """
     is_to_come = route.window is not None and route.as_of_moment is None
     asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in ASKS_FOR_CHANGED
-    share = 1.0 if asks_for_value or is_to_come else constants.elsewhere
+    share = 1.0 if asks_for_value or is_to_come else constants.share_otherwise
     share *= {Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}.get(route.past, 1.0)
     probability = share * related.probability
     if route.past is Past.TENSE and ASKS_FOR_PLANS.intersection(route.intents):
@@ -100,20 +100,20 @@ def inherited_gains(
 def outdated_factors(
     scores: NDArray[np.float64], related: Related, constants: Outdated
 ) -> NDArray[np.float64]:
-    """Product over the replacements of each of 1 - min(1, `gives_way` x probability) x min(1, new / old).
+    """Product over the replacements of each of 1 - min(1, `lost_share` x probability) x min(1, new / old).
 
-    It is at least `stands_behind` x min(1, new / old) of the best replacement: a replaced memory that answers
+    It is at least `kept_share` x min(1, new / old) of the best replacement: a replaced memory that answers
     the question gives way to what replaces it, not to memories that do not answer it.
     """
     factors = np.ones(len(scores))
     old, new = scores[related.older], scores[related.newer]
     ratio = np.minimum(1.0, np.divide(new, old, out=np.zeros_like(old), where=old > 0))
-    loss = np.minimum(1.0, constants.gives_way * related.probability) * ratio
+    loss = np.minimum(1.0, constants.lost_share * related.probability) * ratio
     # by size, so that the last bit of a product does not depend on the order of the candidates
     order = np.lexsort((loss, related.older))
     np.multiply.at(factors, related.older[order], 1.0 - loss[order])
     behind = np.zeros(len(scores))
-    np.maximum.at(behind, related.older, constants.stands_behind * ratio)
+    np.maximum.at(behind, related.older, constants.kept_share * ratio)
     return np.maximum(factors, behind)
 
 

@@ -77,7 +77,7 @@ def lifecycle_steps(
     if related is not None and len(related.newer):
         holding = replacements_that_count(related, raw, route, constants.outdated)
     if route.past not in ASKS_FOR_CHANGED:
-        met = partial(question_match, candidates, interaction_gains, constants.newer.met)
+        met = partial(question_match, candidates, interaction_gains, constants.newer.full_match)
         _current_steps(builder, candidates, raw, route, constants, holding, others, met)
     elif holding is not None:
         _changed_steps(builder, without_unlikely(holding), route, constants.outdated)
