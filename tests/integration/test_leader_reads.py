@@ -12,8 +12,8 @@ from nats.aio.client import Client
 from helix_memory import events, subjects
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
-from helix_shared.broker import log, streams
-from helix_shared.broker.provisioning.provision import provision, stream_settings
+from helix_shared.broker import log
+from helix_shared.broker.provisioning.provision import Replication, provision, stream_settings
 from helix_shared.broker.server import NatsServer
 
 pytestmark = pytest.mark.integration
@@ -116,8 +116,7 @@ async def test_provisioning_keeps_what_it_is_not_told(client: Client) -> None:
     await provision(client.jetstream())
     assert await stream_settings(client.jetstream(), subjects.EVENTS_STREAM) == before
     assert before is not None
-    copies = streams._Copies(None, ())
-    kept = copies.of(before, streams._Copies(3, ("eu",)).of(before, None))
+    kept = Replication().of(before, Replication(3, ("eu",)).of(before, None))
     assert kept.num_replicas == 3
     assert kept.placement is not None
     assert kept.placement.tags == ["eu"]

@@ -75,7 +75,9 @@ STAGE_SECONDS = Histogram(
     ["stage"],
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
 )
-RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
+RECALL_DEGRADED = Counter(
+    "helix_recall_degraded_total", "Recalls answered without one of their searches", ["channel"]
+)
 RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because too many calls were waiting")
 TENANT_LIMITED = Counter(
     "helix_tenant_limited_total",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 
@@ -38,11 +40,11 @@ class Hits:
         places = order[np.minimum(np.searchsorted(self.ordinals[order], ordinals), len(order) - 1)]
         return np.where(self.ordinals[places] == ordinals, self.scores[places], 0.0).astype(np.float64)
 
-    def with_ties_by(self, keys: NDArray[np.integer[Any]]) -> Hits:
-        """Equal scores by their `keys` [n], then by ordinal."""
+    def with_ties_by(self, keys: Callable[[NDArray[np.int64]], NDArray[np.integer[Any]]]) -> Hits:
+        """Equal scores by the `keys` [n] of their ordinals [n], then by ordinal."""
         if not (self.scores[1:] == self.scores[:-1]).any():
             return self
-        order = np.lexsort((self.ordinals, keys, -self.scores))
+        order = np.lexsort((self.ordinals, keys(self.ordinals), -self.scores))
         return Hits(self.ordinals[order], self.scores[order])
 
     @classmethod

@@ -193,10 +193,10 @@ OPTIONAL: Final = frozenset(str(stream.name) for stream in (ANSWERS, PAIRS, GENE
 
 def wanted_streams() -> list[api.StreamConfig]:
     """Every stream as `provision` wants it, those of `OPTIONAL` last."""
-    return [*(complete(stream) for stream in (*STREAMS, ANSWERS, PAIRS)), GENERATIONS]
+    return [*(stream_config(stream) for stream in (*STREAMS, ANSWERS, PAIRS)), GENERATIONS]
 
 
-def complete(stream: api.StreamConfig) -> api.StreamConfig:
+def stream_config(stream: api.StreamConfig) -> api.StreamConfig:
     """A stream as `provision` wants it, with one replica."""
     return replace(
         stream,

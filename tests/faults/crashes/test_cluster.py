@@ -136,12 +136,12 @@ def test_a_killed_server_writes_again(
     found = refusing_after_kills(tmp_path / "plain", kills, random.Random(report.seed))
     report.counts, report.figure = {"kills": kills}, f"{found} servers refuse to write"
     assert found == 0
-    complete = streams._complete
+    sound = streams.stream_config
 
     def compressed(stream: api.StreamConfig) -> api.StreamConfig:
-        return replace(complete(stream), compression=api.StoreCompression.S2)
+        return replace(sound(stream), compression=api.StoreCompression.S2)
 
-    monkeypatch.setattr(streams, "_complete", compressed)
+    monkeypatch.setattr(streams, "stream_config", compressed)
     found = refusing_after_kills(tmp_path / "compressed", 4 * kills, random.Random(report.seed))
     report.control(found > 0, "the last block of a stream that is compressed is damaged by the next message")
 

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.transport.polling import poll
+from tests.end_to_end.gateway_calls import asked, called, over_stdio
 from tests.unit.ingest.documents.conftest import make_pdf
 
 from .running import run
@@ -204,6 +207,26 @@ def test_a_memory_is_corrected_pinned_and_taken_back(home: Path) -> None:
     code, out, err = run(home, "memory", "undo", first, *eva)
     assert (code, out.count("CORRECTS")) == (0, 3), out + err
     assert best(home, *asked)["text"] == "The bakery opens at six."
+
+
+async def test_every_door_tells_when_a_memory_expires_and_how_sure_its_date_is(home: Path) -> None:
+    """A date without a year is guessed; an explicit memory is an agent's."""
+    said = ("publish", "--kind", "memory", "--set", "expires_at=2031-05-01T00:00:00Z", "--user", "dora")
+    assert run(home, *said, "--text", "Dentist on 2 April.", "--wait")[0] == 0
+    found = best(home, "when is the dentist?", "--user", "dora")
+    assert (found["expires_at"], found["event_guessed"]) == ("2031-05-01T00:00:00Z", True)
+    out = run(home, "memory", "show", found["memory_id"], "--user", "dora", "--tz", "UTC")[1]
+    assert "2031-05-01 00:00" in out
+    record = read_record(HomeFolder.at(home))
+    assert record is not None
+    url = f"{record.gateway_url}/v1/memories/{found['memory_id']}"
+    over_rest = asked(url, helix_tenant="acme", helix_user="dora").body
+    assert over_rest["expires_at"].startswith("2031-05-01T00:00:00")
+    assert (over_rest["event_guessed"], over_rest["source_class"]) == (True, "agent")
+    async with over_stdio("--home", str(home), "--tenant", "acme", "--user", "dora") as agent:
+        (told,) = (await called(agent, "get", ids=[found["memory_id"]]))["memories"]
+    assert (told["event_guessed"], told["source_class"]) == (True, "agent")
+    assert told["event_start"] < told["event_end"]
 
 
 def test_a_dated_conversation_is_replayed_and_asked_about_in_its_time(home: Path) -> None:

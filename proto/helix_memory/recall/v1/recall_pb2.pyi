@@ -948,10 +948,10 @@ class RecallResponse(_message.Message):
 
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Searches that failed or passed their deadline: channels, and "term coverage" or "phrase match" for those lists
-        Searches that failed or passed their deadline: channels, and "term coverage" or "phrase match" for those lists
-        of the lexical index, "preferences" or "profile facts" for statements of the caller. pagerank: the graph was too dense for it, so the bounded walk was used. "cross-encoder":
-        its time or its share of the threads was too short, so the order is that without it.
+        """Searches that failed or passed their deadline: channels; "term coverage" or "phrase match" for those lists of the
+        lexical index; "preferences" or "profile facts" for statements of the caller. pagerank: the graph was too dense for
+        it, so the bounded walk was used. "cross-encoder": its time or its share of the threads was too short, so the order
+        is that without it.
         """
 
     @_builtins.property
@@ -1316,17 +1316,19 @@ class Step(_message.Message):
     """One change of the score. By name, in this order:
       late_interaction, cross_encoder: see LateInteraction, CrossEncoding
       access_decay, project, importance, episodic_decay, accesses: factors of a published recipe
-      future_penalty: it happens after the moment that is asked about
+      future_penalty: it happened after the moment that the question is asked about
       other_person: it is about another person than the question
       answer: it takes the score of the question that it answers
-      held_then: for a question about earlier times, it says what held or holds now
-      replacement: it takes a part of the score of what it replaces
-      former: for such a question, it takes a part of the score of what replaced it
-      outdated, later: what replaced it, or what it replaced, goes before it
-      newer: of the memories that match the question equally well, the newer ones count for more
-      latest_statement: the latest one that states the value asked for
-      speech_act: bare questions go below all statements
-      preference, profile_fact: a preference of the caller, or a fact about the caller, that the question asks for
+      held_then: the question is in the past tense, and this memory has been replaced since
+      replacement: it takes a part of the score of the memory that it replaces
+      former: the question asks for a former value; it takes a part of the score of the memory that replaced it
+      outdated: a memory that replaced it is a candidate, too
+      later: the question asks for a former value; the memory that it replaced is a candidate, too
+      newer: it is newer than candidates that match the question equally well
+      latest_statement: it is the latest memory that states the value asked for
+      speech_act: it is a bare question, and goes below all statements
+      preference: it is a preference of the caller, and the question asks for advice
+      profile_fact: it is a fact about the caller that the question asks for
       scale, noise: of a published recipe
       phrase_match: it has the quoted words
       derived: a statement takes the score of the turn that it was derived from

@@ -44,7 +44,7 @@ class Purge:
     def __init__(self, root: Path, state: ConsolidationState) -> None:
         self._root = root
         self._state = state
-        self._copies: UploadedGenerations | None = None
+        self._uploaded: UploadedGenerations | None = None
         # a writer that ended before the purge left the rest of it to this one
         self.is_due = self._is_delayed = state.erasures.has_unpurged
         """Whether the live files may hold bytes of what was erased or replaced."""
@@ -59,8 +59,10 @@ class Purge:
     def has_work(self) -> bool:
         """Whether a generation is due because of an erasure, although no message changed anything."""
         erasures = self._state.erasures
-        awaits_copies = self._copies is not None and erasures.awaits_copies and self._is_everywhere_retired
-        return self._is_delayed or awaits_copies or any(one.is_changed for one in erasures.open.values())
+        awaits_uploaded = (
+            self._uploaded is not None and erasures.awaits_copies and self._is_everywhere_retired
+        )
+        return self._is_delayed or awaits_uploaded or any(one.is_changed for one in erasures.open.values())
 
     def note_removed(self) -> None:
         """Something was removed from the stores, and should leave the answers before it is purged."""
@@ -93,12 +95,12 @@ class Purge:
         self._has_new = False
         self._memories_before = self._state.ledger.memories
         self._waits_since = min(self._waits_since, time.monotonic()) if self.is_due else math.inf
-        self._erase_copies()
+        self._erase_uploaded()
 
-    def attach(self, copies: UploadedGenerations | None) -> None:
+    def attach(self, uploaded: UploadedGenerations | None) -> None:
         """Name the copies of generations elsewhere, which erasures reach, too."""
-        self._copies = copies
-        self._erase_copies()
+        self._uploaded = uploaded
+        self._erase_uploaded()
 
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
         """Remove old generations; after an erasure all older ones, at once."""
@@ -109,14 +111,14 @@ class Purge:
         self._state.erasures.count_everywhere("generations", len(removed))
         return removed
 
-    def _erase_copies(self) -> None:
-        if self._copies is not None and self._state.erasures.awaits_copies:
-            self._copies.erase_before(self._state.erasure_generation)
+    def _erase_uploaded(self) -> None:
+        if self._uploaded is not None and self._state.erasures.awaits_copies:
+            self._uploaded.erase_before(self._state.erasure_generation)
 
     @property
     def _is_everywhere_retired(self) -> bool:
         generation = self._state.erasure_generation
-        return self._is_retired and (self._copies is None or self._copies.is_clean_before(generation))
+        return self._is_retired and (self._uploaded is None or self._uploaded.is_clean_before(generation))
 
     @property
     def _is_retired(self) -> bool:

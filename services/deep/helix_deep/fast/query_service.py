@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.shard_routing import RoutedCall, ShardGuesses, addresses_of
-from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
+from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of, is_loading
 
 if TYPE_CHECKING:
     from helix_shared.errors import HelixError
 
 Metadata = Sequence[tuple[str, str]]
+LOADING_SECONDS: Final = 0.1
+"""Between two calls of a service that loads the shard of the tenant."""
 
 
 class QueryService:
@@ -97,7 +99,10 @@ class QueryService:
         return reply
 
     async def _call(self, name: str, request: Any, metadata: Metadata, until: float) -> Any:
-        """The reply of the shard of the tenant; one that refuses the call says which it is."""
+        """The reply of the shard of the tenant; one that refuses the call says which it is.
+
+        A shard that is being loaded is waited for.
+        """
         until = min(until, time.monotonic() + self._seconds)
         routed = RoutedCall(self._guesses, request, metadata)
         while True:
@@ -106,8 +111,8 @@ class QueryService:
             try:
                 return await call(request, timeout=seconds, metadata=tuple(metadata))
             except grpc.aio.AioRpcError as error:
-                wait = routed.wait_after(error, until)
-                if wait is None:
+                wait = LOADING_SECONDS if is_loading(error) else routed.wait_after(error, until)
+                if wait is None or time.monotonic() + wait >= until:
                     raise self._error(error.code(), str(error.details() or error.code().name)) from error
             await asyncio.sleep(wait)
 

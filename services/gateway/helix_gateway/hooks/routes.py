@@ -1,4 +1,4 @@
-"""The paths of the hooks: `POST /hooks/<agent>`, answered with 200 but where the request is not let in.
+"""The paths of the hooks: `POST /hooks/<agent>`. Answers 200, or 401, 403, 400 if the request is refused.
 
 An agent waits for a hook before it sends a prompt. So a hook ends at its deadline, and any trouble is an
 empty answer: the prompt goes on as without Helix. The header `Helix-Hook` says what happened, for `helix
@@ -61,9 +61,11 @@ def hook_manner() -> Manner:
     return Manner(failed=_failed)
 
 
-async def _failed(_: Scope, __: Receive, error: BaseException) -> Response:
+async def _failed(scope: Scope, _: Receive, error: BaseException) -> Response:
     if not isinstance(error, TemporaryError | TooLargeError):
         return response_of(error)
+    scope["state"]["operation"] = f"hook {UNKNOWN}"
+    _log.warning("hook_failed", hook=UNKNOWN, error=type(error).__name__)
     HOOKS.labels(UNKNOWN, UNKNOWN, "trouble").inc()
     return JSONResponse({}, headers={OUTCOME: f"trouble {type(error).__name__}"})
 

@@ -27,6 +27,7 @@ class MemoryFound(BaseModel):
     speaker: str
     source_class: str = Field(description="Who says it: user, agent, tool or document.")
     event_start: datetime | None = Field(description="The time that the text mentions; null: none.")
+    event_end: datetime | None = Field(description="End of that time, exclusive; null: a moment.")
     event_guessed: bool = Field(description="That time is guessed: the text names no year, for example.")
     valid_to: datetime | None = Field(description="It held until then; null: it still does.")
     superseded_by: str = Field(description="Id of the memory that replaced it; empty: none.")
@@ -48,6 +49,7 @@ class MemoryFound(BaseModel):
             speaker=memory.speaker,
             source_class=memory.source_class,
             event_start=memory.event_start,
+            event_end=memory.event_end,
             event_guessed=memory.event_guessed,
             valid_to=memory.valid_to,
             superseded_by=memory.superseded_by,

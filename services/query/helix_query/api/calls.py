@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OnSnapshot = Callable[["Snapshot", Mapping[str, Executor]], T]
-"""A work: takes the snapshot and one executor a channel."""
+"""A work: takes the snapshot and one executor a lane."""
 FIRST_WAIT_SECONDS: Final = 0.02
 LONGEST_WAIT_SECONDS: Final = 0.5
 """Between two looks for a tenant that moves between two shards of this process; doubled from the first."""

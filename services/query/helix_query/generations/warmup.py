@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.generations.snapshot import Snapshot
+from helix_query.recall.candidates import EVIDENCE
 from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
@@ -39,6 +40,7 @@ CANARY_QUERIES: Final = (
     "what was decided about the release",
     "who is on call this week",
     "src/main.py error",
+    "which cake should we order for the team",
 )
 CANARY_TENANT: Final = "canary"
 
@@ -91,9 +93,9 @@ def warm(
                 channel_deadline_seconds=CANARY_SECONDS,
             )
             # `degraded` also names PageRank, which a dense graph may skip: the generation is intact
-            missing = ", ".join(channel for channel in answer.degraded if channel in LANES)
+            missing = ", ".join(name for name in answer.degraded if name in (*LANES, *EVIDENCE))
             if missing:
-                raise CorruptArtifactError(f"generation {snapshot.number}: no answer from channel {missing}")
+                raise CorruptArtifactError(f"generation {snapshot.number}: no answer from {missing}")
     return snapshot
 
 

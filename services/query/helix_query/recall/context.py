@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from helix_query.profile.past import Past
 from helix_query.recall.query_adapter import AppliedAdapter, adapter_of
@@ -69,6 +69,11 @@ class RecallContext:
             Lazy(partial(adapter_of, *moving), until=deadline),
             deadline,
         )
+
+    def sequences_of(self, ordinals: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+        """Positions of `ordinals` in the log, by which equal scores go: a rebuild keeps them."""
+        sequences: NDArray[np.integer[Any]] = self.generation.signals.stream_sequence[ordinals]
+        return sequences
 
     def of_route(self, route: Route) -> Self:
         """The context of the stages after `route`: of earlier times, replaced memories are visible (0051).

@@ -37,8 +37,8 @@ def recall(
 ) -> RecallResult:
     """Answer the query of `context`.
 
-    `lanes` has one executor a channel, so that a stuck channel never keeps another one waiting. `embedded`
-    is the query out of stage 1, for a caller who asks it several times.
+    `lanes` has an executor for each of `channels.LANES`, so that a stuck search keeps no other waiting.
+    `embedded` is the query out of stage 1, for a caller who asks it several times.
 
     Raises:
         TemporaryError: no channel answered.

@@ -32,7 +32,7 @@ SMOOTHING: Final = 0.1
 """Weight of the newest run in the moving average of their durations."""
 
 Work = Callable[[Mapping[str, Executor]], Any]
-"""Called with one executor a channel; their threads are accounted to the call."""
+"""Called with one executor a lane; their threads are accounted to the call."""
 
 
 @dataclass(slots=True, eq=False)

@@ -31,13 +31,13 @@ async def provision(
     `endpoint`: also what the worker `extract` needs, `objects`: also the bucket of generations; they stay
     when this is called again without it.
     """
-    replication = _Replication(replicas, tuple(placement))
+    replication = Replication(replicas, tuple(placement))
     wanted = [*streams.STREAMS, *((streams.ANSWERS, streams.PAIRS) if endpoint else ())]
     consumers = [
         *streams.consumers_of((await read_map(jetstream)).shards),
         *(streams.ENDPOINT_CONSUMERS if endpoint else ()),
     ]
-    done = [await _ensure_stream(jetstream, streams.complete(stream), replication) for stream in wanted]
+    done = [await _ensure_stream(jetstream, streams.stream_config(stream), replication) for stream in wanted]
     if objects or await stream_settings(jetstream, object_bucket.STREAM) is not None:
         done.append(await _ensure_stream(jetstream, streams.GENERATIONS, replication))
     for consumer in consumers:
@@ -56,11 +56,11 @@ async def provision(
 
 async def ensure_answers(jetstream: JetStreamContext) -> None:
     """Create the stream of recorded answers, for an import into an instance that asks no language model."""
-    await _ensure_stream(jetstream, streams.complete(streams.ANSWERS), _Replication())
+    await _ensure_stream(jetstream, streams.stream_config(streams.ANSWERS), Replication())
 
 
 @dataclass(frozen=True, slots=True)
-class _Replication:
+class Replication:
     """How often streams are stored, and on servers with which tags; None and none: as before."""
 
     replicas: int | None = None
@@ -74,7 +74,7 @@ class _Replication:
 
 
 async def _ensure_stream(
-    jetstream: JetStreamContext, config: api.StreamConfig, replication: _Replication
+    jetstream: JetStreamContext, config: api.StreamConfig, replication: Replication
 ) -> str:
     before = await stream_settings(jetstream, str(config.name))
     if before is None:
@@ -85,7 +85,7 @@ async def _ensure_stream(
 
 
 async def _ensure_bucket(
-    jetstream: JetStreamContext, config: api.KeyValueConfig, replication: _Replication
+    jetstream: JetStreamContext, config: api.KeyValueConfig, replication: Replication
 ) -> None:
     """Create a bucket, or give an existing one other replicas and another placement."""
     before = await bucket_settings(jetstream, config.bucket)

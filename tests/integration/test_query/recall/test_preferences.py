@@ -1,5 +1,6 @@
 """A question that asks for advice gets the preferences that matter, though it shares no word with them."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -69,12 +70,14 @@ def test_nobody_gets_the_preferences_of_another_user(ask: Ask) -> None:
     assert not any("rather get a text" in one.excerpt for one in reply.explanation.candidates)
 
 
-def test_a_search_for_preferences_that_fails_is_named_and_costs_only_its_own_gain(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seconds", [0.0, 3.0], ids=["fails", "late"])
+def test_a_search_for_preferences_that_does_not_answer_is_named_and_costs_only_its_own_gain(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """The channels answer."""
+    """The channels answer, in their own time."""
 
     def fails(*_: object) -> Hits:
+        time.sleep(seconds)
         raise OSError("a page could not be read")
 
     monkeypatch.setattr(search, "_visible_preferences", fails)

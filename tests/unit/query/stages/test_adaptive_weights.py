@@ -24,6 +24,7 @@ def seen(lexical: Hits = LEXICAL, *, coverage: float = 0.75) -> dict[str, float]
         words=3,
         has_exact_tokens=True,
         is_exact_lookup=False,
+        sequences=ORDINALS,
     )
 
 

@@ -74,7 +74,7 @@ def standard_gains(
 
 
 def _mean_and_deviation(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Mean and standard deviation, to the last bit the same in whatever order the values come."""
+    """Mean and standard deviation of one value or more, to the last bit the same in any order."""
     count = len(values)
     mean = math.fsum(values.tolist()) / count
     return mean, math.sqrt(math.fsum(np.square(values - mean).tolist()) / count)

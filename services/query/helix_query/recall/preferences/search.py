@@ -7,7 +7,6 @@ compared: by cosine, and by topic.
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,8 +18,6 @@ from helix_shared.artifacts.signals.columns import code
 from helix_shared.naming import find_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from helix_query.recall.context import RecallContext
@@ -59,25 +56,18 @@ def asks_for_advice(query: str, vector: NDArray[np.float32], topics: Topics) -> 
     return float(np.clip(topics.asks_advice.of(vector) / CLEAR, 0.0, 1.0))
 
 
-def preference_search(context: RecallContext, embedded: EmbeddedQuery) -> Callable[[], Hits] | None:
-    """A search for the preferences that matter; None: the query does not ask for advice.
+def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits:
+    """The preferences that matter most, best first; none where the query does not ask for advice.
 
-    Hits have scores above 0 and at most 1, the product of three shares: how surely the query asks for advice,
-    how much of its topic the memory has, and how near the memory is to the best match.
+    A score, above 0 and at most 1, is the product of three shares: how surely the query asks for advice, how
+    much of its topic the memory has, and how near the memory is to the best match.
     """
     limit, topics = context.profile.retrieve.preference_limit, context.snapshot.centroids.topics
     if not limit or topics is None or context.query.mode == "dense":
-        return None
+        return Hits.none()
     # example questions are compared without the query adapter (0053), memories with it
-    asks = asks_for_advice(context.query.text, embedded.plain, topics)
-    return partial(_matching, context, embedded.vector, topics, asks, limit) if asks else None
-
-
-def _matching(
-    context: RecallContext, vector: NDArray[np.float32], topics: Topics, asks: float, limit: int
-) -> Hits:
-    """The caller's preferences that match a query best."""
-    ordinals = _visible_preferences(context)
+    asks, vector = asks_for_advice(context.query.text, embedded.plain, topics), embedded.vector
+    ordinals = _visible_preferences(context) if asks else Hits.none().ordinals
     if not len(ordinals):
         return Hits.none()
     signals = context.generation.signals

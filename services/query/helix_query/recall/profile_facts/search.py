@@ -7,7 +7,7 @@ few statements of this kind, and it is known which of them hold (`user_profile`)
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,7 +26,7 @@ from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from helix_query.recall.candidates import Route
     from helix_query.recall.context import RecallContext
@@ -47,34 +47,25 @@ CLEAR: Final = 0.5
 """Value from which it surely does. Of 2,820 questions of the sets 11 reach it, and all 11 ask for it."""
 
 
-def profile_fact_search(
-    context: RecallContext, embedded: EmbeddedQuery, route: Route
-) -> Callable[[], Hits] | None:
-    """A search for the caller's statements of the fact that is asked for, as far as they hold.
+def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Route) -> Hits:
+    """The caller's statements of the fact that is asked for, as far as they hold.
 
-    Its scores, at most 1, are how surely the question asks for it. None: it asks for no such fact of the
-    caller, or about earlier times.
+    The score, at most 1, is how surely the question asks for it. None where it asks for no such fact of the
+    caller, or about earlier times, or where the caller has stated none.
     """
     questions = context.snapshot.centroids.fact_questions
     if not context.profile.rank.profile_fact_gain or questions is None or context.query.mode == "dense":
-        return None
+        return Hits.none()
     asked, text = route.asked_person, read_query(context.query.text)
     is_own, names_me = asked is not None and asked.kind == AUTHOR, _ME.search(text) is not None
     may_be_ahead = (asked is None or is_own) and not route.names_something and route.window is None
     if route.past is not Past.NO or not (is_own or names_me or may_be_ahead):
-        return None
+        return Hits.none()
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)
     wanted = {SELF: names_me, AHEAD: may_be_ahead}
-    if not wanted.get(fact, is_own):
-        return None
     share = float(np.clip((value - LEAST) / (CLEAR - LEAST), 0.0, 1.0))
-    return partial(_hits, context, fact, share) if share else None
-
-
-def _hits(context: RecallContext, fact: str, share: float) -> Hits:
-    """The statements of a fact, each with the score `share`."""
-    stating = _stating(context, fact)
+    stating = _stating(context, fact) if share and wanted.get(fact, is_own) else []
     if not stating:
         return Hits.none()
     scores = np.full(len(stating), share, np.float32)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -86,6 +86,7 @@ def share_features(
         words=len(words_of(context.query.text)),
         has_exact_tokens=bool(exact_words_of(context.query.text)),
         is_exact_lookup=Intent.EXACT_LOOKUP in route.intents,
+        sequences=context.sequences_of(ordinals),
     )
 
 
@@ -109,16 +110,18 @@ def features(
     words: int,
     has_exact_tokens: bool,
     is_exact_lookup: bool,
+    sequences: NDArray[np.integer[Any]],
 ) -> dict[str, float]:
     """The features of the model, by name; none of them says which memory is relevant.
 
-    `ordinals` are the candidates, ascending; `cosines` their exact ones, `tokens` their lengths. `words`
+    `ordinals` are the candidates, ascending; `cosines` their exact ones, `tokens` their lengths, `sequences`
+    their positions in the log. `words`
     counts the analysed words of the query. `coverage`, 0 to 1, is the share of them that the best lexical
     hit holds, by rarity; `rarest_held` the rarity of the rarest one it holds over that of the query. The
     feature `coverage` is its log odds: with the coefficient -1 alone the share of dense is 1 - coverage.
     The height of a BM25 score is no feature: it depends on how many memories a tenant has.
     """
-    nearest = np.argsort(-cosines, kind="stable")[:LOOKED_AT]
+    nearest = np.lexsort((sequences, -cosines))[:LOOKED_AT]
     wording = lexical.ordinals[:LOOKED_AT]
     # Neither list has an ordinal twice.
     of_both = (wording[:, None] == ordinals[nearest]).any(axis=1)

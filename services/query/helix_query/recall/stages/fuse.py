@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -44,6 +44,7 @@ def fuse(
         rank_bonuses=constants.rank_bonuses,
         lexical_limit=context.limit_of(LEXICAL),
         rephrased_weight=constants.rephrased_weight,
+        sequences_of=context.sequences_of,
     )
 
 
@@ -57,8 +58,11 @@ def fuse_rankings(
     rank_bonuses: Sequence[float] = (),
     lexical_limit: int = 100,
     rephrased_weight: float = 1.0,
+    sequences_of: Callable[[NDArray[np.int64]], NDArray[np.integer[Any]]] = lambda ordinals: ordinals,
 ) -> Candidates:
     """The candidates of all rankings, best first, then those that only evidence was found for.
+
+    Equal sums go by `sequences_of` their ordinals, the positions in the log.
 
     `rrf`: sum of weight / (k + rank), rank from 1 (Cormack, Clarke, Buettcher 2009); `rank_bonuses[i]` is
     added once for every list that has the candidate at rank i + 1.
@@ -88,7 +92,7 @@ def fuse_rankings(
             _scaled(ranking, share / total, lexical_limit=lexical_limit)
             for ranking, share in zip(rankings, shares, strict=True)
         ]
-    fused = _sum(inputs, union)
+    fused = _sum(inputs, union).with_ties_by(sequences_of)
     places = np.searchsorted(union, fused.ordinals)
     candidates = Candidates(
         ordinals=fused.ordinals,

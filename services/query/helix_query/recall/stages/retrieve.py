@@ -29,8 +29,8 @@ from helix_query.recall.candidates import (
 from helix_query.recall.channels import CALLER, CHANNELS, Channel
 from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
-from helix_query.recall.preferences.search import preference_search
-from helix_query.recall.profile_facts.search import profile_fact_search
+from helix_query.recall.preferences.search import preference_hits
+from helix_query.recall.profile_facts.search import profile_fact_hits
 from helix_query.recall.recipes.extra_searches import ExtraSearch, extra_searches
 from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.scheduling.deadline import raise_if_overdue, seconds_left
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 Search = Callable[[], Hits]
 _CHANNEL: Final[Mapping[str, Channel]] = {channel.name: channel for channel in CHANNELS}
+SEARCHES: Final = (DENSE, LEXICAL)
+"""Channels whose equal scores have no order of their own."""
 PATIENCE: Final = 3
 """Additional channel deadlines that a recall waits while no channel has answered."""
 
@@ -109,7 +111,7 @@ def retrieve(
     if prefetched is not None:
         searches[LEXICAL] = prefetched
     until = min(context.deadline, time.monotonic() + deadline_seconds)
-    about_caller = _started_about_caller(context, embedded, route, lanes)
+    about_caller = _started_about_caller(replace(context, deadline=until), embedded, route, lanes)
     lead = ClearLead(constants.auto_half_score, constants.auto_min_score, constants.auto_min_lead)
     retrieved = search_all(
         searches,
@@ -128,26 +130,26 @@ def retrieve(
 
 
 def _ties_as_in_log(context: RecallContext, retrieved: Retrieved) -> Retrieved:
-    """`retrieved` with equal scores of a ranking in the order of the log, which a rebuild keeps."""
-    sequences = context.generation.signals.stream_sequence
-    return replace(
-        retrieved,
-        rankings=tuple(
-            replace(one, hits=one.hits.with_ties_by(sequences[one.hits.ordinals]))
-            for one in retrieved.rankings
-        ),
+    """`retrieved` with equal scores of a search in the order of the log, which a rebuild keeps.
+
+    The entity and the associative channel have an order of their own for them.
+    """
+    rankings = tuple(
+        replace(one, hits=one.hits.with_ties_by(context.sequences_of)) if one.channel in SEARCHES else one
+        for one in retrieved.rankings
     )
+    return replace(retrieved, rankings=rankings)
 
 
 def _started_about_caller(
     context: RecallContext, embedded: EmbeddedQuery, route: Route, lanes: Mapping[str, Executor]
 ) -> dict[str, Future[Hits]]:
-    """The searches among what the caller said about themself that the query calls for."""
+    """The searches among what the caller said about themself."""
     searches = {
-        PREFERENCES: preference_search(context, embedded),
-        PROFILE_FACTS: profile_fact_search(context, embedded, route),
+        PREFERENCES: partial(preference_hits, context, embedded),
+        PROFILE_FACTS: partial(profile_fact_hits, context, embedded, route),
     }
-    return {name: lanes[CALLER].submit(search) for name, search in searches.items() if search is not None}
+    return {name: lanes[CALLER].submit(search) for name, search in searches.items()}
 
 
 def _with_caller_hits(
