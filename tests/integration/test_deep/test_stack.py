@@ -70,7 +70,7 @@ def test_a_stack_with_an_endpoint_answers_deep_recalls(tmp_path: Path, models_di
                 result = json.loads(asked(runner, "recall", "when does Odile fire?", "--deep", "--json"))
                 assert result["is_deep"] is True, result
                 memories = result["recall"]["memories"]
-                assert sum(tenant in memory["text"] for memory in memories) == 1
+                assert sum(tenant in one["memory"]["text"] for one in memories) == 1
                 assert len(memories) == 2
                 assert result["scores"][0]["model_rank"] == 1
             assert set(server.keys) == {"Bearer sesame-4711"}
