@@ -191,9 +191,13 @@ OPTIONAL: Final = frozenset(str(stream.name) for stream in (ANSWERS, PAIRS, GENE
 """Streams that exist where they are asked for."""
 
 
-def wanted_streams() -> list[api.StreamConfig]:
-    """Every stream as `provision` wants it, those of `OPTIONAL` last."""
-    return [*(stream_config(stream) for stream in (*STREAMS, ANSWERS, PAIRS)), GENERATIONS]
+def wanted_streams(*, endpoint: bool = True, objects: bool = True) -> list[api.StreamConfig]:
+    """Every stream as `provision` wants it; those of `OPTIONAL` last, of the kinds that are asked for.
+
+    `endpoint`: those for a language model, `objects`: the bucket of generations.
+    """
+    optional = (ANSWERS, PAIRS) if endpoint else ()
+    return [*map(stream_config, (*STREAMS, *optional)), *((GENERATIONS,) if objects else ())]
 
 
 def stream_config(stream: api.StreamConfig) -> api.StreamConfig:

@@ -32,14 +32,13 @@ async def provision(
     when this is called again without it.
     """
     replication = Replication(replicas, tuple(placement))
-    wanted = [*streams.STREAMS, *((streams.ANSWERS, streams.PAIRS) if endpoint else ())]
+    objects = objects or await stream_settings(jetstream, object_bucket.STREAM) is not None
+    wanted = streams.wanted_streams(endpoint=endpoint, objects=objects)
     consumers = [
         *streams.consumers_of((await read_map(jetstream)).shards),
         *(streams.ENDPOINT_CONSUMERS if endpoint else ()),
     ]
-    done = [await _ensure_stream(jetstream, streams.stream_config(stream), replication) for stream in wanted]
-    if objects or await stream_settings(jetstream, object_bucket.STREAM) is not None:
-        done.append(await _ensure_stream(jetstream, streams.GENERATIONS, replication))
+    done = [await _ensure_stream(jetstream, stream, replication) for stream in wanted]
     for consumer in consumers:
         await jetstream.add_consumer(consumer.stream, streams.consumer_config(consumer, ack_wait_seconds))
         done.append(f"consumer {consumer.stream}/{consumer.name}")
