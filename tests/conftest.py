@@ -66,7 +66,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Files of the tests lie in memory; those of `make faults`, which runs for hours and fills disks, do not."""
+    """Files of the tests lie in memory; not those of `make faults`, which fills disks for hours."""
     is_short = "not faults" in str(config.option.markexpr)
     if is_short and not config.option.basetemp and not hasattr(config, "workerinput"):
         config.option.basetemp = config.stash[IN_MEMORY] = folder_in_memory(os.getpid())
