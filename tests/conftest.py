@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -32,10 +31,6 @@ from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.store import default_model
 from helix_shared.settings import helix_home
-from tests.temporary import folder_in_memory
-
-IN_MEMORY = pytest.StashKey[Path | None]()
-"""The folder of this run."""
 
 # How fast examples are drawn tells how busy the machine is, not whether a property holds.
 settings.register_profile("helix", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -62,26 +57,6 @@ class _OneProcessForAPackage(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
     """How `make test` distributes tests to processes."""
     return _OneProcessForAPackage(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Files of the tests lie in memory; not those of `make faults`, which fills disks for hours."""
-    is_short = "not faults" in str(config.option.markexpr)
-    if is_short and not config.option.basetemp and not hasattr(config, "workerinput"):
-        config.option.basetemp = config.stash[IN_MEMORY] = folder_in_memory(os.getpid())
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Give the memory back; of a failed run, move what it left to the disk."""
-    folder = session.config.stash.get(IN_MEMORY, None)
-    if folder is not None and folder.exists():
-        if session.testsfailed:
-            kept = Path(tempfile.mkdtemp(prefix="helix-tests-"))
-            shutil.copytree(folder, kept, symlinks=True, dirs_exist_ok=True, ignore_dangling_symlinks=True)
-            print(f"\nfiles of this run: {kept}")  # noqa: T201
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:
