@@ -42,7 +42,7 @@ def ask(corpus: Any, in_process: Any) -> Ask:
     rows += [{"text": f"Crate {number} left the warehouse on day {number % 28}."} for number in range(NOISE)]
     corpus.add(rows)
     corpus.publish()
-    service = in_process(corpus.root, channel_deadline_seconds=DEADLINE_SECONDS)
+    service = in_process(corpus.root, channel_deadline_seconds=DEADLINE_SECONDS, deadline_seconds=20)
 
     def recall(question: str, *, user: str = "ana", **fields: Any) -> Any:
         return service.recall(question, scope={"tenant_id": "acme", "user_id": user}, **fields)
