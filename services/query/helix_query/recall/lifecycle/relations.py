@@ -118,9 +118,9 @@ def _links(
     weights = factors[edges.kinds] * np.clip(edges.weights.astype(np.float64), 0.0, 1.0)
     chosen = (edges.forward == forward) & (weights > 0) & (edges.targets < ENTITIES_FROM)
     rows = np.repeat(np.arange(len(nodes)), edges.counts)
-    order = np.lexsort((weights, rows))
-    order = order[chosen[order]]
-    return rows[order], edges.targets[order], weights[order]
+    links = np.flatnonzero(chosen)
+    links = links[np.lexsort((weights[links], rows[links]))]
+    return rows[links], edges.targets[links], weights[links]
 
 
 def _may_be_passed(context: RecallContext, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
