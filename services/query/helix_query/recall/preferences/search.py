@@ -67,7 +67,9 @@ def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits:
         return Hits.none()
     # example questions are compared without the query adapter (0053), memories with it
     asks, vector = asks_for_advice(context.query.text, embedded.plain, topics), embedded.vector
-    ordinals = _visible_preferences(context) if asks else Hits.none().ordinals
+    if not asks:
+        return Hits.none()
+    ordinals = _visible_preferences(context)
     if not len(ordinals):
         return Hits.none()
     signals = context.generation.signals

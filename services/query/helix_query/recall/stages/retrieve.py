@@ -145,11 +145,11 @@ def _started_about_caller(
     context: RecallContext, embedded: EmbeddedQuery, route: Route, lanes: Mapping[str, Executor]
 ) -> dict[str, Future[Hits]]:
     """The searches among what the caller said about themself."""
-    searches = {
-        PREFERENCES: partial(preference_hits, context, embedded),
-        PROFILE_FACTS: partial(profile_fact_hits, context, embedded, route),
+    lane = lanes[CALLER]
+    return {
+        PREFERENCES: lane.submit(preference_hits, context, embedded),
+        PROFILE_FACTS: lane.submit(profile_fact_hits, context, embedded, route),
     }
-    return {name: lanes[CALLER].submit(search) for name, search in searches.items()}
 
 
 def _with_caller_hits(
