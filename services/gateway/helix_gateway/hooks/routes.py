@@ -61,13 +61,18 @@ def hook_manner() -> Manner:
     return Manner(failed=_failed)
 
 
+def _trouble(error: BaseException) -> str:
+    """What `OUTCOME` says of a hook that went wrong."""
+    return f"trouble {type(error).__name__}"
+
+
 async def _failed(scope: Scope, _: Receive, error: BaseException) -> Response:
     if not isinstance(error, TemporaryError | TooLargeError):
         return response_of(error)
     scope["state"]["operation"] = f"hook {UNKNOWN}"
     _log.warning("hook_failed", hook=UNKNOWN, error=type(error).__name__)
     HOOKS.labels(UNKNOWN, UNKNOWN, "trouble").inc()
-    return JSONResponse({}, headers={OUTCOME: f"trouble {type(error).__name__}"})
+    return JSONResponse({}, headers={OUTCOME: _trouble(error)})
 
 
 class _Hooks:
@@ -88,13 +93,13 @@ class _Hooks:
                 request.scope["state"]["operation"] = f"hook {call.hook}"
                 injection, outcome = await self._served(request, call)
         except (HelixError, TimeoutError, ValueError, RecursionError, OSError) as error:
-            outcome = f"trouble {type(error).__name__}"
+            outcome = _trouble(error)
             told = {"field": error.field} if isinstance(error, InvalidInputError) else {}
             _log.warning(
                 "hook_failed", hook=call.hook if call else UNKNOWN, error=type(error).__name__, **told
             )
         except Exception as error:  # noqa: BLE001  whatever it is, the prompt goes on
-            outcome = f"trouble {type(error).__name__}"
+            outcome = _trouble(error)
             _log.exception("hook_failed", hook=call.hook if call else UNKNOWN)
         self._count(call, outcome.partition(" ")[0], time.perf_counter() - began)
         body = reply_of(call.agent, call.event, injection.text) if call else {}
