@@ -38,6 +38,8 @@ CHANNELS: Final[tuple[Channel, ...]] = (
     EntityChannel(),
     AssociativeChannel(),
 )
+TIES_BY_LOG: Final = ("dense", "lexical")
+"""Channels whose equal scores go by the log; the others have an order of their own for them."""
 CALLER: Final = "caller"
 """Lane of the searches among what the caller said about themself, which are no channels."""
 LANES: Final[tuple[str, ...]] = (*(channel.name for channel in CHANNELS), CALLER)

@@ -26,7 +26,7 @@ from helix_query.recall.candidates import (
     Retrieved,
     Route,
 )
-from helix_query.recall.channels import CALLER, CHANNELS, Channel
+from helix_query.recall.channels import CALLER, CHANNELS, TIES_BY_LOG, Channel
 from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
 from helix_query.recall.preferences.search import preference_hits
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 Search = Callable[[], Hits]
 _CHANNEL: Final[Mapping[str, Channel]] = {channel.name: channel for channel in CHANNELS}
-SEARCHES: Final = (DENSE, LEXICAL)
-"""Channels whose equal scores have no order of their own."""
 PATIENCE: Final = 3
 """Additional channel deadlines that a recall waits while no channel has answered."""
 
@@ -135,7 +133,7 @@ def _ties_as_in_log(context: RecallContext, retrieved: Retrieved) -> Retrieved:
     The entity and the associative channel have an order of their own for them.
     """
     rankings = tuple(
-        replace(one, hits=one.hits.with_ties_by(context.sequences_of)) if one.channel in SEARCHES else one
+        replace(one, hits=one.hits.with_ties_by(context.sequences_of)) if one.channel in TIES_BY_LOG else one
         for one in retrieved.rankings
     )
     return replace(retrieved, rankings=rankings)
