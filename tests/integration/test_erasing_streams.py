@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,14 +25,17 @@ from helix_consolidation.delivery.prune import prune_derived, readers_of
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.event_reach import TENANT
+from helix_consolidation.ledger.lifecycle.erasures import Erasures
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.stores.state_files import restore_state
 from helix_memory import subjects
 from helix_memory.events import DocumentEvent, EraseEvent, MessageEvent
 from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.broker.log_reader import BATCH
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
+from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
 
@@ -77,6 +81,28 @@ async def test_a_removed_message_leaves_no_byte_and_a_purged_one_does(
     assert await has_left(nats_server, 1)
     held = [message.data async for message in messages_of(jetstream, subjects.EVENTS_STREAM, ">")]
     assert held == [b"three"]
+
+
+async def test_a_listing_is_whole_or_fails(nats_client: Client, nats_server: NatsServer) -> None:
+    """Messages that go meanwhile are not missed; a server that does not answer is no end of the stream."""
+    jetstream, subject = nats_client.jetstream(), subjects.event_subject("acme", "s", "message")
+    last = 2 * BATCH + 3
+    await asyncio.gather(*(jetstream.publish(subject, b"%d" % number) for number in range(last)))
+    removed, read = range(last - 5, last + 1), list[int]()
+    async for message in messages_of(jetstream, subjects.EVENTS_STREAM, subject):
+        read.append(message.metadata.sequence.stream)
+        if len(read) == 1:
+            for sequence in removed:
+                await remove_message(jetstream, subjects.EVENTS_STREAM, sequence)
+    assert read == list(range(1, removed.start))
+    server = nats_server.process
+    assert server is not None
+    try:
+        with pytest.raises(TemporaryError, match="does not answer"):  # noqa: PT012  the listing
+            async for _ in messages_of(jetstream, subjects.EVENTS_STREAM, subject):
+                server.send_signal(signal.SIGSTOP)
+    finally:
+        server.send_signal(signal.SIGCONT)
 
 
 async def test_derived_bytes_go_while_more_messages_come(
@@ -142,6 +168,33 @@ async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_tu
             eraser.step(now)
             bench.publish()
     assert is_removed
+    bench.shard.close()
+
+
+async def test_copies_are_remembered_until_a_round_has_dropped_them(
+    nats_client: Client, tmp_path: Path
+) -> None:
+    """A generation that is published during the round may be the last one before a restart."""
+    publisher = Publisher(nats_client.jetstream())
+    bench = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64))
+    erasures = bench.shard.state.erasures
+    erasures.note_copy()
+
+    async def erase_archived(_: Collection[int]) -> frozenset[int]:
+        return frozenset()
+
+    with ThreadPoolExecutor(1) as executor:
+        thread = StoreThread(executor, deadline_seconds=60)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+        for now, comes in ((10.0, True), (20.0, False)):
+            eraser.step(now)
+            assert Erasures.from_json(erasures.to_json()).has_copies
+            if comes:
+                erasures.note_copy()
+            assert eraser._cleaning.running is not None
+            await eraser._cleaning.running
+            eraser.step(now)
+            assert erasures.has_copies is comes
     bench.shard.close()
 
 

@@ -1,4 +1,4 @@
-"""Reads a range of a stream in order, many messages at a time: for exports, the archive and backups.
+"""Reads a range of a stream in order, many messages at a time: for exports, archive, backups and erasures.
 
 `log` reads single messages. The consumer is ephemeral and acknowledges nothing. A message that is lost on the
 way is noticed by the count of the consumer, and the reading ends with an error; it never leaves a gap. A
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 from nats.js import api
+from nats.js.errors import NotFoundError
 
 from helix_memory import subjects
 from helix_shared.broker.pull_reader import PullReader
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
 BATCH: Final = 256
-FETCH_SECONDS: Final = 10.0
+FETCH_SECONDS: Final = 5.0
 IDLE_SECONDS: Final = 60.0
 """The server removes the consumer of a reader that has gone."""
 
@@ -48,8 +49,40 @@ async def read_range(
     With `headers_only` the bodies are empty, and `stored_at` is the time of this server.
 
     Raises:
+        TemporaryError: NATS does not answer, there is no such stream, or a message was lost on the way.
+    """
+    reading = read_messages(client, stream, filters, after=after, since=since, headers_only=headers_only)
+    try:
+        async with contextlib.aclosing(reading) as batches:
+            async for messages in batches:
+                if not headers_only:
+                    await check_times(client, messages)
+                found = [_record(message) for message in messages]
+                within = [record for record in found if record.sequence <= until]
+                if within:
+                    yield within
+                if len(within) < len(found):
+                    return
+    except NotFoundError as error:
+        raise TemporaryError(f"there is no stream {stream}; run `helix provision`") from error
+
+
+async def read_messages(
+    client: Client,
+    stream: str,
+    filters: Sequence[str],
+    *,
+    after: int = 0,
+    since: datetime | None = None,
+    headers_only: bool = False,
+) -> AsyncGenerator[list[Msg], None]:
+    """All messages that a stream has on `filters` above `after`, or since then, in order; never a part.
+
+    Raises:
+        nats.js.errors.NotFoundError: there is no such stream.
         TemporaryError: NATS does not answer, or a message was lost on the way.
     """
+    fruitless = 0
     while True:
         config = api.ConsumerConfig(
             ack_policy=api.AckPolicy.NONE,
@@ -62,22 +95,18 @@ async def read_range(
             num_replicas=1,
             headers_only=headers_only or None,
         )
-        has_read = False
         try:
             async with contextlib.aclosing(_delivered(client, stream, config)) as batches:
                 async for messages in batches:
-                    if not headers_only:
-                        await check_times(client, messages)
-                    found = [_record(message) for message in messages]
-                    after, since, has_read = found[-1].sequence, None, True
-                    within = [record for record in found if record.sequence <= until]
-                    if within:
-                        yield within
-                    if len(within) < len(found):
-                        break
+                    after, since, fruitless = messages[-1].metadata.sequence.stream, None, 0
+                    yield messages
+        except NotFoundError:
+            raise
         except (NatsError, TimeoutError, OSError) as error:
-            # whoever paused for longer than the consumer lives reads on with another one
-            if not has_read:
+            # the consumer lives shorter than a pause of the caller, and waits in vain for messages that were
+            # removed since it was made: another one reads on, and has only those that are there
+            fruitless += 1
+            if fruitless > 1:
                 raise TemporaryError(
                     f"stream {stream} does not answer: {error or type(error).__name__}"
                 ) from error
@@ -92,7 +121,7 @@ async def _delivered(
 
     Raises:
         TemporaryError: a message was lost on the way.
-        nats.errors.Error, TimeoutError: the server does not answer, or the consumer has gone.
+        nats.errors.Error, TimeoutError: the server does not answer, or consumer or messages have gone.
     """
     delivered = 0
     async with consumer_of(client, stream, config) as (reading, waiting):

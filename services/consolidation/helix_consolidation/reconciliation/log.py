@@ -6,10 +6,9 @@ number of events.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-from nats.js import api
 
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.event_reach import value_code
@@ -18,28 +17,26 @@ from helix_memory import events, subjects
 from helix_memory.transport.dead_letters import letters_from
 from helix_shared import edges
 from helix_shared.artifacts.generation.folders import folder_of
-from helix_shared.broker.log_reader import consumer_of
+from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.worker.rederive import Rederived, request_derivation
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.identity import memory_id
 from helix_shared.shard_map import ONLY_SHARD
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from nats.aio.client import Client
-    from nats.aio.msg import Msg
 
     from helix_consolidation.reconciliation.compare import Comparison
+    from helix_shared.event_log.record import EventRecord
     from helix_shared.shard_map import ShardPlace
 
 MOST_EVENTS: Final = 100_000
 """Newest applied events that are looked at."""
 MOST_ASKED: Final = 200
 """Events without memories about which ingest is asked."""
-AT_ONCE: Final = 1_000
-FETCH_SECONDS: Final = 5.0
 _WITHOUT_MEMORIES: Final = frozenset({*events.LIFECYCLE_KINDS, "session"})
 
 
@@ -94,16 +91,22 @@ async def compare_log(
     `state` is that of the same generation, `place` the shard that it is of.
 
     Raises:
-        nats.errors.Error: NATS does not answer.
+        nats.errors.Error, TemporaryError: NATS does not answer.
     """
     end = stores.manifest.applied_sequence
     letters = {letter.event_sequence async for letter in letters_from(client.jetstream(), 1)}
     seen, empty = 0, list[_Place]()
-    async for message in _headers(client, max(1, end - most_events + 1), end):
-        seen += 1
-        for event in _places(message) if place.owns_subject(message.subject) else ():
-            if event.sequence not in letters and not _is_explained(event, stores, state):
-                empty.append(event)
+    before, every = max(0, end - most_events), [f"{subjects.ROOT}.events.>"]
+    async for records in read_range(
+        client, subjects.EVENTS_STREAM, every, after=before, until=end, headers_only=True
+    ):
+        seen += len(records)
+        own = (record for record in records if place.owns_subject(record.subject))
+        empty += [
+            event
+            for event in itertools.chain.from_iterable(map(_places, own))
+            if event.sequence not in letters and not _is_explained(event, stores, state)
+        ]
     missing, unasked = list[MissingEvent](), max(0, len(empty) - MOST_ASKED)
     for event in empty[:MOST_ASKED]:
         try:
@@ -119,14 +122,14 @@ async def compare_log(
     return LogComparison(seen, missing, unasked)
 
 
-def _places(message: Msg) -> Iterator[_Place]:
+def _places(record: EventRecord) -> Iterator[_Place]:
     """The event of a message, if it may have memories; its id is in a header, so no body is read."""
-    address = subjects.parse_event_subject(message.subject)
-    stated = (message.headers or {}).get(subjects.MSG_ID_HEADER, "")
+    address = subjects.parse_event_subject(record.subject)
+    stated = record.message_id
     tenant = stated.partition(":")[0]
     event_ids = subjects.event_ids_of(stated)
     if address and address.kind not in _WITHOUT_MEMORIES and tenant == address.tenant_id and all(event_ids):
-        yield _Place(message.metadata.sequence.stream, tenant, event_ids)
+        yield _Place(record.sequence, tenant, event_ids)
 
 
 def _is_explained(place: _Place, stores: Comparison, state: ConsolidationState) -> bool:
@@ -136,29 +139,3 @@ def _is_explained(place: _Place, stores: Comparison, state: ConsolidationState) 
         stores.holds(first) or value_code(place.tenant_id, "memory", first) in erased
         for first in (memory_id(place.tenant_id, one, 0) for one in place.event_ids)
     )
-
-
-async def _headers(client: Client, start: int, end: int) -> AsyncIterator[Msg]:
-    """Subjects and headers of the events from `start` to `end`."""
-    config = api.ConsumerConfig(
-        deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
-        opt_start_seq=start,
-        ack_policy=api.AckPolicy.NONE,
-        filter_subject=f"{subjects.ROOT}.events.>",
-        headers_only=True,
-        inactive_threshold=60.0,
-    )
-    if end < start:
-        return
-    async with consumer_of(client, subjects.EVENTS_STREAM, config) as (reader, _):
-        while True:
-            try:
-                messages = await reader.fetch(AT_ONCE, timeout_seconds=FETCH_SECONDS)
-            except TimeoutError:
-                return  # the last events are gone from the log
-            for message in messages:
-                sequence = message.metadata.sequence.stream
-                if sequence <= end:
-                    yield message
-                if sequence >= end:
-                    return

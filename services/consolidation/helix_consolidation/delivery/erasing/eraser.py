@@ -112,8 +112,8 @@ class Eraser:
             if one.is_clean_here and not one.is_complete and not one.is_state_key_replaced
         ]
         if tasks or late or has_copies or ends:
-            # one that comes during the round is for the next
-            erasures.has_copies = False
+            # `has_copies` stays until the round has dropped them: a generation of meanwhile may be the last
+            erasures.has_new_copies = False
             self._cleaning.start(self._run(Round(tasks, late, has_copies, ends)), now)
 
     def _start_derivation(self, now: float) -> None:
@@ -249,11 +249,11 @@ class Eraser:
         for task in done.tasks:
             if task.sequence in erasures.open:
                 task.take_over(erasures.open[task.sequence])
-        erasures.has_copies |= done.has_copies and not done.is_late_done
         for sequence in done.ends if done.is_state_key_replaced else ():
             if sequence in erasures.open:
                 erasures.open[sequence].is_state_key_replaced = erasures.open[sequence].is_changed = True
         if done.is_late_done:
+            erasures.dropped_copies()
             for sequence in done.late:
                 erasures.late_tenants.pop(sequence, None)
                 erasures.late.discard(sequence)

@@ -10,11 +10,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from nats.errors import TimeoutError as NatsTimeoutError
-from nats.js import api
 from nats.js.errors import APIError, NotFoundError
 
-from helix_shared.broker.log_reader import consumer_of
+from helix_shared.broker.log_reader import read_messages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-FETCHED_AT_ONCE: Final = 256
-FETCH_SECONDS: Final = 5.0
-IDLE_SECONDS: Final = 60.0
-"""The server removes an abandoned reader after this time."""
 AT_ONCE: Final = 16
 """Requests in flight about single messages."""
 _GONE: Final = (10043, 10057)
@@ -49,29 +43,14 @@ async def messages_of(jetstream: JetStreamContext, stream: str, subject: str) ->
     """The messages that a stream holds now on a subject, oldest first; none where there is no such stream.
 
     Raises:
-        nats.errors.Error: the server does not answer.
+        TemporaryError: the server does not answer; what came until then is not all.
     """
-    config = api.ConsumerConfig(
-        ack_policy=api.AckPolicy.NONE,
-        deliver_policy=api.DeliverPolicy.ALL,
-        filter_subject=subject,
-        inactive_threshold=IDLE_SECONDS,
-        mem_storage=True,
-    )
     client = jetstream._nc  # noqa: SLF001  it has no public name
-    async with contextlib.AsyncExitStack() as opened:
-        try:
-            reader, left = await opened.enter_async_context(consumer_of(client, stream, config))
-        except NotFoundError:
-            return
-        while left > 0:
-            try:
-                found = await reader.fetch(min(left, FETCHED_AT_ONCE), timeout_seconds=FETCH_SECONDS)
-            except NatsTimeoutError:
-                return  # what was there at the beginning is gone
-            left -= len(found)
-            for message in found:
-                yield message
+    with contextlib.suppress(NotFoundError):
+        async with contextlib.aclosing(read_messages(client, stream, [subject])) as batches:
+            async for messages in batches:
+                for message in messages:
+                    yield message
 
 
 async def remove_message(jetstream: JetStreamContext, stream: str, sequence: int) -> bool:

@@ -58,7 +58,7 @@ def note_quoting(context: FoldContext, row: IncomingRow) -> None:
     """A row that arrived quotes an erased event, stored or not: its message goes, its event is asked for."""
     erasures = context.state.erasures
     erasures.asks |= {row.entry.stream_sequence, row.entry.revision_sequence}
-    erasures.has_copies = True
+    erasures.note_copy()
 
 
 def blank_statements(context: FoldContext, ordinals: Sequence[int]) -> None:

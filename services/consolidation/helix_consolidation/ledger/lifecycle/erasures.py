@@ -125,7 +125,9 @@ class Erasures:
     blanked: set[int] = field(default_factory=set)
     """Ordinals whose context was emptied, and whose vector is still of before."""
     has_copies: bool = False
-    """Whether HELIX_DERIVED got a message that quotes something erased."""
+    """Whether HELIX_DERIVED may hold the bytes of a message that quotes something erased."""
+    has_new_copies: bool = False
+    """Whether such a message came since the round began that is under way."""
     late_tenants: dict[int, str] = field(default_factory=dict)
     """Tenant of each of `late`."""
     is_unpurged: bool = False
@@ -181,6 +183,14 @@ class Erasures:
         for erasure in self.open.values():
             if place not in erasure.held and count:
                 erasure.add(place, count)
+
+    def note_copy(self) -> None:
+        """Record that HELIX_DERIVED has a message that quotes something erased."""
+        self.has_copies = self.has_new_copies = True
+
+    def dropped_copies(self) -> None:
+        """Record that HELIX_DERIVED has lost the bytes of what came before the round that ends."""
+        self.has_copies = self.has_new_copies
 
     def note_late(self, tenant_id: str, sequence: int) -> None:
         """Record that an erased event was published again."""
