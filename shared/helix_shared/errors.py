@@ -44,6 +44,7 @@ __all__ = [
     "CONFIG_ERROR_EXIT",
     "PASSED",
     "REBUILD",
+    "RESTORE_LOG",
     "CorruptArtifactError",
     "DeniedError",
     "HelixError",
@@ -66,6 +67,8 @@ CONFIG_ERROR_EXIT: Final = 78
 """Exit code of a service that does not start for its settings: EX_CONFIG of sysexits.h."""
 REBUILD: Final = "`helix rebuild` makes the data folder again from the log"
 """What helps where a data folder cannot be read."""
+RESTORE_LOG: Final = "`helix archive restore` puts the events of the archive back into the log"
+"""What helps where the log lost events that it had."""
 PASSED: Final = "deadline passed before the answer was ready"
 """Message of an `OverdueError`."""
 

@@ -23,16 +23,13 @@ from typing import TYPE_CHECKING, Final, Self
 
 from helix_shared.artifacts.files.durability import sha256_of, sync, write_synced
 from helix_shared.errors import CorruptArtifactError, PermanentError
+from helix_shared.event_log.archive_card import claim
 from helix_shared.event_log.archive_files import (
-    CARD,
     ERASED,
-    FORMAT,
     SEGMENTS,
-    VERSION,
     Segment,
     checksum_of,
     entries_in,
-    read_card,
     read_segments,
     segment_name,
 )
@@ -58,11 +55,25 @@ class Archive:
         self._folder = folder
         self._segment_bytes = segment_bytes
         folder.mkdir(parents=True, exist_ok=True)
-        _claim(folder, log)
+        claim(folder, log)
         self._sealed = read_segments(folder)
         _remove_leftovers(folder, self._sealed)
         self.last_sequence = self._sealed[-1].last if self._sealed else 0
         self._open = self._open_segment()
+
+    def last_record(self) -> EventRecord | None:
+        """The newest event of the last two segments; None where they have gaps only.
+
+        Raises:
+            CorruptArtifactError: a segment is damaged.
+        """
+        for path in (Path(self._open.name), *(self._folder / one.file for one in self._sealed[-1:])):
+            last = None
+            for entry in entries_in(path):
+                last = last if isinstance(entry, Gap) else entry
+            if last is not None:
+                return last
+        return None
 
     def append(self, records: Sequence[EventRecord], *, until: int = 0) -> None:
         """Write records, which follow the last sequence, and wait until they are on the disk.
@@ -271,17 +282,3 @@ def _remove_leftovers(folder: Path, sealed: Sequence[Segment]) -> None:
     for path in folder.glob("*.log"):
         if path.name not in named:
             path.unlink()
-
-
-def _claim(folder: Path, log: str) -> None:
-    if not (folder / CARD).exists():
-        if any(folder.glob("*.log")):
-            raise CorruptArtifactError(f"{folder / CARD} is missing")
-        write_synced(folder / CARD, json.dumps({"format": FORMAT, "version": VERSION, "log": log}).encode())
-        sync(folder)
-    found = read_card(folder)
-    if found.get("log") != log:
-        raise PermanentError(
-            f"{folder} is the archive of a log that was created at {found.get('log')}, not at {log}; "
-            "move it away, or use the stream's own data folder"
-        )

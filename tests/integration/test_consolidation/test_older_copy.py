@@ -43,6 +43,22 @@ async def test_lifecycle_events_that_an_older_copy_lacks_are_delivered_again(sta
         state = ConsolidationState()
 
 
+async def test_sequences_that_a_truncated_stream_gives_again_are_taken(stack: Stack) -> None:
+    """The server has dropped the last two of three messages; what comes in their places is new."""
+    jetstream, durable = stack.client.jetstream(), streams.CONSOLIDATION_DERIVED
+    await stack.log_events(2)
+    await stack.derive("e0", 1, [row("e0", 1, "text 0")])
+    await acknowledge(jetstream, subjects.DERIVED_STREAM, durable, 1)
+    state = ConsolidationState()
+    for sequence in (1, 2, 3):
+        state.derived.mark(sequence)
+    assert await check_acknowledged(jetstream, state) == 0
+    await stack.derive("e1", 2, [row("e1", 2, "text 1")])
+    assert 1 in state.derived
+    assert 2 not in state.derived
+    assert await pending(jetstream, subjects.DERIVED_STREAM, durable) == 1
+
+
 async def test_derived_messages_that_an_older_copy_lacks_are_delivered_again(stack: Stack) -> None:
     """Of three that were acknowledged it has the first and the last; a removed one is skipped."""
     jetstream, durable = stack.client.jetstream(), streams.CONSOLIDATION_DERIVED

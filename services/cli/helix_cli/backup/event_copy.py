@@ -3,9 +3,7 @@
 The pieces are segments of `helix_shared.event_log`; the body of a record is a sealed event. A full piece is
 taken over by the next backup, also with events that were erased since: nothing opens them any more.
 
-A restored log has the sequences that it had. JetStream counts for itself, so a sequence without an event gets
-a filler, and the fillers are removed in one step. An event has a new time in the stream, and keeps its own
-under the seal of an import (`helix_shared.broker.stored_at`).
+`log_writing` makes a log of them again.
 """
 
 from __future__ import annotations
@@ -17,13 +15,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.backup.contents import EventPiece, EventsCopy
+from helix_cli.backup.log_writing import WrittenLog, write_log
 from helix_cli.backup.sealed import PIECE_BYTES, open_event, seal_event
 from helix_cli.backup.stream_copy import ask
 from helix_memory import subjects
-from helix_memory.transport.batch import Outgoing, split
-from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.log_reader import read_range
-from helix_shared.broker.stored_at import sealed, sealing_key
 from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.event_log.archive import GONE
 from helix_shared.event_log.archive_files import ERASED
@@ -42,10 +38,6 @@ if TYPE_CHECKING:
 KEY_HEADER: Final = "Helix-Key"
 SEALED: Final = "sealed"
 """Subject of a sealed event: its own is inside."""
-FILLER: Final = subjects.event_subject(subjects.UNKNOWN_TENANT, "", "filler")
-WINDOW_SECONDS: Final = 0.1
-"""Shortest de-duplication window of JetStream: a log may hold an id twice."""
-REPEATS: Final = 100
 _NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EVERY: Final = f"{subjects.ROOT}.events.>"
 
@@ -149,77 +141,18 @@ def _opened(entry: EventRecord, keys: KeyStore) -> Entry:
     return open_event(entry.body, entry.sequence, key, name)
 
 
-@dataclass(slots=True)
-class PublishedEvents:
-    """What became of the events of a backup."""
-
-    events: int = 0
-    left_out: int = 0
-    """Those whose key is destroyed."""
-
-
-async def publish_events(
-    client: Client, copy: EventsCopy, objects: Objects, keys: KeyStore
-) -> PublishedEvents:
+async def publish_events(client: Client, copy: EventsCopy, objects: Objects, keys: KeyStore) -> WrittenLog:
     """Make the events the log, which must exist and be empty, with their sequences.
 
     Raises:
         CorruptArtifactError: a piece is damaged.
         TemporaryError: NATS does not answer, or counts otherwise.
     """
-    update = f"$JS.API.STREAM.UPDATE.{subjects.EVENTS_STREAM}"
-    await ask(client, update, {**copy.config, "duplicate_window": int(WINDOW_SECONDS * 1e9)})
-    published, number = PublishedEvents(), 1
-    key = await sealing_key(client)
-    publisher = Publisher(client.jetstream())
-    for batch in split(_outgoing(copy, objects, keys, key, published)):
-        await _publish_from(client, publisher, batch, number)
-        number += len(batch)
-    jetstream = client.jetstream()
-    await jetstream.purge_stream(subjects.EVENTS_STREAM, subject=FILLER)
-    await ask(client, update, copy.config)
-    state = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state
-    if (state.messages, state.last_seq) != (published.events, copy.last):
+    written = await write_log(client, entries_of(copy, objects, keys), config=copy.config)
+    state = (await client.jetstream().stream_info(subjects.EVENTS_STREAM)).state
+    if (state.messages, state.last_seq) != (written.events, copy.last):
         raise TemporaryError(
-            f"the restored log has {state.messages} events up to {state.last_seq}, not {published.events} "
+            f"the restored log has {state.messages} events up to {state.last_seq}, not {written.events} "
             f"up to {copy.last}; run the command again"
         )
-    return published
-
-
-def _outgoing(
-    copy: EventsCopy, objects: Objects, keys: KeyStore, key: bytes, published: PublishedEvents
-) -> Iterator[Outgoing]:
-    for entry in entries_of(copy, objects, keys):
-        if isinstance(entry, Gap):
-            published.left_out += (entry.last - entry.first + 1) * (entry.reason == ERASED)
-            for sequence in range(entry.first, entry.last + 1):
-                yield Outgoing(FILLER, b"", f"filler:{sequence}")
-            continue
-        published.events += 1
-        times = sealed(key, entry.subject, entry.body, entry.message_id, entry.stored_at)
-        yield Outgoing(entry.subject, entry.body, entry.message_id, {**entry.headers, **times})
-
-
-async def _publish_from(client: Client, publisher: Publisher, batch: list[Outgoing], first: int) -> None:
-    """Store a batch with the sequences from `first` on."""
-    receipts = await publisher.publish_together(client, batch) if len(batch) > 1 else None
-    if receipts is None:
-        for sequence, message in enumerate(batch, first):
-            await _publish_at(publisher, message, sequence)
-    elif receipts[0].sequence != first:
-        raise TemporaryError(f"event {first} became {receipts[0].sequence}; run the command again")
-
-
-async def _publish_at(publisher: Publisher, message: Outgoing, sequence: int) -> None:
-    for _ in range(REPEATS):
-        receipt = await publisher.publish(
-            message.subject, message.body, message_id=message.message_id, headers=message.headers
-        )
-        if receipt.sequence == sequence:
-            return
-        if not receipt.duplicate:
-            raise TemporaryError(f"event {sequence} became {receipt.sequence}; run the command again")
-        # an event before it has the same id
-        await asyncio.sleep(WINDOW_SECONDS)
-    raise TemporaryError(f"event {sequence} was taken for a repeated one; run the command again")
+    return written

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from helix_cli.backup.contents import Contents, FileCopy, ShardCopy, check_pieces
 from helix_cli.backup.derived_copy import publish_derived
-from helix_cli.backup.event_copy import PublishedEvents, publish_events
+from helix_cli.backup.event_copy import publish_events
+from helix_cli.backup.log_writing import WrittenLog, name_log
 from helix_cli.backup.objects import Objects, Pieces
 from helix_cli.backup.sealed import SealedObjects
 from helix_cli.backup.stream_copy import restore
@@ -31,7 +32,7 @@ from helix_consolidation.delivery.stream_state import event_stream
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT, SIGNALS, folder_of
-from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
+from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.shard_bucket import replace_map
@@ -58,7 +59,7 @@ class Restored:
     """Models of generations that the home does not have."""
     has_state: bool = True
     """Whether the generations and everything besides the log are restored."""
-    events: PublishedEvents | None = None
+    events: WrittenLog | None = None
     """None where the backup is in the clear."""
 
 
@@ -156,10 +157,10 @@ def _streams(
     objects: Objects,
     pieces: Pieces,
     store: KeyStore | None,
-) -> tuple[StreamState, PublishedEvents | None]:
+) -> tuple[StreamState, WrittenLog | None]:
     """Restore the streams by a server on `folder`, with the users of the home; returns what its log is."""
 
-    async def work(server: Server) -> tuple[StreamState, PublishedEvents | None]:
+    async def work(server: Server) -> tuple[StreamState, WrittenLog | None]:
         async with connected_client(server.address, credentials=server.nats) as client:
             for name, copy in contents.streams.items():
                 await restore(client, name, copy, pieces)
@@ -210,9 +211,7 @@ def _finish_generation(copy: ShardCopy, data: Path, log: StreamState) -> Manifes
             f"the log of the backup ends at {log.last_sequence}, its generation has applied "
             f"{manifest.applied_sequence}"
         )
-    stream = manifest.stream.model_copy(update={"created_at": log.created_at})
-    manifest = manifest.model_copy(update={"stream": stream})
-    write_synced(folder / MANIFEST_NAME, manifest.sealed())
+    manifest = name_log(folder, log)
     write_synced(data / CURRENT, f"{copy.generation}\n".encode("ascii"))
     return manifest
 

@@ -39,7 +39,7 @@ COMMANDS: Final = {
     "backup": Entry("copies.backup", "Back up everything while it runs, or verify backups."),
     "restore": Entry("copies.restore", "Make a backup the data of an empty home."),
     "keys": Entry("copies.keys", "Copy or rotate the keys of backups: without them no backup is readable."),
-    "archive": Entry("copies.archive", "Verify the archive of events."),
+    "archive": Entry("copies.archive", "Verify the archive of events, or restore the log from it."),
     "recall": Entry("recall", "Recall the memories that answer a question."),
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
     "mcp": Entry("mcp", "Serve the memories of one user to an agent: MCP over standard input and output."),

@@ -64,6 +64,11 @@ class HomeFolder:
         return self.data / "nats"
 
     @property
+    def later_events(self) -> Path:
+        """What waits for its places in the log during a `helix archive restore`, in the clear."""
+        return self.data / "later-events.log"
+
+    @property
     def restoring(self) -> Path:
         """Where `helix restore` prepares the data; beside their place, since a rename stays on its disk."""
         if self.data.is_symlink():

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def own_server(home: HomeFolder, *, say: Say) -> Iterator[Server]:
-    """The NATS server of the home, provisioned, while its lock is held.
+def own_server(home: HomeFolder, *, say: Say, needs_log: bool = True) -> Iterator[Server]:
+    """The NATS server of the home, provisioned, while its lock is held; its streams may be new.
 
     Raises:
         PermanentError: a `helix up` or another rebuild runs on the home.
-        NotFoundError: the home has no log.
+        NotFoundError: the home has no log, and `needs_log`.
         TemporaryError: the server does not answer.
         UnauthenticatedError: the home is secured, and the file of its operator has another secret.
     """
-    if not (home.nats / "store").is_dir():
+    if needs_log and not (home.nats / "store").is_dir():
         raise NotFoundError(f"{home.nats} has no log: a rebuild makes memories from HELIX_EVENTS")
     with locked(home):
         end_leftovers(home, say=say)

@@ -20,7 +20,7 @@ from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.replay import Replay
 from helix_cli.rebuilding.served import Served
 from helix_cli.rebuilding.source import LogSource, from_archive
-from helix_cli.rebuilding.taking_over.erasures import begin_with_erased
+from helix_cli.rebuilding.taking_over.erasures import begin_with_erased, logs_of
 from helix_cli.rebuilding.taking_over.hand_over import HandOver, draw_statements_again
 from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
@@ -136,7 +136,7 @@ async def rebuild(task: Task) -> Made:
                 key["place"] = place.encoded().decode()
             shard, continues = open_shard(workspace, key, settings, _from_the_beginning(place))
             stack.callback(shard.close)
-            begin_with_erased(shard, Served.look(task.data), log.created)
+            begin_with_erased(shard, Served.look(task.data), logs_of(task.data, log.created))
             if await _is_empty(source, task.data) or not await _has_tenants(client, place):
                 card = encoder.card
                 shard.begin(Model(card.name, card.checksum, card.dimensions))

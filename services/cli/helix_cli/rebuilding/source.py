@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from helix_cli.clients.broker import last_event_sequence
 from helix_memory import subjects
 from helix_shared.broker import log as log_reading
-from helix_shared.errors import NotFoundError, PermanentError
+from helix_shared.errors import RESTORE_LOG, NotFoundError, PermanentError
 from helix_shared.event_log.archive_files import CARD, read_card, verify
 from helix_shared.event_log.read import records_of
 
@@ -190,7 +190,7 @@ def from_archive(folder: Path, log: LogSource) -> Joined:
     if created != log.created:
         raise PermanentError(
             f"{folder} is the archive of a log that was created at {created}, HELIX_EVENTS at {log.created}: "
-            "its sequences mean other events"
+            f"its sequences mean other events; {RESTORE_LOG}"
         )
     end = verify(folder).last_sequence
     return Joined(Recorded(f"archive {folder}", lambda: records_of(folder), end), log)

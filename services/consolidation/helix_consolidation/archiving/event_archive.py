@@ -11,8 +11,9 @@ import threading
 from typing import TYPE_CHECKING, Final, Self
 
 from helix_memory.subjects import EVENTS_STREAM, ROOT
+from helix_shared.broker import log
 from helix_shared.broker.log_reader import read_range
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import RESTORE_LOG, PermanentError, TemporaryError
 from helix_shared.event_log.archive import Archive
 from helix_shared.event_log.archive_files import CARD
 from helix_shared.shard_map import ONLY_SHARD
@@ -62,7 +63,22 @@ class EventArchive:
             self._archive.close()
             raise PermanentError(
                 f"the archive holds events up to {last}, stream {log.name} ends at {log.last_sequence}; "
-                "the stream was truncated: restore it"
+                f"the stream was truncated: {RESTORE_LOG}"
+            )
+
+    async def check_continues(self) -> None:
+        """Compare the last event of the archive with the one that the log has in its place, if it has one.
+
+        Raises:
+            PermanentError: it is another one: the log was truncated, and has taken new events since.
+            TemporaryError: NATS does not answer.
+        """
+        last = await asyncio.to_thread(self._archive.last_record)
+        logged = last and await log.message_at(self._client, EVENTS_STREAM, last.sequence)
+        if last and logged and (logged.subject, logged.body) != (last.subject, last.body):
+            raise PermanentError(
+                f"event {last.sequence} of the archive is another one than that of {EVENTS_STREAM}: the "
+                f"stream was truncated, and has taken new events since; {RESTORE_LOG}"
             )
 
     @property

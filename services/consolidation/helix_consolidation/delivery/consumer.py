@@ -26,6 +26,7 @@ from helix_consolidation.delivery.leading.standby import POLL_SECONDS, stand_by
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.delivery.stream_state import (
     DURABLES,
+    FollowedLog,
     check_acknowledged,
     check_epoch,
     check_stream,
@@ -215,11 +216,12 @@ async def _write_with(
         inboxes=inboxes,
         arrived=arrived,
         health=health,
-        archive=archive,
+        log=FollowedLog(jetstream, log, archive),
         erase_archived=erase_archived if archive is None else archive.erase,
     )
     try:
         if archive is not None:
+            await archive.check_continues()
             await archive.catch_up(log.last_sequence)
         observer = Observer(client, settings.data_dir, shard)
         with uploads or contextlib.nullcontext():

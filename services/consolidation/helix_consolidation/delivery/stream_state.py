@@ -21,12 +21,13 @@ from helix_shared.broker.streams import (
     LEASE_STREAM,
     writer_durable,
 )
-from helix_shared.errors import REBUILD, PermanentError
+from helix_shared.errors import REBUILD, RESTORE_LOG, PermanentError, TemporaryError
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
+    from helix_consolidation.archiving.event_archive import EventArchive
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.ledger.sequences import ProcessedSequences
     from helix_shared.artifacts.generation.manifest import Manifest
@@ -44,13 +45,71 @@ _log = logger(__name__)
 
 async def event_stream(jetstream: JetStreamContext) -> StreamState:
     """The event stream as it is now."""
-    info = await jetstream.stream_info(EVENTS_STREAM)
+    return await _stream(jetstream, EVENTS_STREAM)
+
+
+async def _stream(jetstream: JetStreamContext, name: str) -> StreamState:
+    info = await jetstream.stream_info(name)
     return StreamState(
-        name=EVENTS_STREAM,
+        name=name,
         created_at=info.created,
         first_sequence=info.state.first_seq,
         last_sequence=info.state.last_seq,
     )
+
+
+class FollowedLog:
+    """The log as a writer follows it: it grows, and the archive has all of it before anything is applied.
+
+    A server that starts again with a damaged file gives sequences a second time: HELIX_DERIVED grows, too.
+    """
+
+    def __init__(self, jetstream: JetStreamContext, log: StreamState, archive: EventArchive | None) -> None:
+        self._jetstream, self._log, self._archive = jetstream, log, archive
+        self._derived: StreamState | None = None
+
+    @property
+    def last_sequence(self) -> int:
+        """Its end, as far as it was followed."""
+        return self._log.last_sequence
+
+    async def now(self) -> StreamState:
+        """The log as it is.
+
+        Raises:
+            TemporaryError: a stream lost messages: the writer begins again, which compares all of them.
+            UNANSWERED: NATS does not answer.
+        """
+        log, derived = [await _stream(self._jetstream, name) for name in (EVENTS_STREAM, DERIVED_STREAM)]
+        for now, before in ((log, self._log), (derived, self._derived or derived)):
+            if now.created_at != before.created_at or now.last_sequence < before.last_sequence:
+                raise TemporaryError(
+                    f"{now.name} of {now.created_at} ends at {now.last_sequence}, that of "
+                    f"{before.created_at} ended at {before.last_sequence}"
+                )
+        self._log, self._derived = log, derived
+        return log
+
+    async def archive(self) -> bool:
+        """Whether the archive holds everything up to the end of the log; False: not now.
+
+        Raises: as `now`, but for UNANSWERED.
+        """
+        try:
+            log = await self.now()
+        except UNANSWERED as error:
+            return _not_yet(error)
+        try:
+            if self._archive is not None:
+                await self._archive.catch_up(log.last_sequence)
+        except (*UNANSWERED, TemporaryError) as error:
+            return _not_yet(error)
+        return True
+
+
+def _not_yet(error: Exception) -> bool:
+    _log.warning("not applied yet", reason=str(error) or type(error).__name__)
+    return False
 
 
 def check_stream(stream: StreamState, manifest: Manifest) -> None:
@@ -63,12 +122,13 @@ def check_stream(stream: StreamState, manifest: Manifest) -> None:
     if before.created_at is not None and stream.created_at != before.created_at:
         raise PermanentError(
             f"stream {stream.name} was created at {stream.created_at}, generation {manifest.generation} "
-            f"was built from one of {before.created_at}; use the stream's own data folder, or {REBUILD}"
+            f"was built from one of {before.created_at}; use the stream's own data folder. If the stream was "
+            f"lost, {RESTORE_LOG}; otherwise {REBUILD}"
         )
     if stream.last_sequence < manifest.applied_sequence:
         raise PermanentError(
             f"stream {stream.name} ends at {stream.last_sequence}, generation {manifest.generation} "
-            f"has applied {manifest.applied_sequence}; the stream was truncated: restore it, or {REBUILD}"
+            f"has applied {manifest.applied_sequence}; the stream was truncated: {RESTORE_LOG}"
         )
 
 
@@ -91,13 +151,18 @@ async def check_acknowledged(
 ) -> int:
     """Compare the acknowledgements of HELIX_DERIVED with what this data folder holds.
 
-    Acknowledged sequences without a message are marked as processed. Returns the first acknowledged message
+    Acknowledged sequences without a message are marked as processed, and those that a truncated stream will
+    give again are not. Returns the first acknowledged message
     that this folder, an older copy, lacks and the stream still has (0: none): `request_redelivery` gets it.
 
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
-    state.set_derived_stream(await created_at(jetstream, DERIVED_STREAM))
+    derived = await _stream(jetstream, DERIVED_STREAM)
+    state.set_derived_stream(_text(derived))
+    if derived.last_sequence < state.derived.highest:
+        _log.warning("HELIX_DERIVED was truncated", last=derived.last_sequence, held=state.derived.highest)
+        state.truncate_derived(derived.last_sequence)
     acknowledged = await _acknowledged(jetstream, DERIVED_STREAM, CONSOLIDATION_DERIVED, shard)
     if acknowledged > state.derived.highest:
         raise PermanentError(
@@ -154,8 +219,11 @@ async def _next(jetstream: JetStreamContext, stream: str, wanted: int) -> tuple[
 
 async def created_at(jetstream: JetStreamContext, stream: str) -> str:
     """When a stream was created, in ISO format; empty if the server does not say."""
-    info = await jetstream.stream_info(stream)
-    return "" if info.created is None else info.created.isoformat()
+    return _text(await _stream(jetstream, stream))
+
+
+def _text(stream: StreamState) -> str:
+    return "" if stream.created_at is None else stream.created_at.isoformat()
 
 
 async def skip_gap(jetstream: JetStreamContext, stream: str, processed: ProcessedSequences) -> bool:

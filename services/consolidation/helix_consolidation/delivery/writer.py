@@ -29,7 +29,6 @@ from helix_consolidation.delivery.settle import (
     store_dead_letters,
     store_unreached,
 )
-from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.delivery.unsure_pairs import UnsurePairsStore
 from helix_consolidation.reconciliation.schedule import Reconciliation
 from helix_consolidation.stores.outcome import Outcome
@@ -48,11 +47,11 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
 
-    from helix_consolidation.archiving.event_archive import EventArchive
     from helix_consolidation.delivery.erasing.eraser import EraseArchived
     from helix_consolidation.delivery.inbox import Inbox
     from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.delivery.store_thread import StoreThread
+    from helix_consolidation.delivery.stream_state import FollowedLog
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.stores.shard import Shard
     from helix_shared.telemetry.health import Health
@@ -77,7 +76,7 @@ class Writer:
         inboxes: list[Inbox],
         arrived: asyncio.Event,
         health: Health,
-        archive: EventArchive | None,
+        log: FollowedLog,
         erase_archived: EraseArchived,
     ) -> None:
         now = time.monotonic()
@@ -88,7 +87,6 @@ class Writer:
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
         self._settings = settings
         self._thread = thread
-        self._archive = archive
         self._lease = lease
         self._shard = shard
         self._inboxes = [inbox for inbox in inboxes if inbox.stream != ACCESS_STREAM]
@@ -98,7 +96,7 @@ class Writer:
         is_new = shard.manifest is None or shard.published_place != shard.place
         self._is_dirty = is_new and shard.can_publish
         self._is_urgent = False
-        self._log_end = 0
+        self._log = log
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
@@ -182,18 +180,13 @@ class Writer:
             return
         self._lease.ensure_held()
         with WORK_SECONDS.labels(SERVICE).time():
-            try:
-                self._log_end = (await event_stream(self._jetstream)).last_sequence
-                if self._archive is not None:
-                    # nothing is applied that the archive does not hold
-                    await self._archive.catch_up(self._log_end)
-            except (*UNANSWERED, TemporaryError) as error:
-                _log.warning("not applied yet", reason=str(error) or type(error).__name__)
+            if not await self._log.archive():
                 put_back(self._inboxes, messages)
                 await asyncio.sleep(RETRY_SECONDS)
                 return
             now = microseconds(datetime.now(UTC))
-            outcome = await self._thread.run(self._shard.apply, messages, now=now, log_end=self._log_end)
+            end = self._log.last_sequence
+            outcome = await self._thread.run(self._shard.apply, messages, now=now, log_end=end)
         await store_dead_letters(outcome, self._publisher)
         self._shard.dead_letters_stored(outcome)
         self._is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
@@ -226,7 +219,8 @@ class Writer:
         """Set the intervals by the backlog; lifecycle events do not wait for it."""
         urgent = self._is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
         here = sum(inbox.events_waiting for inbox in self._inboxes) + len(self._out_of_order.events)
-        to_come = 0 if urgent else events_to_come(self._shard.state.applied, self._log_end, here=here)
+        end = self._log.last_sequence
+        to_come = 0 if urgent else events_to_come(self._shard.state.applied, end, here=here)
         pace = pace_of(self._settings, events_to_come=to_come)
         self._applying.every_seconds = pace.apply_seconds
         self._publishing.every_seconds = pace.publish_seconds
@@ -264,8 +258,7 @@ class Writer:
         try:
             await store_unreached(self._client, self._shard.unreached, self._publisher)
             await self._pairs.store(self._shard)
-            stream = await event_stream(self._jetstream)
-            info = PublicationInfo(self._lease.epoch, stream, datetime.now(UTC))
+            info = PublicationInfo(self._lease.epoch, await self._log.now(), datetime.now(UTC))
             manifest = await self._thread.run(self._shard.publish, info, ensure_lease=self._lease.ensure_held)
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)

@@ -125,6 +125,12 @@ class ConsolidationState:
         self.derived, self.latest_derived, self.postponed = ProcessedSequences(), {}, {}
         self.undecided.forget_derived()
 
+    def truncate_derived(self, last: int) -> None:
+        """Drop the sequences of HELIX_DERIVED above `last`: it lost their messages, and gives them again."""
+        kept = self.derived.up_to(last)
+        self.forget_derived()
+        self.derived = kept
+
     def set_access_stream(self, created: str) -> None:
         """Count from the first access if the stream was created again."""
         if self.access_stream != created:

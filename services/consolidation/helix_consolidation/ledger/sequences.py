@@ -88,6 +88,10 @@ class ProcessedSequences:
         """The inverse of `to_json`."""
         return cls(value["floor"], (s for first, last in value["above"] for s in range(first, last + 1)))
 
+    def up_to(self, last: int) -> ProcessedSequences:
+        """A copy in which nothing above `last` is processed."""
+        return ProcessedSequences(min(self._floor, last), (one for one in self._above if one <= last))
+
     def without(self, unprocessed: Iterable[int]) -> ProcessedSequences:
         """A copy in which these sequences are not processed."""
         left = {sequence for sequence in unprocessed if sequence in self}

@@ -1,41 +1,43 @@
-"""`helix archive`: what the archive of events holds, and whether it is whole."""
+"""`helix archive`: whether the archive of events is whole, and the log made whole from it."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
+from helix_cli.clients.broker import connected_client, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.output.terminal import size
+from helix_cli.output.terminal import note, size
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_shared.errors import NotFoundError
 from helix_shared.event_log.archive_files import CARD, Verified, verify
+
+if TYPE_CHECKING:
+    from helix_cli.backup.whole_log import MadeWhole
+    from helix_cli.home.addresses import Server
 
 HELP: Final = f"""
 [bold]Examples[/bold]
 
   helix archive verify
+  helix archive restore
 
 Consolidation writes every event into data/archive of the home before it
 applies it. `verify` reads all of it and compares every checksum; it may run
-beside `helix up`. HELIX_CONSOLIDATION_ARCHIVE=false switches the archive
-off.
+beside `helix up`. `restore` puts events back into the log that it lost, with
+the sequences that they had, after `helix up` has ended.
+HELIX_CONSOLIDATION_ARCHIVE=false switches the archive off.
 
 {EXIT_CODES}
 """
 
 app = typer.Typer(add_completion=False, help=help_text("archive", HELP), no_args_is_help=True)
-
-
-@app.callback()
-def _archive() -> None:
-    """Keep `verify` a command of its own."""
 
 
 @app.command(name="verify")
@@ -53,6 +55,33 @@ def verify_command(*, as_json: options.AsJson = False, home: options.Home = opti
             typer.echo(("" if at.shards == 1 else f"shard {shard}: ") + _line(found))
     if as_json:
         typer.echo(json.dumps({"shards": told}))
+
+
+@app.command(name="restore")
+def restore_command(*, as_json: options.AsJson = False, home: options.Home = options.DEFAULT_HOME) -> None:
+    """Put events of the archive back into a log that was truncated or created again."""
+    from helix_cli.backup.whole_log import make_whole  # noqa: PLC0415  the engines are slow to import
+    from helix_cli.rebuilding.alone import own_server  # noqa: PLC0415
+
+    async def work(server: Server) -> MadeWhole:
+        async with connected_client(server.address, credentials=server.nats) as client:
+            return await make_whole(client, at)
+
+    at = HomeFolder.at(home)
+    with own_server(at, say=note, needs_log=False) as server:
+        made = run_async(work(server))
+    if as_json:
+        typer.echo(json.dumps(asdict(made) | {"needs_rebuild": made.needs_rebuild}))
+        return
+    typer.echo(f"{made.events} events are back in the log, which holds those up to {made.archived} as before")
+    if made.archived < made.applied:
+        note(
+            f"the archive ends before {made.applied}, the last event of the memories; `helix rebuild` is next"
+        )
+    if made.needs_rebuild:
+        note(
+            f"{made.later} events had taken the places of others and follow them now; `helix rebuild` is next"
+        )
 
 
 def _line(found: Verified) -> str:

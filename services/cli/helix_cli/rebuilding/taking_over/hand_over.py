@@ -19,7 +19,7 @@ from nats.js.errors import NotFoundError
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.served import Served
 from helix_cli.rebuilding.taking_over.accesses import take_over_accesses
-from helix_cli.rebuilding.taking_over.erasures import end_with_erasures
+from helix_cli.rebuilding.taking_over.erasures import end_with_erasures, logs_of
 from helix_cli.rebuilding.taking_over.set_aside import discard_old, set_aside
 from helix_consolidation.delivery.leading.standby import stand_by
 from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
@@ -109,8 +109,8 @@ class HandOver:
         await self._store_refusals(served)
         now = datetime.now(UTC)
         has_accesses = await asyncio.to_thread(self._take_over, served, microseconds(now))
-        of_log = await created_at(jetstream, subjects.EVENTS_STREAM)
-        await asyncio.to_thread(end_with_erasures, self.shard, served, of_log)
+        logs = logs_of(self.data, await created_at(jetstream, subjects.EVENTS_STREAM))
+        await asyncio.to_thread(end_with_erasures, self.shard, served, logs)
         aside = await asyncio.to_thread(self._set_aside, served)
         info = PublicationInfo(lease.epoch, log, now)
         manifest = await asyncio.to_thread(
