@@ -35,6 +35,11 @@ KEEPALIVE: Final = (
     ("grpc.http2.max_pings_without_data", 0),
 )
 """A connection that has disappeared is noticed and made anew; else every later call would wait in vain."""
+RECONNECT: Final = (
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+)
+"""By default gRPC waits up to 120 s before it tries an address again, and calls fail although it answers."""
 NO_PROXY: Final = ("grpc.enable_http_proxy", 0)
 """gRPC would reach this machine's own services through the proxy that `http_proxy` names."""
 _LOGIN: Final = re.compile(r"(?:(?<=//)|^)[^/\s]*@")
@@ -223,7 +228,7 @@ def secret_of(path: Path | None, field: str) -> str:
 
 
 def _with_defaults(address: str, options: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    return [*KEEPALIVE, *([NO_PROXY] if is_local(address) else []), *options]
+    return [*KEEPALIVE, *RECONNECT, *([NO_PROXY] if is_local(address) else []), *options]
 
 
 def shown(url: str) -> str:
