@@ -26,6 +26,7 @@ SECONDS: Final = 700.0
 FAILED: Final = -32000
 """Code of JSON-RPC for what the gateway refused, or if it does not answer."""
 PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
 OK: Final = 200
 VERSION: Final = "MCP-Protocol-Version"
 _VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
@@ -57,14 +58,16 @@ class Bridge:
                 except (ValueError, RecursionError):
                     self._say(_error(None, PARSE_ERROR, "is not JSON"))
                     continue
-                if isinstance(message, dict) and message.get("method") == "initialize":
+                if reason := _broken(message):
+                    self._say(_error(None, INVALID_REQUEST, reason))
+                elif message.get("method") == "initialize":
                     self._pass_on(message)
                 else:
                     pool.submit(self._pass_on, message)
 
-    def _pass_on(self, message: Any) -> None:
-        """Send one message, and write what comes back."""
-        number = message.get("id") if isinstance(message, dict) else None
+    def _pass_on(self, message: dict[str, Any]) -> None:
+        """Send one message, and write what comes back; a notification and an answer have no number."""
+        number = message.get("id") if "method" in message else None
         try:
             status, body = self._post(message)
         except (OSError, http.client.HTTPException) as error:
@@ -76,12 +79,12 @@ class Bridge:
             answer = _answer(number, status, body)
         if number is None:
             return
-        if isinstance(message, dict) and message.get("method") == "initialize":
+        if message.get("method") == "initialize":
             result = answer.get("result")
             self._version = str(result.get("protocolVersion", "")) if isinstance(result, dict) else ""
         self._say(answer)
 
-    def _post(self, message: Any) -> tuple[int, bytes]:
+    def _post(self, message: dict[str, Any]) -> tuple[int, bytes]:
         """A connection of its own for each message: none that is reused can be closed by then."""
         place = urlsplit(self.url)
         if place.scheme == "https":
@@ -97,13 +100,13 @@ class Bridge:
         finally:
             connection.close()
 
-    def _headers(self, message: Any) -> dict[str, str]:
+    def _headers(self, message: dict[str, Any]) -> dict[str, str]:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
             **self.headers,
         }
-        params = message.get("params") if isinstance(message, dict) else None
+        params = message.get("params")
         params = params if isinstance(params, dict) else {}
         meta = params.get("_meta")
         stated = meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
@@ -119,6 +122,17 @@ class Bridge:
     def _say(self, answer: Any) -> None:
         with self._lock:
             self.write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _broken(message: object) -> str:
+    """Why a line is no message of the protocol; empty: it is a request, a notification or an answer."""
+    if not isinstance(message, dict):
+        return "must be one JSON object; the protocol has no batches"
+    if not isinstance(message.get("method"), str):
+        return "" if "result" in message or "error" in message else "method: must be a string"
+    if "id" in message and (isinstance(message["id"], bool) or not isinstance(message["id"], str | int)):
+        return "id: must be a string or a whole number"
+    return ""
 
 
 def _answer(number: Any, status: int, body: bytes) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helix_cli.clients.mcp_bridge import FAILED, PARSE_ERROR, Bridge
+from helix_cli.clients.mcp_bridge import FAILED, INVALID_REQUEST, PARSE_ERROR, Bridge
 from helix_shared.broker.server import free_port
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
@@ -120,3 +120,35 @@ def test_the_bridge_goes_on_after_rubbish(gateway: Gateway) -> None:
     written: list[str] = []
     Bridge(gateway.url, {}, written.append).serve([json.dumps(INITIALIZE).encode(), b"[" * 100_000])
     assert [json.loads(one).get("error", {}).get("code") for one in written] == [None, PARSE_ERROR]
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (b"5", "object"),
+        (b"null", "object"),
+        (b'"ping"', "object"),
+        (b"[1,2]", "object"),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', "object"),
+        (b"{}", "method"),
+        (b'{"jsonrpc":"2.0","id":4}', "method"),
+        (b'{"jsonrpc":"2.0","id":4,"method":7}', "method"),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', "id"),
+        (b'{"jsonrpc":"2.0","id":[1],"method":"ping"}', "id"),
+    ],
+)
+def test_a_line_that_is_json_and_no_message_is_answered(gateway: Gateway, line: bytes, field: str) -> None:
+    """With no number, and it is not passed on; the next line is."""
+    first, second = answers(gateway.url, line, INITIALIZE)
+    assert (first["id"], first["error"]["code"], field in first["error"]["message"]) == (
+        None, INVALID_REQUEST, True,
+    )  # fmt: skip
+    assert second["id"] == 1
+    assert len(gateway.seen) == 1
+
+
+def test_an_answer_of_the_host_is_passed_on_and_has_none(gateway: Gateway) -> None:
+    """A result or an error has a number, and none comes back under it."""
+    gateway.status, gateway.body = 202, b""
+    assert answers(gateway.url, {"jsonrpc": "2.0", "id": 9, "result": {}}) == []
+    assert len(gateway.seen) == 1
