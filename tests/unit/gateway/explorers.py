@@ -61,6 +61,10 @@ class Memories:
         self.callers: list[dict[str, Any]] = []
         self.done: list[tuple[Any, ...]] = []
         self.event_ids: list[str] = []
+        self.changes = [
+            recall_pb2.Change(request_field="top_k", value="20", was="10"),
+            recall_pb2.Change(request_field="query", value=json.dumps('what "tea"?'), was='"tea"'),
+        ]
         self.is_applied = True
 
     def acting_as(self, **caller: Any) -> Self:
@@ -138,12 +142,8 @@ class Memories:
     async def why_not(self, _: str, query: str, **options: Any) -> recall_pb2.WhyNotResponse:
         """A proposal."""
         self.done.append(("why_not", query, options))
-        changes = [
-            recall_pb2.Change(request_field="top_k", value="20", was="10"),
-            recall_pb2.Change(request_field="query", value=json.dumps('what "tea"?'), was='"tea"'),
-        ]
         return recall_pb2.WhyNotResponse(
-            loss=recall_pb2.LOSS_TOP_K, verdict=self.text[:500], changes=changes, advice=self.text[:500]
+            loss=recall_pb2.LOSS_TOP_K, verdict=self.text[:500], changes=self.changes, advice=self.text[:500]
         )
 
     async def correct(self, wanted: str, text: str, *, event_id: str = "") -> Written:

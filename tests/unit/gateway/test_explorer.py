@@ -203,6 +203,29 @@ async def test_links_of_the_lab_keep_what_was_asked() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("changes", "tried"),
+    [
+        ({"never_skip": True}, {"never_skip": "1"}),
+        ({"never_skip": True, "top_k": 20}, {"never_skip": "1", "k": "20"}),
+        ({"ranking_profile": "engram"}, {"a": "engram"}),
+        ({"never_skip": True, "filter.types": None}, None),
+    ],
+)
+async def test_a_proposal_that_the_lab_has_fields_for_can_be_tried(
+    changes: dict[str, Any], tried: dict[str, str] | None
+) -> None:
+    """The link sets each of them; there is none where the lab cannot ask so."""
+    helix = Memories()
+    helix.changes = [
+        recall_pb2.Change(request_field=name, value=json.dumps(value)) for name, value in changes.items()
+    ]
+    kept = {"q": "thanks!", "a": "helix", "k": "10"}
+    async with client_of(helix) as client:
+        page = (await client.get(f"/explorer/lab/why-not/{ID}", params=kept)).text
+    assert _links(page, "/lab?") == [kept, *([kept | tried] if tried else [])]
+
+
 def _links(page: str, path: str) -> list[dict[str, str]]:
     """The parameters of the links of a page below a path."""
     addresses = [html.unescape(one) for one in re.findall(r'href="([^"]*)"', page)]

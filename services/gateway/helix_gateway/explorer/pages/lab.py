@@ -30,7 +30,7 @@ LISTED: Final = 100
 TOP_K: Final = 10
 SIDES: Final = ("a", "b")
 """Parameters of this page that name the ranking profiles."""
-REQUEST_FIELDS: Final = {"top_k": "k", "query": "q"}
+REQUEST_FIELDS: Final = {"top_k": "k", "query": "q", "never_skip": "never_skip"}
 """Other parameters by the fields of a request that a proposal may change."""
 
 
@@ -186,5 +186,6 @@ def _try(changes: Sequence[recall_pb2.Change], kept: Mapping[str, Any], side: st
     for one in changes:
         if one.request_field not in fields:
             return ""
-        query[fields[one.request_field]] = json.loads(one.value)
+        value = json.loads(one.value)
+        query[fields[one.request_field]] = ("1" if value else "") if isinstance(value, bool) else value
     return url("/lab", **query) if changes else ""
