@@ -189,6 +189,45 @@ async def test_a_pdf_comes_in_base64() -> None:
     assert refused.json()["error"]["field"] == "body_base64"
 
 
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"body": "# Deploying"}, "body_base64"),
+        ({"media_type": "text/html"}, "media_type"),
+        ({"media_type": "text/plain"}, "media_type"),
+        ({"media_type": "application/pdf"}, ""),
+        ({"body": "", "title": "Deploying"}, ""),
+    ],
+)
+async def test_a_document_with_two_contents_is_refused(more: dict[str, str], field: str) -> None:
+    """None of them is dropped silently; a media type that says what the content is, is none of them."""
+
+    async def written(*_: object, **__: object) -> Written:
+        return Written("e", "m", 1, duplicate=False)
+
+    helix = StubHelix(written)
+    async with client_of(helix) as client:
+        answered = await client.post(
+            "/v1/document", json={"document_id": "d", "body_base64": "JVBERg==", **more}
+        )
+    assert (answered.status_code, answered.json().get("error", {}).get("field", "")) == (
+        400 if field else 200, field,
+    )  # fmt: skip
+    assert len(helix.calls) == (0 if field else 1)
+
+
+async def test_an_argument_in_the_wrong_place_is_refused() -> None:
+    """A POST takes none from its address, and a GET none from a body."""
+    helix = StubHelix()
+    async with client_of(helix) as client:
+        posted = await client.post("/v1/recall?top_k=3", json={"query": "tea?"})
+        got = await client.request("GET", "/v1/memories", content=b'{"page_size": 3}')
+    assert [(one.status_code, one.json()["error"]["field"]) for one in (posted, got)] == [
+        (400, "top_k"), (400, "body"),
+    ]  # fmt: skip
+    assert not helix.calls
+
+
 def test_a_request_describes_the_options_that_its_class_inherits() -> None:
     """The OpenAPI document says of `correct` what it says of every write."""
     properties = document(WRITING)["components"]["schemas"]["CorrectRequest"]["properties"]

@@ -29,6 +29,7 @@ from helix_shared.rpc.access.credential import ERASE, RECALL, WRITE
 if TYPE_CHECKING:
     from helix_memory.client import AsyncHelix
 
+PDF: Final = "application/pdf"
 _WRITTEN: Final = reply_of(Written)
 _IDS: Final = (Several[MemoryId] | None, Field(default=None, description="Ids of memories."))
 _REMEMBER: Final = arguments("RememberRequest", RememberOptions, text=str)
@@ -78,6 +79,10 @@ async def _tool(helix: AsyncHelix, sent: Any) -> Written:
 async def _document(helix: AsyncHelix, sent: Any) -> Written:
     options = given(sent, "body_base64")
     if sent.body_base64 is not None:
+        if sent.body:
+            raise InvalidInputError("body_base64", "excludes body")
+        if "media_type" in sent.model_fields_set and sent.media_type != PDF:
+            raise InvalidInputError("media_type", f"must be {PDF}, or absent, with body_base64")
         options["body"] = _decoded(sent.body_base64)
         options.pop("media_type", None)
     return await helix.document(**options)

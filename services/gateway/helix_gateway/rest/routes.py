@@ -16,6 +16,7 @@ from helix_gateway.operations.reading import READING
 from helix_gateway.operations.requests import parsed_json, parsed_query
 from helix_gateway.operations.writing import WRITING
 from helix_gateway.rest.openapi import document
+from helix_shared.errors import InvalidInputError
 from helix_shared.telemetry.health import Health
 
 if TYPE_CHECKING:
@@ -54,10 +55,15 @@ def _endpoint(operation: Operation) -> Endpoint:
         caller: Caller = request.state.caller
         caller.require(operation.role)
         path = request.path_params
+        body, query = await request.body(), request.query_params.multi_items()
         if operation.method == "GET":
-            sent = parsed_query(operation.request, request.query_params.multi_items(), path)
+            if body:
+                raise InvalidInputError("body", "has no place in a GET: the address has the parameters")
+            sent = parsed_query(operation.request, query, path)
         else:
-            sent = parsed_json(operation.request, await request.body(), path)
+            if query:
+                raise InvalidInputError(query[0][0], "belongs into the body, not into the address")
+            sent = parsed_json(operation.request, body, path)
         caller.require_principals(getattr(sent, "acl", None) or ())
         result = await operation.run(caller.helix, sent)
         return Response(_json(operation.reply.plain(result)), media_type=JSON)
