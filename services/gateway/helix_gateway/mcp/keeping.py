@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_gateway.mcp.results import Kept
+from helix_gateway.mcp.results import Changed, Kept
 from helix_memory.identity import digest
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from helix_gateway.callers import Caller
     from helix_memory.client.results import Written
 
@@ -25,24 +28,32 @@ RETURNS: Final = 16
 """How often a text may come back after it was replaced or erased."""
 _ERASED: Final = "erased"
 """Stands for the id of a successor in the digest of the next id."""
-_HIDDEN: Final = (recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_DECAYED)
+HIDDEN: Final = (recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_DECAYED)
 
 _log = logger(__name__)
 _checks: Final = set[asyncio.Task[None]]()
 """They would be collected as garbage without a reference."""
 
 
-async def keep(caller: Caller, prefix: str, name: str, **options: Any) -> Kept:
-    """Write a memory as the event `prefix` + `name`, or a next one; the options are those of `remember`.
+async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **options: Any) -> Kept:
+    """Write a memory as the event `prefix` + `name`, or a next one.
+
+    The options are those of `remember`; with `corrects`, the id of a memory, those of `correct`. A correction
+    of a memory that does not exist is refused after it was written, so it waits where the id is not known.
 
     Raises:
-        HelixError: as `AsyncHelix.remember`.
+        HelixError: as `AsyncHelix.remember` or `correct`.
     """
+    helix = caller.helix
+    write = partial(helix.correct, corrects) if corrects else helix.remember
+    if corrects and await unknown(caller, [corrects]):
+        options["wait"] = True
     waits = bool(options.get("wait"))
     for _ in range(RETURNS):
-        written = await caller.helix.remember(event_id=prefix + name, **options)
+        written = await write(event_id=prefix + name, **options)
         if not (waits or written.duplicate):
-            check = asyncio.create_task(_check(caller, prefix, name, written, options))
+            again = {**options, "corrects": corrects}
+            check = asyncio.create_task(_check(caller, prefix, name, written, again))
             _checks.add(check)
             check.add_done_callback(_checks.discard)
             break
@@ -58,6 +69,29 @@ async def keep(caller: Caller, prefix: str, name: str, **options: Any) -> Kept:
     return Kept.of(written, visible=waits)
 
 
+async def hide(caller: Caller, ids: Sequence[str], *, restore: bool = False, wait: bool = True) -> Changed:
+    """Hide memories, or show them again, and name those that do not exist.
+
+    Raises:
+        HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
+    """
+    act = caller.helix.restore if restore else caller.helix.forget
+    perhaps = await unknown(caller, ids)
+    waits = wait or bool(perhaps)
+    written = await act(*ids, wait=waits)
+    return Changed.of(written, visible=waits, missing=await unknown(caller, perhaps))
+
+
+async def unknown(caller: Caller, ids: Sequence[str]) -> list[str]:
+    """Those of the ids of which this caller has no memory, or none yet: a write may not be processed."""
+    states = await asyncio.gather(*map(caller.helix.state, ids))
+    return [
+        name
+        for name, one in zip(ids, states, strict=True)
+        if one is None or one.loss == recall_pb2.LOSS_ERASED
+    ]
+
+
 async def _check(caller: Caller, prefix: str, name: str, written: Written, options: dict[str, Any]) -> None:
     """Wait for a memory that was just written, and keep it under a next id where its own cannot hold it."""
     try:
@@ -70,14 +104,27 @@ async def _check(caller: Caller, prefix: str, name: str, written: Written, optio
 
 
 async def _later(caller: Caller, written: Written) -> tuple[str, bool]:
-    """What took the place of a memory (empty: nothing, or it is not known), and whether it is forgotten."""
+    """What took the place of a memory (empty: nothing, or it is not known), and whether it is forgotten.
+
+    What happened to it after this write is meant, and does not count: a correction may follow at once.
+    """
     try:
         state = await caller.helix.state(written)
         if state is None:
             await caller.helix.wait(written)
             state = await caller.helix.state(written)
+        if state is None or state.loss == recall_pb2.LOSS_ERASED:
+            return _ERASED, False
+        if state.loss == recall_pb2.LOSS_REPLACED and state.replaced_by:
+            is_before = written.duplicate or await _sequence(caller, state.replaced_by) < written.sequence
+            return state.replaced_by if is_before else "", False
     except HelixError:
         return "", False
-    if state is None or state.loss == recall_pb2.LOSS_ERASED:
-        return _ERASED, False
-    return state.replaced_by if state.loss == recall_pb2.LOSS_REPLACED else "", state.loss in _HIDDEN
+    is_before = written.duplicate or state.event_sequence < written.sequence
+    return "", state.loss in HIDDEN and is_before
+
+
+async def _sequence(caller: Caller, memory: str) -> int:
+    """Position in the log of the event that made a memory; 0: it is not known."""
+    history = await caller.helix.history(memory)
+    return next((one.source.stream_sequence for one in history.memories if one.memory_id == memory), 0)

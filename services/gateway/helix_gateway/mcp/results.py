@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydantic import BaseModel, Field
 
@@ -64,7 +64,9 @@ class Recollection(BaseModel):
     context: str = Field(description="With detail=context: the memories packed for a prompt, with citations.")
     abstained: bool = Field(description="Nothing relevant is remembered: do not rely on the memories.")
     abstained_because: str = Field(description="Empty where it did not abstain.")
+    skipped: bool = Field(description="The query is small talk: nothing was searched.")
     stale: bool = Field(description="What `after` asked for is not in yet.")
+    degraded: list[str] = Field(description="Searches that failed or were late: there may be more.")
 
     @classmethod
     def of(cls, recalled: Recalled, detail: str) -> Self:
@@ -77,7 +79,9 @@ class Recollection(BaseModel):
             context=recalled.context if detail == "context" else "",
             abstained=recalled.abstained,
             abstained_because=recalled.abstained_because,
+            skipped=recalled.skipped,
             stale=recalled.stale,
+            degraded=list(recalled.degraded),
         )
 
 
@@ -90,11 +94,23 @@ class Kept(BaseModel):
     visible: bool = Field(description="Recalls see it now; else a second or two later.")
 
     @classmethod
-    def of(cls, written: Written, *, visible: bool) -> Self:
-        """What a write of the client returned."""
+    def of(cls, written: Written, *, visible: bool, **more: Any) -> Self:
+        """What a write of the client returned; `more` are the fields of a subclass."""
         return cls(
-            id=written.memory_id, sequence=written.sequence, duplicate=written.duplicate, visible=visible
+            id=written.memory_id,
+            sequence=written.sequence,
+            duplicate=written.duplicate,
+            visible=visible,
+            **more,
         )
+
+
+class Changed(Kept):
+    """A write about memories that exist."""
+
+    missing: list[str] = Field(
+        description="Of what was named, what does not exist or belongs to others: nothing was done about it."
+    )
 
 
 class Memories(BaseModel):

@@ -33,8 +33,6 @@ class Tool:
     """It changes nothing."""
     hides: bool = False
     """It hides or replaces what is there."""
-    repeatable: bool = True
-    """A second call with the same arguments changes nothing more."""
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -42,7 +40,7 @@ class Tool:
         return self.arguments.model_json_schema()
 
     def described(self) -> types.Tool:
-        """The tool as the protocol lists it."""
+        """The tool as the protocol lists it; a second call with the same arguments changes nothing more."""
         return types.Tool(
             name=self.name,
             title=self.title,
@@ -53,7 +51,7 @@ class Tool:
                 title=self.title,
                 read_only_hint=self.reads,
                 destructive_hint=self.hides,
-                idempotent_hint=self.reads or self.repeatable,
+                idempotent_hint=True,
                 open_world_hint=False,
             ),
         )

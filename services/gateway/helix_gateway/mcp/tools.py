@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import AwareDatetime, Field
 
-from helix_gateway.mcp.keeping import keep
-from helix_gateway.mcp.results import Kept, Memories, MemoryFound, MemoryList, Recollection, Why
+from helix_gateway.mcp.keeping import hide, keep
+from helix_gateway.mcp.results import Changed, Kept, Memories, MemoryFound, MemoryList, Recollection, Why
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, MemoryId, Several, WriteSequence, given
 from helix_memory import limits
@@ -26,7 +26,9 @@ IDS_AT_ONCE: Final = 50
 
 Moment = AwareDatetime | None
 _EVENT: Final = "mcp-"
-"""Prefix of the ids of events that tools write."""
+"""Prefix of the ids of events that `remember` writes."""
+_CORRECTION: Final = "mcp-correct-"
+"""Prefix of those that `correct` writes."""
 
 
 class RecallArguments(Arguments):
@@ -34,7 +36,9 @@ class RecallArguments(Arguments):
 
     query: str = Field(description="What to look for, in plain words.", max_length=limits.QUERY_CHARACTERS)
     top_k: int = Field(10, ge=1, le=limits.TOP_K, description="Memories at most.")
-    max_tokens: int | None = Field(None, ge=1, le=limits.TOKEN_BUDGET, description="Of the context.")
+    max_tokens: int | None = Field(
+        None, ge=1, le=limits.TOKEN_BUDGET, description="Of the context; needs detail=context."
+    )
     types: Several[MemoryType] | None = Field(None, description="Kinds of memories.")
     since: Moment = Field(None, description="Happened at or after this time.")
     until: Moment = Field(None, description="Happened before this time.")
@@ -105,6 +109,8 @@ class WhyArguments(Arguments):
 
 async def recall(caller: Caller, sent: Any) -> Recollection:
     """Memories for a query."""
+    if sent.max_tokens is not None and sent.detail != "context":
+        raise InvalidInputError("max_tokens", "bounds the context, which only detail=context returns")
     options = given(sent, "query", "max_tokens", "since", "until", "session", "detail")
     more = {
         "token_budget": sent.max_tokens,
@@ -137,11 +143,12 @@ async def remember(caller: Caller, sent: Any) -> Kept:
 
 
 async def correct(caller: Caller, sent: Any, *, memory: str = "") -> Kept:
-    """Give a memory its next version."""
-    options = given(sent, "id", "text", "replaces")
-    return Kept.of(
-        await caller.helix.correct(memory or sent.id, sent.text, **options), visible=bool(sent.wait)
-    )
+    """Give a memory its next version; the same correction is kept once, unless it was replaced or erased."""
+    corrected = memory or sent.id
+    options = given(sent, "id", "replaces")
+    parts = (str(options.get(name, "")) for name in ("type", "title", "occurred_at"))
+    name = digest(caller.user, corrected, without_private(sent.text), *parts)
+    return await keep(caller, _CORRECTION, name, corrects=corrected, **options)
 
 
 async def get(caller: Caller, sent: Any) -> Memories:
@@ -167,10 +174,9 @@ async def timeline(caller: Caller, sent: Any) -> MemoryList:
     return MemoryList(memories=list(map(MemoryFound.of, page.memories)), next_page_token=page.next_page_token)
 
 
-async def forget(caller: Caller, sent: Any) -> Kept:
-    """Hide memories, or show them again."""
-    act = caller.helix.restore if sent.restore else caller.helix.forget
-    return Kept.of(await act(*sent.ids, wait=sent.wait), visible=sent.wait)
+async def forget(caller: Caller, sent: Any) -> Changed:
+    """Hide memories, or show them again; an id that is not known yet is waited for."""
+    return await hide(caller, sent.ids, restore=sent.restore, wait=sent.wait)
 
 
 async def why(caller: Caller, sent: Any) -> Why:
@@ -224,7 +230,7 @@ TOOLS: Final = (
         "Hide memories that should not be recalled any more, with all their versions. Nothing is lost: "
         "`restore` shows them again.",
         ForgetArguments,
-        Kept,
+        Changed,
         WRITE,
         forget,
         hides=True,
@@ -238,7 +244,6 @@ TOOLS: Final = (
         WRITE,
         correct,
         hides=True,
-        repeatable=False,
     ),
     Tool(
         "why",
