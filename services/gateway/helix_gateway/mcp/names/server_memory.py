@@ -1,8 +1,7 @@
 """The names of the reference server `memory`: a graph of entities with observations, and relations.
 
-An observation is a memory whose text begins with the name of its entity; a relation is one as well. Their ids
-follow from what they say, so that deleting finds them again. What other doors wrote belongs to the entity
-`memories`, or is read with its first entity.
+An observation is a memory whose text begins with the name of its entity; a relation is one as well, and an
+entity of which nothing is known is its name alone. Their ids follow from what they say.
 """
 
 from __future__ import annotations
@@ -12,33 +11,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, Field
 
-from helix_gateway.mcp.keeping import keep
-from helix_gateway.mcp.results import Kept
+from helix_gateway.mcp.keeping import hide, keep
+from helix_gateway.mcp.names.observations import (
+    EVENT,
+    FOUND,
+    TAG,
+    Graph,
+    event_of,
+    graph_of,
+    ids_of,
+    opened,
+    text_of,
+)
+from helix_gateway.mcp.results import Changed, Kept
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, Several
 from helix_memory import limits
-from helix_memory.identity import digest, memory_id
 from helix_shared.errors import NotFoundError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from helix_gateway.callers import Caller
-    from helix_memory.client import Memory
 
 AT_ONCE: Final = 50
-_TAG: Final = "server-memory"
-_NAMELESS: Final = "memories"
-_EVENT: Final = "graph-"
-
-
-class Entity(BaseModel):
-    """An entity with what is known of it."""
-
-    name: str
-    entityType: str = ""  # noqa: N815  the name of the reference server
-    observations: list[str] = Field(default_factory=list)
 
 
 class EntityGiven(Arguments):
@@ -111,13 +108,6 @@ class ReadArguments(Arguments):
     """Nothing."""
 
 
-class Graph(BaseModel):
-    """Entities with their observations. Relations are observations of their first entity."""
-
-    entities: list[Entity]
-    relations: list[dict[str, str]] = Field(default_factory=list)
-
-
 class Writes(BaseModel):
     """What was written."""
 
@@ -128,7 +118,7 @@ async def _create_entities(caller: Caller, sent: Any) -> Writes:
     facts = []
     for one in sent.entities:
         texts = [*one.observations, *([f"is a {one.entityType}"] if one.entityType else [])]
-        facts += [(one.name, text) for text in texts]
+        facts += [(one.name, text) for text in texts or [""]]
     return await _keep(caller, facts)
 
 
@@ -140,70 +130,60 @@ async def _add(caller: Caller, sent: Any) -> Writes:
     return await _keep(caller, [(one.entityName, text) for one in sent.observations for text in one.contents])
 
 
-async def _delete(caller: Caller, sent: Any) -> Kept:
-    facts = [(one.entityName, text) for one in sent.deletions for text in one.observations]
-    ids = [memory_id(caller.tenant, _event(caller, *fact), 0) for fact in facts]
-    return Kept.of(await caller.helix.forget(*ids, wait=True), visible=True)
+async def _delete(caller: Caller, sent: Any) -> Changed:
+    return await _hide(
+        caller, [(one.entityName, text) for one in sent.deletions for text in one.observations]
+    )
 
 
-async def _delete_relations(caller: Caller, sent: Any) -> Kept:
-    facts = [(one.from_, f"{one.relationType} {one.to}") for one in sent.relations]
-    ids = [memory_id(caller.tenant, _event(caller, *fact), 0) for fact in facts]
-    return Kept.of(await caller.helix.forget(*ids, wait=True), visible=True)
+async def _delete_relations(caller: Caller, sent: Any) -> Changed:
+    return await _hide(caller, [(one.from_, f"{one.relationType} {one.to}") for one in sent.relations])
 
 
 async def _search(caller: Caller, sent: Any) -> Graph:
-    return _graph((await caller.helix.recall(sent.query, top_k=AT_ONCE)).memories)
+    found = await caller.helix.recall(sent.query, top_k=FOUND, never_skip=True)
+    return graph_of(() if found.abstained else found.memories)
 
 
 async def _open(caller: Caller, sent: Any) -> Graph:
-    parts = await asyncio.gather(*(_of_entity(caller, name) for name in sent.names))
-    return Graph(entities=[Entity(name=name, observations=texts) for name, texts in parts if texts])
-
-
-async def _of_entity(caller: Caller, name: str) -> tuple[str, list[str]]:
-    try:
-        found = await caller.helix.neighbours(entity=name, hops=1)
-    except NotFoundError:
-        return name, []
-    texts = [one.memory.text for one in found.nodes if one.HasField("memory")]
-    return name, [_without_name(name, text) for text in texts]
+    names = {name.casefold(): name for name in sent.names}.values()
+    found = await asyncio.gather(*(opened(caller, name) for name in names))
+    return Graph(entities=[one for one in found if one is not None])
 
 
 async def _read(caller: Caller, _: Any) -> Graph:
-    return _graph((await caller.helix.list(page_size=limits.PAGE_SIZE)).memories)
+    return graph_of((await caller.helix.list(page_size=limits.PAGE_SIZE)).memories)
 
 
 async def _keep(caller: Caller, facts: Iterable[tuple[str, str]]) -> Writes:
     writes = (
-        keep(caller, _EVENT, digest(caller.user, name, text), text=f"{name}: {text}", title=name, tags=[_TAG])
+        keep(caller, EVENT, event_of(caller, name, text), text=text_of(name, text), title=name, tags=[TAG])
         for name, text in facts
     )
     return Writes(written=list(await asyncio.gather(*writes)))
 
 
-def _event(caller: Caller, name: str, text: str) -> str:
-    return _EVENT + digest(caller.user, name, text)
+async def _hide(caller: Caller, facts: Sequence[tuple[str, str]]) -> Changed:
+    """Hide what is shown as these observations, and name those that are not there.
 
-
-def _graph(memories: Iterable[Memory]) -> Graph:
-    """Memories by the entity that they are of."""
-    by_name: dict[str, list[str]] = {}
-    for one in memories:
-        name = one.title or next(iter(one.entities), _NAMELESS)
-        by_name.setdefault(name, []).append(_without_name(name, one.text))
-    return Graph(entities=[Entity(name=name, observations=texts) for name, texts in by_name.items()])
-
-
-def _without_name(name: str, text: str) -> str:
-    return text.removeprefix(f"{name}: ")
+    Raises:
+        NotFoundError, InvalidInputError: none of them is there.
+    """
+    found = await asyncio.gather(*(ids_of(caller, *fact) for fact in facts))
+    ids = list(dict.fromkeys(one for each in found for one in each))
+    if not ids:
+        raise NotFoundError(f"there is no observation {text_of(*facts[0])[:200]!r}")
+    changed = await hide(caller, ids)
+    gone = set(changed.missing)
+    missing = [text_of(*fact) for fact, each in zip(facts, found, strict=True) if gone.issuperset(each)]
+    return changed.model_copy(update={"missing": missing})
 
 
 SERVER_MEMORY: Final = (
     Tool(
         "create_entities",
         "Create entities",
-        "Keep entities and what is known of them.",
+        "Keep entities and what is known of them, if anything is.",
         EntitiesArguments,
         Writes,
         WRITE,
@@ -226,7 +206,7 @@ SERVER_MEMORY: Final = (
         "Delete observations",
         "Hide observations.",
         DeleteArguments,
-        Kept,
+        Changed,
         WRITE,
         _delete,
         hides=True,
@@ -236,7 +216,7 @@ SERVER_MEMORY: Final = (
         "Delete relations",
         "Hide relations.",
         RelationsArguments,
-        Kept,
+        Changed,
         WRITE,
         _delete_relations,
         hides=True,
@@ -254,7 +234,7 @@ SERVER_MEMORY: Final = (
     Tool(
         "search_nodes",
         "Search nodes",
-        "Search memories by a query in plain words.",
+        "Search memories by a query in plain words; nothing where nothing relevant is known.",
         SearchArguments,
         Graph,
         RECALL,
@@ -264,7 +244,7 @@ SERVER_MEMORY: Final = (
     Tool(
         "open_nodes",
         "Open nodes",
-        "What is known of entities.",
+        "What is known of entities, of each at most 149 memories.",
         OpenArguments,
         Graph,
         RECALL,

@@ -1,0 +1,140 @@
+"""Memories as observations of entities, which the reference server `memory` has instead.
+
+The names of entities are compared without regard to case. A memory that was written as an observation belongs
+to the entity of its title alone; one that another door wrote belongs to every entity that it mentions, and in
+a list to the first of them, or to `NAMELESS`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, Field
+
+from helix_gateway.mcp.keeping import HIDDEN
+from helix_memory import limits
+from helix_memory.client import Memory
+from helix_memory.identity import digest, memory_id
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from helix_gateway.callers import Caller
+
+TAG: Final = "server-memory"
+"""Of memories that were written as observations."""
+NAMELESS: Final = "memories"
+EVENT: Final = "graph-"
+FOUND: Final = 50
+"""Memories of a search at most."""
+_BETWEEN: Final = ": "
+
+
+class Entity(BaseModel):
+    """An entity with what is known of it."""
+
+    name: str
+    entityType: str = ""  # noqa: N815  the name of the reference server
+    observations: list[str] = Field(default_factory=list)
+
+
+class Graph(BaseModel):
+    """Entities with their observations. Relations are observations of their first entity."""
+
+    entities: list[Entity]
+    relations: list[dict[str, str]] = Field(default_factory=list)
+
+
+def text_of(name: str, observation: str) -> str:
+    """The text of a memory that is an observation; the empty one is the entity alone."""
+    return f"{name}{_BETWEEN}{observation}" if observation else name
+
+
+def event_of(caller: Caller, name: str, observation: str) -> str:
+    """The id of the event of an observation, without `EVENT`."""
+    return digest(caller.user, name, observation)
+
+
+def graph_of(memories: Sequence[Memory]) -> Graph:
+    """Memories by the entity that they are of; titles say how an entity is spelled."""
+    spelled = {one.title.casefold(): one.title for one in reversed(memories) if one.title}
+    entities: dict[str, Entity] = {}
+    for one in memories:
+        name = _entity_of(one)
+        entity = entities.setdefault(name.casefold(), Entity(name=spelled.get(name.casefold(), name)))
+        _add(entity, _observation(name, one.text))
+    return Graph(entities=list(entities.values()))
+
+
+async def opened(caller: Caller, name: str) -> Entity | None:
+    """An entity with what is shown of it; None where nothing is known of it."""
+    memories = await _around(caller, name)
+    own = [one.title for one in memories if _same(one.title, name)]
+    entity = Entity(name=own[0] if own else name)
+    for one in memories:
+        _add(entity, _observation(name, one.text))
+    return entity if memories else None
+
+
+async def ids_of(caller: Caller, name: str, observation: str) -> list[str]:
+    """The memories that are shown as this observation of an entity.
+
+    Where there is none, the one that was written as it, which may not be processed yet; none if that was
+    replaced by a later version.
+    """
+    shown = [one for one in await _around(caller, name) if _observation(name, one.text) == observation]
+    return (
+        [one.id for one in shown]
+        or await _found(caller, name, observation)
+        or await _written(caller, name, observation)
+    )
+
+
+async def _around(caller: Caller, name: str) -> list[Memory]:
+    try:
+        found = await caller.helix.neighbours(entity=name, hops=1)
+    except NotFoundError:
+        return []
+    memories = [Memory.of(one.memory) for one in found.nodes if one.HasField("memory")]
+    return [one for one in memories if TAG not in one.categories or _same(one.title, name)]
+
+
+async def _found(caller: Caller, name: str, observation: str) -> list[str]:
+    """Memories of a list or a search, whose title need not be an entity."""
+    query = text_of(name, observation)[: limits.QUERY_CHARACTERS]
+    found = await caller.helix.recall(query, top_k=FOUND, never_skip=True, not_served=True)
+    return [
+        one.id
+        for one in found.memories
+        if _same(_entity_of(one), name) and _observation(name, one.text) == observation
+    ]
+
+
+async def _written(caller: Caller, name: str, observation: str) -> list[str]:
+    own = memory_id(caller.tenant, EVENT + event_of(caller, name, observation), 0)
+    state = await caller.helix.state(own)
+    is_it = state is None or state.loss in (recall_pb2.LOSS_NONE, *HIDDEN)
+    return [own] if is_it else []
+
+
+def _entity_of(memory: Memory) -> str:
+    return memory.title or next(iter(memory.entities), NAMELESS)
+
+
+def _observation(name: str, text: str) -> str:
+    """A text without the name of its entity; empty where it is the name alone."""
+    start = f"{name}{_BETWEEN}"
+    if _same(text[: len(start)], start):
+        return text[len(start) :]
+    return "" if _same(text, name) else text
+
+
+def _add(entity: Entity, observation: str) -> None:
+    if observation and observation not in entity.observations:
+        entity.observations.append(observation)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()

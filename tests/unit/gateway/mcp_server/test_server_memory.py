@@ -1,0 +1,182 @@
+"""The names of the reference server `memory`, over a client that holds a few memories."""
+
+from typing import Any
+
+import pytest
+
+from helix_gateway.callers import Caller
+from helix_gateway.mcp.names.server_memory import SERVER_MEMORY
+from helix_gateway.operations.requests import parsed
+from helix_memory.client import MemoryPage, Recalled, Written
+from helix_memory.identity import memory_id
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import InvalidInputError, NotFoundError
+
+TOOLS = {one.name: one for one in SERVER_MEMORY}
+
+
+class Store:
+    """Stands for the client: every memory is linked to the entities that its text names."""
+
+    def __init__(self) -> None:
+        self.memories: dict[str, recall_pb2.Memory] = {}
+        self.forgotten: set[str] = set()
+        self.abstains = False
+
+    async def remember(
+        self, *, event_id: str, text: str, title: str = "", tags: tuple[str, ...] = (), **_: Any
+    ) -> Written:
+        """Keep it."""
+        identity = memory_id("acme", event_id, 0)
+        names = [name for name in ("acme corp", "ada", "bakery", "my_project") if name in text.lower()]
+        self.memories[identity] = recall_pb2.Memory(
+            memory_id=identity, text=text, title=title, categories=tags, entities=names
+        )
+        return Written(event_id, identity, len(self.memories), duplicate=False)
+
+    @property
+    def shown(self) -> list[recall_pb2.Memory]:
+        """What is not forgotten."""
+        return [one for name, one in self.memories.items() if name not in self.forgotten]
+
+    async def neighbours(self, *, entity: str, hops: int) -> recall_pb2.NeighboursResponse:
+        """The memories that name it, whatever the case."""
+        assert hops == 1
+        found = [one for one in self.shown if entity.lower() in one.entities]
+        if not found:
+            raise NotFoundError(f"no entity {entity}")
+        nodes = [recall_pb2.GraphNode(memory=one) for one in found]
+        return recall_pb2.NeighboursResponse(nodes=[recall_pb2.GraphNode(entity=entity), *nodes])
+
+    async def list(self, *, page_size: int) -> MemoryPage:
+        """The newest first."""
+        assert page_size == 200
+        return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=self.shown[::-1]))
+
+    async def recall(self, query: str, **_: Any) -> Recalled:
+        """All that have a word of the query."""
+        words = set(query.lower().split())
+        found = [one for one in self.shown if words & set(one.text.lower().split())]
+        memories = [recall_pb2.RecalledMemory(memory=one) for one in found]
+        return Recalled.of(recall_pb2.RecallResponse(memories=memories, abstained=self.abstains))
+
+    async def forget(self, *memories: str, **_: Any) -> Written:
+        """Hide them."""
+        if not self.memories.keys() & set(memories):
+            raise InvalidInputError("memory_ids", "names nothing")
+        self.forgotten |= set(memories)
+        return Written("f", "", 99, duplicate=False)
+
+    async def state(self, memory: Written | str) -> recall_pb2.MemoryState | None:
+        """Whether it is forgotten; None where it does not exist."""
+        name = memory if isinstance(memory, str) else memory.memory_id
+        loss = recall_pb2.LOSS_FORGOTTEN if name in self.forgotten else recall_pb2.LOSS_NONE
+        return recall_pb2.MemoryState(loss=loss) if name in self.memories else None
+
+    async def wait(self, _: Written) -> None:
+        """Everything is processed."""
+
+
+async def called(store: Store, name: str, **arguments: Any) -> Any:
+    """The result of a tool."""
+    caller = Caller(store, "acme", "ana")  # type: ignore[arg-type]  # a stub
+    result = await TOOLS[name].run(caller, parsed(TOOLS[name].arguments, arguments))
+    return result.model_dump()
+
+
+async def observed(store: Store, tool: str, **arguments: Any) -> dict[str, list[str]]:
+    """The observations of each entity that a tool shows."""
+    found = (await called(store, tool, **arguments))["entities"]
+    assert len({one["name"] for one in found}) == len(found)
+    return {one["name"]: one["observations"] for one in found}
+
+
+@pytest.fixture
+async def store() -> Store:
+    """Two entities, a relation of one to the other, one that is bare, and what other doors wrote."""
+    store = Store()
+    entities = [
+        {"name": "Acme Corp", "entityType": "company", "observations": ["has 40 employees"]},
+        {"name": "Ada", "observations": ["likes figs"]},
+        {"name": "my_project"},
+    ]
+    await called(store, "create_entities", entities=entities)
+    relation = {"from": "Ada", "relationType": "works at", "to": "Acme Corp"}
+    await called(store, "create_relations", relations=[relation])
+    await store.remember(event_id="1", text="Ada moved to Acme Corp's new office.")
+    await store.remember(event_id="2", text="Bread is baked at six.", title="Bakery")
+    await store.remember(event_id="3", text="The kiln is hot.")
+    return store
+
+
+async def test_an_entity_has_its_own_observations_whatever_the_case_of_its_name(store: Store) -> None:
+    """Not those of others that mention it; what other doors wrote belongs to each that it mentions."""
+    moved = "Ada moved to Acme Corp's new office."
+    own = {"Acme Corp": ["has 40 employees", "is a company", moved]}
+    for name in ("Acme Corp", "acme corp", "ACME CORP"):
+        assert await observed(store, "open_nodes", names=[name]) == own
+    assert await observed(store, "open_nodes", names=["acme corp", "Acme Corp"]) == own
+    assert await observed(store, "open_nodes", names=["Ada", "Nobody"]) == {
+        "Ada": ["likes figs", "works at Acme Corp", moved]
+    }
+
+
+async def test_an_entity_without_observations_is_found(store: Store) -> None:
+    """By its name and in the whole graph, until it has some."""
+    assert await observed(store, "open_nodes", names=["My_Project"]) == {"my_project": []}
+    assert (await observed(store, "read_graph"))["my_project"] == []
+    addition = {"entityName": "my_project", "contents": ["began in May"]}
+    await called(store, "add_observations", observations=[addition])
+    assert await observed(store, "open_nodes", names=["my_project"]) == {"my_project": ["began in May"]}
+
+
+async def test_a_search_that_abstains_shows_nothing(store: Store) -> None:
+    """Nothing relevant is known."""
+    assert await observed(store, "search_nodes", query="who likes figs") == {"Ada": ["likes figs"]}
+    store.abstains = True
+    assert await observed(store, "search_nodes", query="who likes figs") == {}
+
+
+@pytest.mark.parametrize("tool", ["open_nodes", "read_graph"])
+async def test_whatever_is_shown_can_be_deleted_by_what_is_shown(store: Store, tool: str) -> None:
+    """Also in another case of the name, and what other doors wrote."""
+    asked = {"names": ["ACME CORP", "ada", "Bakery"]} if tool == "open_nodes" else {}
+    for _ in range(10):
+        shown = await observed(store, tool, **asked)
+        left = [(name, text) for name, texts in shown.items() for text in texts]
+        if not left:
+            break
+        name, text = left[0]
+        told = await called(
+            store, "delete_observations", deletions=[{"entityName": name, "observations": [text]}]
+        )
+        assert told["missing"] == []
+        assert text not in (await observed(store, tool, **asked)).get(name, [])
+    assert not left
+    assert len(store.forgotten) >= 5
+
+
+async def test_deleting_what_is_not_there_is_said(store: Store) -> None:
+    """Beside what is there; alone it is an error."""
+    deletion = {"entityName": "Ada", "observations": ["likes figs", "likes plums"]}
+    assert (await called(store, "delete_observations", deletions=[deletion]))["missing"] == [
+        "Ada: likes plums"
+    ]
+    relation = {"from": "Ada", "relationType": "owns", "to": "Acme Corp"}
+    with pytest.raises(InvalidInputError, match="names nothing"):
+        await called(store, "delete_relations", relations=[relation])
+
+
+async def test_a_text_that_was_corrected_is_not_deleted_by_its_old_version(store: Store) -> None:
+    """That would hide the new one."""
+    own = next(name for name, one in store.memories.items() if one.text == "Ada: likes figs")
+    store.memories[own].text = "Ada: likes plums"
+
+    async def replaced(_: object) -> recall_pb2.MemoryState:
+        return recall_pb2.MemoryState(loss=recall_pb2.LOSS_REPLACED)
+
+    store.state = replaced  # type: ignore[method-assign,assignment]
+    deletion = {"entityName": "Ada", "observations": ["likes figs"]}
+    with pytest.raises(NotFoundError, match="likes figs"):
+        await called(store, "delete_observations", deletions=[deletion])
+    assert not store.forgotten
