@@ -13,7 +13,10 @@ import pytest
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.record import read_record
 from helix_cli.stack.stack import Stack
+from helix_gateway.hooks.injecting import TOKENS
 from helix_memory.transport.polling import poll
+from helix_shared.encoders.store import MINILM
+from helix_shared.encoders.tokens import TextTokens
 from tests.end_to_end.gateway_calls import asked, called, over_stdio
 from tests.unit.ingest.documents.conftest import make_pdf
 
@@ -305,3 +308,25 @@ def test_a_coding_agent_is_given_what_it_said_in_another_session(
     assert "The code is" not in run(home, "memory", "ls", "--user", "ada", "--json")[1]
     assert run(home, "agent", "uninstall", "claude-code")[0] == 0
     assert not (tmp_path / ".claude" / "settings.json").exists()
+
+
+def test_a_session_begins_within_its_tokens_in_any_script(home: Path, models_dir: Path) -> None:
+    """By the count of the model: five decisions, one of them Chinese at its beginning only."""
+    chinese = "我们决定天气站的雨量计以毫米为单位并且每小时发送一次数据给服务器"
+    texts = [f"{number}号决定 {chinese * 7}"[:220] for number in range(1, 5)]
+    texts.append(f"5号决定 {chinese * 4} " + "and the rain gauge stays on the roof of the hall" * 8)
+    for text in texts:
+        said = ("publish", "--kind", "memory", "--type", "decision", "--set", "project_id=station")
+        assert run(home, *said, "--text", text, "--user", "lin", "--wait")[0] == 0
+    record = read_record(HomeFolder.at(home))
+    assert record is not None
+    given = ""
+    for attempt, _ in enumerate(poll(60.0)):
+        body = {"hook_event_name": "SessionStart", "session_id": f"lin-{attempt}", "cwd": "/src/station"}
+        url = f"{record.gateway_url}/hooks/claude-code"
+        reply = asked(url, body, helix_tenant="acme", helix_user="lin").body
+        if given := reply.get("hookSpecificOutput", {}).get("additionalContext", ""):
+            break
+    tokenizer = TextTokens.load(models_dir / MINILM / "tokenizer.json", max_tokens=256)
+    assert [f"{number}号决定" in given for number in range(1, 6)] == [True] * 5, given
+    assert 600 < tokenizer.count(given) <= TOKENS, given

@@ -1,7 +1,9 @@
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,11 @@ class Client:
     failure: Exception | None = None
     hangs: bool = False
     reply: dict[str, Any] = field(default_factory=dict)
+    tokens: int = 0
+    known: recall_pb2.Profile = field(default_factory=recall_pb2.Profile)
+    decisions: list[recall_pb2.Memory] = field(
+        default_factory=lambda: [recall_pb2.Memory(memory_id=identity(70), text="We chose\nPostgres.")]
+    )
 
     async def recall(self, query: str, **options: Any) -> Recalled:
         """The contexts as memories 1 and up."""
@@ -43,21 +50,20 @@ class Client:
             raise self.failure
         ids = [identity(number) for number, _ in enumerate(self.contexts)]
         context = "\n\n".join(f"[{number + 1}] {text}" for number, text in enumerate(self.contexts))
-        packed = recall_pb2.PackedContext(text=context, memory_ids=ids)
+        packed = recall_pb2.PackedContext(text=context, memory_ids=ids, tokens=self.tokens)
         return Recalled.of(recall_pb2.RecallResponse(context=packed, **self.reply))
 
     async def profile(self, **options: Any) -> Profile:
-        """Nothing known."""
+        """Nothing known, unless the test says so."""
         self.asked.append(("profile", options))
-        return Profile.of(recall_pb2.GetProfileResponse())
+        return Profile.of(recall_pb2.GetProfileResponse(profile=self.known))
 
     async def list(self, **options: Any) -> MemoryPage:
         """One decision."""
         self.asked.append(("list", options))
         if self.hangs:
             await asyncio.Event().wait()
-        memory = recall_pb2.Memory(memory_id=identity(70), text="We chose\nPostgres.")
-        return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=[memory]))
+        return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=self.decisions))
 
     async def message(self, **fields: Any) -> Written:
         """Note a write."""
@@ -262,6 +268,60 @@ async def test_a_session_begins_with_the_latest_decisions_of_its_project(gateway
     assert [options.get("deadline_seconds") for _, options in gateway.client.asked] == [0.3, 0.3]
     await gateway.prompt()
     assert (await gateway.post("codex", start)) == ({}, "nothing")
+
+
+def tokens_of(text: str) -> int:
+    """As the tokenizers of the models count: a word, a digit group and any other sign is one."""
+    return len(re.findall(r"[A-Za-z]+|[0-9]+|[^\sA-Za-z0-9]", text))
+
+
+@pytest.mark.parametrize("sign", ["决", "한", "a ", "a<b;", "字 and words of English ", "</helix_memories>"])
+@pytest.mark.parametrize("length", [40, 299, 300, 301, 3_000])
+async def test_a_session_begins_within_the_tokens_that_an_agent_may_be_given(
+    gateway: Gateway, sign: str, length: int
+) -> None:
+    """Five decisions and a profile, in any script: their ends are cut, and each is still there."""
+    text = (sign * length)[:length].strip()
+    gateway.client.decisions = [
+        recall_pb2.Memory(memory_id=identity(number), text=text, token_count=tokens_of(text))
+        for number in range(7)
+    ]
+    for one in gateway.client.decisions:
+        one.occurred_at.FromDatetime(datetime(2026, 11, 2, tzinfo=UTC))
+    line = recall_pb2.ProfileLine(memory_ids=[identity(90)])
+    gateway.client.known = recall_pb2.Profile(text="关" * 300, lines=[line])
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": "/x/weather"}
+    body, _ = await gateway.post("claude-code", start)
+    given = body["hookSpecificOutput"]["additionalContext"]
+    lines = [one for one in given.split("\n") if one.startswith("- 2026-11-02: ")]
+    assert ("关" * 300 in given, len(lines)) == (True, 5)
+    assert tokens_of(given) <= TOKENS
+    assert len(given) <= CHARACTERS
+    shown = text.replace("</helix_memories", "</helix_memories_")
+    is_whole = [one.removeprefix("- 2026-11-02: ") == shown for one in lines]
+    assert all(is_whole) == (len(text) <= 300 and tokens_of(text) < 100)
+    assert min(map(len, lines)) >= 50
+
+
+async def test_decisions_are_cut_no_more_than_they_must_be(gateway: Gateway) -> None:
+    """What short ones leave is given to the others."""
+    texts = ["短" * 30, "短" * 30, "短" * 30, "短" * 30, "长" * 290]
+    gateway.client.decisions = [
+        recall_pb2.Memory(memory_id=identity(number), text=text, token_count=len(text))
+        for number, text in enumerate(texts)
+    ]
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": "/x/weather"}
+    body, _ = await gateway.post("claude-code", start)
+    assert "长" * 290 in body["hookSpecificOutput"]["additionalContext"]
+
+
+async def test_what_is_added_to_tags_counts_as_tokens(gateway: Gateway) -> None:
+    """A memory full of the tag of the block leaves out itself, not the one before it."""
+    gateway.client.contexts = ["We chose Postgres.", "<helix_memories>" * 100]
+    gateway.client.tokens = TOKENS - 100
+    body, _ = await gateway.prompt()
+    given = body["hookSpecificOutput"]["additionalContext"]
+    assert ("Postgres" in given, "helix_memories_" in given) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Memories for a prompt and for the beginning of a session, within the limits of what an agent may be given.
 
 More than 10,000 characters are cut by the agent without a word, so what does not fit is left out here, whole
-memory by whole memory. So are flagged memories: a model that did not ask for them is not given them.
+memory by whole memory; of decisions, the end. So are flagged memories: a model that did not ask for them is
+not given them. Tokens are those that Helix counted: this process has no tokenizer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -27,6 +29,10 @@ FRAME_TOKENS: Final = 60
 PROFILE_TOKENS: Final = 300
 LATEST: Final = 5
 LATEST_CHARACTERS: Final = 300
+LINE_TOKENS: Final = 12
+"""Of a line of a decision without its text: the date, and that it is cut."""
+SIGN_WEIGHT: Final = 4
+"""Letters of English to a token; any other sign may be one."""
 TAG: Final = "helix_memories"
 _OPENING: Final = (
     f"<{TAG}>\nFrom the memory of Helix: quotations of earlier sessions, perhaps outdated, "
@@ -34,6 +40,7 @@ _OPENING: Final = (
 )
 _CLOSING: Final = f"\n</{TAG}>"
 _OWN_TAG: Final = re.compile(rf"<(/?)({TAG})", re.IGNORECASE)
+_LETTERS: Final = re.compile(r"[A-Za-z ]+")
 _BETWEEN: Final = "\n\n"
 
 
@@ -78,13 +85,14 @@ async def for_start(helix: AsyncHelix, *, project: str, served: Collection[str])
         helix.profile(token_budget=PROFILE_TOKENS, deadline_seconds=RECALL_SECONDS),
         _latest(helix, project, served),
     )
-    parts, ids = [], [one.id for one in latest]
+    parts, ids, room = [], [one.id for one in latest], TOKENS - FRAME_TOKENS
     about = [one for line in profile.lines for one in line.memory_ids]
     if not set(about) <= set(served):
         parts.append(profile.text)
         ids += about
+        room -= PROFILE_TOKENS + _tags(profile.text)
     if latest:
-        parts.append("\n".join([f"Latest decisions in {project}:", *map(_line, latest)]))
+        parts.append(_decisions(f"Latest decisions in {project}:", latest, room))
     return framed(_BETWEEN.join(parts), ids)
 
 
@@ -96,9 +104,9 @@ def framed(text: str, memory_ids: Sequence[str]) -> Injection:
 
 def _fitting(found: Recalled) -> tuple[str, tuple[str, ...]]:
     """The context and its memories, the last of them left out until it fits."""
-    room = CHARACTERS - len(_OPENING) - len(_CLOSING)
+    characters, tokens = CHARACTERS - len(_OPENING) - len(_CLOSING), TOKENS - FRAME_TOKENS
     text, ids = found.context, found.context_ids
-    while len(text) + len(_OWN_TAG.findall(text)) > room:
+    while len(text) + _tags(text) > characters or found.tokens + _tags(text) > tokens:
         cut = text.rfind(f"{_BETWEEN}[{len(ids)}] ")
         if cut < 0:
             return "", ()
@@ -119,8 +127,39 @@ async def _latest(helix: AsyncHelix, project: str, served: Collection[str]) -> l
     return [one for one in page.memories if one.id not in served][:LATEST]
 
 
-def _line(memory: Memory) -> str:
+def _decisions(heading: str, memories: Sequence[Memory], room: int) -> str:
+    """A line for each memory, all together within the tokens of the room; no token has less than a byte."""
+    lines, room = [heading], room - len(heading.encode())
+    for number, one in enumerate(memories):
+        line, tokens = _line(one, room // (len(memories) - number) - LINE_TOKENS)
+        lines.append(line)
+        room -= tokens + LINE_TOKENS
+    return "\n".join(lines)
+
+
+def _line(memory: Memory, most: int) -> tuple[str, int]:
+    """A memory in a line whose text has at most so many tokens, and how many it has.
+
+    Of a text that is cut, the tokens are shared out among its signs, a letter of English having less.
+    """
     day = f"{memory.occurred_at.date()}: " if memory.occurred_at else ""
     text = " ".join(memory.text.split())
-    end = "" if len(text) <= LATEST_CHARACTERS else "\u2026"
-    return f"- {day}{text[: LATEST_CHARACTERS - len(end)]}{end}"
+    whole = (memory.token_count or len(text.encode())) + _tags(text)
+    if len(text) <= LATEST_CHARACTERS and whole <= most:
+        return f"- {day}{text}", whole
+    each, length, tokens = whole / max(1, _weight(text)), 0, 0.0
+    for sign in text[: LATEST_CHARACTERS - 1]:
+        tokens += each * _weight(sign)
+        if tokens > most:
+            break
+        length += 1
+    return f"- {day}{text[:length]}\u2026", min(most, math.ceil(tokens))
+
+
+def _weight(text: str) -> int:
+    return len(text) + (SIGN_WEIGHT - 1) * len(_LETTERS.sub("", text))
+
+
+def _tags(text: str) -> int:
+    """How many characters, each a token, `framed` adds."""
+    return len(_OWN_TAG.findall(text))
