@@ -84,9 +84,22 @@ async def lives_through_all_tools(client: Client, text: str) -> None:
     assert "the tool `recall`" in got.messages[0].content.text
     assert got.messages[0].content.text.endswith("Question: what does Ana not eat?")
     later = await called(client, "correct", id=kept["id"], text=f"{text} Twice.")
+    again = await called(client, "remember", replaces=kept["id"], text=f"{text} Twice.")
+    assert (again["id"], again["duplicate"]) == (later["id"], True)
+    for wait in (False, True):
+        lost = await refused(client, "remember", text="Nobody keeps this.", replaces="0" * 32, wait=wait)
+        assert lost.startswith("invalid_input: memory_id: there is no memory 0000")
+    at_once = await called(client, "remember", text=f"{text} At first.", session="mcp")
+    await called(client, "remember", text=f"{text} At last.", replaces=at_once["id"])
+    with pytest.raises(Exception, match="nothing of a session 'other' is remembered"):
+        await client.read_resource("helix://session/other")
     got = await called(client, "get", ids=[later["id"], "0" * 32])
     assert ([one["text"] for one in got["memories"]], got["missing"]) == ([f"{text} Twice."], ["0" * 32])
-    await called(client, "forget", ids=[kept["id"], later["id"]])
+    listed = (await called(client, "timeline", session="mcp"))["memories"]
+    assert [one["text"] for one in listed] == [f"{text} Twice.", f"{text} At last."]
+    hidden = await called(client, "forget", ids=[kept["id"], at_once["id"], "0" * 32])
+    assert (hidden["visible"], hidden["missing"]) == (True, ["0" * 32])
+    assert "names nothing" in await refused(client, "forget", ids=["0" * 32], wait=False)
     assert not (await called(client, "recall", query=text))["memories"]
     await called(client, "forget", ids=[kept["id"], later["id"]], restore=True)
     assert (await called(client, "recall", query=text))["memories"]

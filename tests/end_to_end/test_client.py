@@ -260,3 +260,24 @@ async def test_agents_find_the_names_of_other_memory_servers(stack: Stack) -> No
         graph = await called(client, "read_graph")
         [priya] = [one for one in graph["entities"] if one["name"] == "Priya"]
         assert priya["observations"] == ["is a person"]
+        await _keeps_observations_apart(client)
+
+
+async def _keeps_observations_apart(client: Client) -> None:
+    """An entity has its own, whatever the case of its name; what is shown is deleted by what is shown."""
+    acme = {"name": "Acme Corp", "observations": ["has 40 employees"]}
+    await called(client, "create_entities", entities=[acme, {"name": "my_project"}])
+    relation = {"from": "default_user", "relationType": "works at", "to": "Acme Corp"}
+    await called(client, "create_relations", relations=[relation])
+    names = ["acme corp", "DEFAULT_USER", "my_project"]
+    for _ in poll(60.0):  # until the links are extracted
+        entities = (await called(client, "open_nodes", names=names))["entities"]
+        if len(entities) == len(names):
+            break
+    assert [(one["name"], one["observations"]) for one in entities] == [
+        ("Acme Corp", ["has 40 employees"]), ("default_user", ["works at Acme Corp"]), ("my_project", []),
+    ]  # fmt: skip
+    deletion = {"entityName": "acme corp", "observations": ["has 40 employees", "has 50 employees"]}
+    told = await called(client, "delete_observations", deletions=[deletion])
+    assert told["missing"] == ["acme corp: has 50 employees"]
+    assert not (await called(client, "open_nodes", names=["Acme Corp"]))["entities"]
