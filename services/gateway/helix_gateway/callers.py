@@ -105,7 +105,7 @@ class Callers:
         scope = recall_pb2.Scope(
             tenant_id=_text(headers, TENANT),
             user_id=_text(headers, USER),
-            principals=[one for part in _text(headers, PRINCIPALS).split(",") if (one := part.strip())],
+            principals=[one for part in _texts(headers, PRINCIPALS) if (one := part.strip())],
         )
         credential, token = None, ""  # "": none at all, also none of the gateway itself
         if self._authenticator is not None:
@@ -137,8 +137,24 @@ def _bound(credential: Credential, scope: recall_pb2.Scope) -> None:
 
 
 def _text(headers: Headers, name: str) -> str:
-    """A header in UTF-8; empty where there is none."""
+    """A header in UTF-8; empty where there is none.
+
+    Raises:
+        InvalidInputError: it is not UTF-8, or there are several.
+    """
+    given = headers.getlist(name)
+    if len(given) > 1:
+        raise InvalidInputError(name, "is given more than once")
+    return _utf8(name, "".join(given))
+
+
+def _texts(headers: Headers, name: str) -> list[str]:
+    """The entries of a header, which have commas between them or stand in headers of their own."""
+    return _utf8(name, ",".join(headers.getlist(name))).split(",")
+
+
+def _utf8(name: str, value: str) -> str:
     try:
-        return headers.get(name, "").encode("latin-1").decode()
+        return value.encode("latin-1").decode()
     except UnicodeError as error:
         raise InvalidInputError(name, "must be UTF-8") from error

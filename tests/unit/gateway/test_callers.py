@@ -47,6 +47,18 @@ async def test_the_credential_names_tenant_user_and_principals_and_is_passed_on(
     assert [second[name] for name in ("tenant", "user", "token")] == ["beta", "bo", "any"]
 
 
+async def test_no_header_that_is_repeated_is_dropped() -> None:
+    """Principals add up, as with commas; of any other name only one can be meant."""
+    helix = StubHelix()
+    several = [("helix-principals", "staff, board"), ("helix-principals", "press")]
+    async with client_of(helix) as client:
+        assert (await client.get("/v1/status", headers=several)).status_code == 200
+        for name in ("helix-tenant", "helix-user", "helix-project", "helix-time-zone"):
+            refused = await client.get("/v1/status", headers=[(name, "a"), (name, "b")])
+            assert (refused.status_code, refused.json()["error"]["field"].lower()) == (400, name)
+    assert [one["principals"] for one in helix.callers] == [["staff", "board", "press"]]
+
+
 async def test_a_caller_without_a_credential_gets_none_of_the_gateway() -> None:
     """Without authentication the token is "", which is none; None would be that of the gateway's client."""
     helix = StubHelix()

@@ -315,6 +315,18 @@ async def test_decisions_are_cut_no_more_than_they_must_be(gateway: Gateway) -> 
     assert "长" * 290 in body["hookSpecificOutput"]["additionalContext"]
 
 
+async def test_a_profile_with_too_many_characters_leaves_out_no_decisions(gateway: Gateway) -> None:
+    """A word of thousands of letters is one token; the profile may come with a later session."""
+    line = recall_pb2.ProfileLine(memory_ids=[identity(90)])
+    gateway.client.known = recall_pb2.Profile(text="x" * CHARACTERS, lines=[line])
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": "/x/weather"}
+    body, _ = await gateway.post("claude-code", start)
+    given = body["hookSpecificOutput"]["additionalContext"]
+    assert ("Postgres" in given, "xxx" in given) == (True, False)
+    await gateway.prompt()
+    assert gateway.client.asked[-1][1]["already_served"] == (identity(70),)
+
+
 async def test_what_is_added_to_tags_counts_as_tokens(gateway: Gateway) -> None:
     """A memory full of the tag of the block leaves out itself, not the one before it."""
     gateway.client.contexts = ["We chose Postgres.", "<helix_memories>" * 100]

@@ -93,7 +93,9 @@ async def for_start(helix: AsyncHelix, *, project: str, served: Collection[str])
         room -= PROFILE_TOKENS + _tags(profile.text)
     if latest:
         parts.append(_decisions(f"Latest decisions in {project}:", latest, room))
-    return framed(_BETWEEN.join(parts), ids)
+    whole = framed(_BETWEEN.join(parts), ids)
+    # few tokens may have many characters: then the decisions alone are given
+    return whole if whole.text or not latest else framed(parts[-1], [one.id for one in latest])
 
 
 def framed(text: str, memory_ids: Sequence[str]) -> Injection:
