@@ -55,13 +55,17 @@ class Caller:
     project: str = ""
     """Of what is written; empty: none."""
 
+    def may(self, role: str) -> bool:
+        """Whether the credential has a role; where callers are not checked everybody has each."""
+        return self.credential is None or role in self.credential.roles
+
     def require(self, role: str | None) -> None:
         """Refuse a caller whose credential lacks a role; None: any role will do.
 
         Raises:
             DeniedError: it lacks the role.
         """
-        if self.credential is not None and role is not None and role not in self.credential.roles:
+        if role is not None and not self.may(role):
             CALLS_DENIED.labels("role").inc()
             raise DeniedError(f"the credential lacks the role {role}")
 

@@ -139,8 +139,7 @@ class _Hooks:
     def _resume(self, request: Request, caller: Caller) -> None:
         """Read what an outage left unread."""
         self._sessions.remove_old()
-        may_write = caller.credential is None or WRITE in caller.credential.roles
-        if may_write and _is_on_this_machine(request):
+        if caller.may(WRITE) and _is_on_this_machine(request):
             self._handing_over.resume(caller)
 
     def _count(self, call: HookCall | None, outcome: str, seconds: float) -> None:

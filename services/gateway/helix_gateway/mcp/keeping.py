@@ -16,6 +16,7 @@ from helix_gateway.mcp.results import Changed, Kept
 from helix_memory.identity import digest
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
+from helix_shared.rpc.access.credential import RECALL
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -39,14 +40,15 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
     """Write a memory as the event `prefix` + `name`, or a next one.
 
     The options are those of `remember`; with `corrects`, the id of a memory, those of `correct`. A correction
-    of a memory that does not exist is refused after it was written, so it waits where the id is not known.
+    of a memory that does not exist is refused after it was written, so it waits where the id is not known,
+    or the caller may not ask.
 
     Raises:
         HelixError: as `AsyncHelix.remember` or `correct`.
     """
     helix = caller.helix
     write = partial(helix.correct, corrects) if corrects else helix.remember
-    if corrects and await unknown(caller, [corrects]):
+    if corrects and (not caller.may(RECALL) or await unknown(caller, [corrects])):
         options["wait"] = True
     waits = bool(options.get("wait"))
     for _ in range(RETURNS):
@@ -70,14 +72,14 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
 
 
 async def hide(caller: Caller, ids: Sequence[str], *, restore: bool = False, wait: bool = True) -> Changed:
-    """Hide memories, or show them again, and name those that do not exist.
+    """Hide memories, or show them again, and name those that do not exist, to a caller who may recall.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
-    act = caller.helix.restore if restore else caller.helix.forget
-    perhaps = await unknown(caller, ids)
-    waits = wait or bool(perhaps)
+    act, may_ask = caller.helix.restore if restore else caller.helix.forget, caller.may(RECALL)
+    perhaps = await unknown(caller, ids) if may_ask else []
+    waits = wait or bool(perhaps) or not may_ask
     written = await act(*ids, wait=waits)
     return Changed.of(written, visible=waits, missing=await unknown(caller, perhaps))
 

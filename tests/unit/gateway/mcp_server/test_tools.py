@@ -20,6 +20,7 @@ from helix_gateway.operations.requests import parsed
 from helix_memory.client import Recalled, Written
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
+from helix_shared.rpc.access.credential import WRITE, Credential
 from tests.unit.gateway.gateways import StubHelix
 
 KNOWN = "1" * 32
@@ -31,6 +32,7 @@ class Notes:
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.waited: list[bool] = []
+        self.asked: list[str] = []
         self.replaced: dict[str, str] = {}
         self.erased: set[str] = set()
         self.sequences: dict[str, int] = {}
@@ -70,6 +72,7 @@ class Notes:
     async def state(self, memory: Written | str) -> recall_pb2.MemoryState | None:
         """What replaced it; None where it was erased, or never was."""
         name = memory if isinstance(memory, str) else memory.memory_id
+        self.asked += [memory] if isinstance(memory, str) else []
         if name in self.erased:
             return None
         later = self.replaced.get(name, "")
@@ -195,6 +198,18 @@ async def test_forget_names_what_does_not_exist() -> None:
     assert notes.waited == [True, False]
     with pytest.raises(InvalidInputError, match="names nothing"):
         await forget(caller, ForgetArguments(ids=["0" * 32], wait=False))
+
+
+async def test_a_caller_who_may_only_write_waits_for_the_refusal() -> None:
+    """Asking for a memory takes the role recall; what exists is not told either."""
+    notes = Notes()
+    writer = Credential("w", frozenset({"acme"}), "ana", None, frozenset({WRITE}))
+    caller = Caller(notes, "acme", "ana", writer)  # type: ignore[arg-type]  # a stub
+    sent = CorrectArguments(id=KNOWN, text="We deploy on Fridays.", wait=False)
+    assert (await correct(caller, sent)).visible
+    both = await forget(caller, ForgetArguments(ids=[KNOWN, "0" * 32], wait=False))
+    assert (both.visible, both.missing, notes.waited) == (True, [], [True, True])
+    assert not notes.asked
 
 
 async def test_a_recall_tells_what_it_did_not_do() -> None:

@@ -17,6 +17,7 @@ from helix_memory.client import Memory
 from helix_memory.identity import digest, memory_id
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
+from helix_shared.rpc.access.credential import RECALL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,15 +82,18 @@ async def opened(caller: Caller, name: str) -> Entity | None:
 async def ids_of(caller: Caller, name: str, observation: str) -> list[str]:
     """The memories that are shown as this observation of an entity.
 
-    Where there is none, the one that was written as it, which may not be processed yet; none if that was
-    replaced by a later version.
+    Where there is none, or the caller may not recall, the one that was written as it, which may not be
+    processed yet; none if that was replaced by a later version.
     """
-    shown = [one for one in await _around(caller, name) if _observation(name, one.text) == observation]
-    return (
-        [one.id for one in shown]
-        or await _found(caller, name, observation)
-        or await _written(caller, name, observation)
-    )
+    own = memory_id(caller.tenant, EVENT + event_of(caller, name, observation), 0)
+    if not caller.may(RECALL):
+        return [own]
+    around = [one.id for one in await _around(caller, name) if _observation(name, one.text) == observation]
+    if shown := around or await _found(caller, name, observation):
+        return shown
+    state = await caller.helix.state(own)
+    is_it = state is None or state.loss in (recall_pb2.LOSS_NONE, *HIDDEN)
+    return [own] if is_it else []
 
 
 async def _around(caller: Caller, name: str) -> list[Memory]:
@@ -110,13 +114,6 @@ async def _found(caller: Caller, name: str, observation: str) -> list[str]:
         for one in found.memories
         if _same(_entity_of(one), name) and _observation(name, one.text) == observation
     ]
-
-
-async def _written(caller: Caller, name: str, observation: str) -> list[str]:
-    own = memory_id(caller.tenant, EVENT + event_of(caller, name, observation), 0)
-    state = await caller.helix.state(own)
-    is_it = state is None or state.loss in (recall_pb2.LOSS_NONE, *HIDDEN)
-    return [own] if is_it else []
 
 
 def _entity_of(memory: Memory) -> str:
