@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import resource
+import sys
 import uuid
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,17 @@ from typing import Final
 _M_ARENA_MAX: Final = -8
 """Number of this parameter in glibc's malloc.h."""
 SINGLE_THREADED: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def module_command(module: str, *arguments: str) -> list[str]:
+    """The command that runs one of our modules in a process of its own.
+
+    With `-m` alone Python looks for every module in the current folder first: where a command is run in a
+    folder of somebody else, a `queue.py` there would run with the secrets in our environment. `-P` leaves
+    that folder out; PYTHONPATH goes on working. A process that this one starts by `multiprocessing` has the
+    same flag.
+    """
+    return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def use_one_blas_thread() -> None:

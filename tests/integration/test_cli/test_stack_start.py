@@ -12,6 +12,8 @@ from helix_cli.home.folder import HomeFolder
 from helix_cli.home.record import read_record, start_time
 from helix_cli.stack.ports import is_free
 from helix_cli.stack.stack import Stack
+from helix_shared.machine.processes import module_command
+from tests.hostile_folder import HostileFolder, environment_of_children
 
 from .running import run
 
@@ -42,23 +44,18 @@ def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, mo
 
 
 def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_dir: Path) -> None:
-    """It prints the addresses and when it is ready; no process and no record remains."""
+    """It prints the addresses and when it is ready; no process and no record remains.
+
+    The folder that it is started in is somebody else's: no process of it runs what lies there.
+    """
+    hostile = HostileFolder(tmp_path / "checkout")
     (tmp_path / "models").symlink_to(models_dir)
     command = [
-        sys.executable,
-        "-m",
-        "helix_cli",
-        "up",
-        "--home",
-        str(tmp_path),
-        "--port",
-        "0",
-        "--nats-port",
-        "0",
+        *module_command("helix_cli", "up"),
+        *("--home", str(tmp_path), "--port", "0", "--nats-port", "0"),
     ]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
-    )
+    environment = environment_of_children() | {"PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=hostile.path)
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
@@ -76,6 +73,7 @@ def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_
         assert part in told
     assert rest.endswith("stopped\n")
     assert "killed" not in rest
+    assert hostile.ran == []
     assert read_record(HomeFolder.at(tmp_path)) is None
     assert [name for name, pid in record.pids.items() if start_time(pid) == record.start_times[name]] == []
 

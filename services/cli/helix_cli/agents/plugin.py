@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Mapping
 from importlib import metadata, resources
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_cli.agents.connection import PROGRAM, Connection, program_text
 from helix_cli.home.addresses import CALL_VARIABLES
 from helix_shared.errors import InvalidInputError
+from helix_shared.machine.processes import module_command
 
 if TYPE_CHECKING:
     from helix_cli.agents.hosts import Host
@@ -94,7 +94,8 @@ def _server(connection: Connection) -> dict[str, Any]:
     named = ["--url", connection.gateway, "--tenant", connection.tenant, "--user", connection.user]
     files = {"token_file": connection.token_file, "ca_file": connection.ca_file}
     variables = {CALL_VARIABLES[name]: str(path) for name, path in files.items() if path}
-    return {"command": sys.executable, "args": ["-m", "helix_cli", "mcp", *named], "env": variables}
+    program, *arguments = module_command("helix_cli", "mcp", *named)
+    return {"command": program, "args": arguments, "env": variables}
 
 
 def _version(parts: Mapping[str, str]) -> str:

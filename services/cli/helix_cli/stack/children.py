@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from helix_shared.broker.server import NatsServer, free_port
+from helix_shared.machine.processes import module_command
 
 LOG_BYTES: Final = 16 * 1024 * 1024
 """A larger log is renamed when its process starts; one old file is kept."""
@@ -74,7 +74,7 @@ class ServiceChild:
         self._reserved = reserved
         self.name = name
         self.log = log
-        self._command = [sys.executable, "-m", module]
+        self._command = module_command(module)
         self.environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
 

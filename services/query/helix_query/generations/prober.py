@@ -12,7 +12,6 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from helix_shared.errors import CorruptArtifactError, TemporaryError
+from helix_shared.machine.processes import module_command
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ class Prober:
 
     def _started(self) -> subprocess.Popen[bytes] | None:
         try:
-            return subprocess.Popen(
-                [sys.executable, "-m", "helix_query.generations.probing"],
+            return subprocess.Popen(  # noqa: S603  one of our own modules
+                module_command("helix_query.generations.probing"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={name: value for name, value in os.environ.items() if not name.startswith("HELIX_")},

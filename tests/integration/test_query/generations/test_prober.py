@@ -15,6 +15,7 @@ import pytest
 from helix_query.generations.prober import CrashedError, Prober
 from helix_shared.broker.server import free_port
 from helix_shared.errors import CorruptArtifactError, TemporaryError
+from tests.hostile_folder import HostileFolder, environment_of_children
 
 from .test_generations import marker, serves
 
@@ -58,6 +59,23 @@ def test_a_sound_generation_passes_and_a_damaged_one_is_refused_with_its_reason(
         assert prober.pid == first
     finally:
         prober.close()
+
+
+def test_the_prober_imports_nothing_from_the_current_folder(
+    corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the environment of the service; the service may be started in a folder of somebody else."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    hostile = HostileFolder(tmp_path / "checkout")
+    monkeypatch.chdir(hostile.path)
+    monkeypatch.setenv("PYTHONPATH", environment_of_children()["PYTHONPATH"])
+    prober = Prober()
+    try:
+        assert prober.check(corpus.root, 1) > 0
+    finally:
+        prober.close()
+    assert hostile.ran == []
 
 
 def test_a_probe_that_is_short_of_file_handles_says_nothing_about_the_generation(corpus: Any) -> None:

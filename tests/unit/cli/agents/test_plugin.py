@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 from helix_cli.agents.hosts import HOSTS
 from helix_cli.commands.agent import app
 from helix_shared.sources.agents import Agent
+from tests.hostile_folder import HostileFolder, environment_of_children
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 SEMVER = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
@@ -162,9 +163,29 @@ def test_no_file_holds_the_token(home: Path) -> None:
         "command"
     }
     server = read(plugin / ".mcp.json")["mcpServers"]["helix"]
-    assert server["args"][:5] == ["-m", "helix_cli", "mcp", "--url", "https://box:7464"]
+    assert server["args"][:6] == ["-P", "-m", "helix_cli", "mcp", "--url", "https://box:7464"]
     files = {"HELIX_TOKEN_FILE": str(home / "token"), "HELIX_TLS_CA": str(home / "ca.crt")}
     assert server["env"] == files
+
+
+def test_the_server_imports_nothing_from_the_folder_that_the_agent_works_in(home: Path) -> None:
+    """An agent starts it in the checkout of anybody, with the file of the token in its environment."""
+    (home / "token").write_text("s3cret-token\n")
+    (home / "token").chmod(0o600)
+    written(home / "out", "--gateway", "https://box:7464", "--token-file", str(home / "token"))
+    server = read(plugin_of(home / "out") / ".mcp.json")["mcpServers"]["helix"]
+    hostile = HostileFolder(home / "checkout")
+    done = subprocess.run(
+        [server["command"], *server["args"]],
+        cwd=hostile.path,
+        env=environment_of_children() | server["env"],
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, hostile.ran) == (0, []), done.stderr
 
 
 def test_writing_again_changes_the_version_with_the_content(home: Path) -> None:

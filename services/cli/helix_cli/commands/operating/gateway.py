@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Annotated, Final
 
 import typer
@@ -19,6 +18,7 @@ from helix_cli.stack.ports import choose_port
 from helix_cli.stack.secured import Secured
 from helix_cli.stack.services import GATEWAY, GATEWAY_MODULE, is_installed
 from helix_shared.errors import InvalidInputError
+from helix_shared.machine.processes import module_command
 
 LISTEN: Final = "HELIX_GATEWAY_LISTEN"
 
@@ -66,4 +66,5 @@ def gateway_command(
     if port is not None or LISTEN not in os.environ:
         settings[LISTEN] = f"127.0.0.1:{choose_port(port, usual=USUAL_GATEWAY_PORT, option='--port')}"
         note(f"gateway   {settings[LISTEN]} (REST: /v1, MCP: /mcp, pages: /explorer); Ctrl-C stops")
-    os.execve(sys.executable, [sys.executable, "-m", GATEWAY_MODULE], os.environ | settings)  # noqa: S606  our own module
+    command = module_command(GATEWAY_MODULE)
+    os.execve(command[0], command, os.environ | settings)  # noqa: S606  our own module
