@@ -24,6 +24,9 @@ MEMORY_ID_PATTERN: Final = r"^[0-9a-f]{32}$"
 ID_PREFIX_DIGITS: Final = 4
 """Fewest digits of the beginning of an id that FindIds takes."""
 
+TEXT_PATTERN: Final = r"\S"
+"""A text holds more than white space."""
+
 EVENT_BYTES: Final = 256 * 1024
 """Body and headers of one event; the stream refuses a larger one."""
 

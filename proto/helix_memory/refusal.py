@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_memory import limits
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -22,11 +24,12 @@ MISSING: Final = "is missing"
 _MISSING: Final = "missing"
 _UNKNOWN: Final = "extra_forbidden"
 _TOO_SHORT: Final = {"string_too_short", "too_short"}
+_PATTERN: Final = "string_pattern_mismatch"
 _OF_THE_KIND: Final = {"union_tag_invalid", "union_tag_not_found"}
 _WORDS: Final[Mapping[str, str]] = {
     _MISSING: MISSING,
     _UNKNOWN: "is not a field here",
-    "string_pattern_mismatch": "must match {pattern}",
+    _PATTERN: "must match {pattern}",
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",
     "too_short": "must have at least {min_length} entries, has {actual_length}",
@@ -56,6 +59,12 @@ _WORDS: Final[Mapping[str, str]] = {
     "value_error": "{error}",
 }
 """Reason by pydantic's error type, filled from the error's context; other types keep pydantic's message."""
+
+_WORDS_OF_PATTERNS: Final[Mapping[str, str]] = {
+    limits.TEXT_PATTERN: "must hold more than white space",
+    limits.EVENT_ID_PATTERN: "must be 1 to 128 printable ASCII characters without spaces",
+    limits.MEMORY_ID_PATTERN: "must be 32 hexadecimal digits in lower case",
+}
 
 
 def first_broken(error: ValidationError, names: Iterable[str] = ()) -> tuple[tuple[str, ...], str]:
@@ -96,6 +105,8 @@ def _reason(error: ErrorDetails) -> str:
     context: dict[str, Any] = error.get("ctx", {})
     if error["type"] in _TOO_SHORT and context["min_length"] == 1:
         return "must not be empty"
+    if error["type"] == _PATTERN and context["pattern"] in _WORDS_OF_PATTERNS:
+        return _WORDS_OF_PATTERNS[context["pattern"]]
     words = _WORDS.get(error["type"])
     if words is None:
         return error["msg"][:1].lower() + error["msg"][1:]

@@ -40,7 +40,7 @@ class Caller:
 
     def _speak_for(self, tenant: str, user: str, principals: Sequence[str], project: str) -> None:
         self._scope = messages.scope_of(tenant, user, principals)
-        self._project = checks.name("project_id", project)
+        self._project = checks.name("project", project)
 
     def _keep_time_of(self, time_zone: str | None) -> None:
         """Take the zone of this name; None: that of the machine."""
@@ -52,6 +52,7 @@ def _zone(time_zone: str | None) -> ZoneInfo | None:
     """The zone of this name; None: that of the machine."""
     if time_zone is None:
         return None
+    checks.text("time_zone", time_zone)
     try:
         return ZoneInfo(time_zone or "UTC")
     except (KeyError, ValueError, OSError) as error:

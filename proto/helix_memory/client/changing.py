@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from helix_memory.client import messages
+from helix_memory.client import arguments, messages
 from helix_memory.client.options import CorrectOptions, MemoryRef, SelectOptions, WriteOptions
 from helix_memory.client.results import Written
 
@@ -27,6 +27,7 @@ class Changing(ABC):
 
     def correct(self, memory: MemoryRef, text: str, **options: Unpack[CorrectOptions]) -> Written:
         """Give a memory its next version: its new text, and new values of the options that are set."""
+        arguments.known_options(options, CorrectOptions)
         return self._act("correct", {"memory_id": messages.id_of(memory), "text": text, **options})
 
     def forget(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
@@ -47,9 +48,10 @@ class Changing(ABC):
 
         `history` shows these relations. Nothing decides them again.
         """
+        arguments.known_options(options, WriteOptions)
         fields = {
             "memory_id": messages.id_of(memory),
-            "other": "" if other is None else messages.id_of(other),
+            "other": "" if other is None else messages.id_of(other, "other"),
         }
         return self._act("undo", {**fields, **options})
 
@@ -66,7 +68,7 @@ class Changing(ABC):
         Raises:
             NotFoundError: it is none of this caller, or it was not carried out yet.
         """
-        return self._reader.erasure(self._scope, erased.event_id)
+        return self._reader.erasure(self._scope, arguments.written("erased", erased).event_id)
 
     def feedback(
         self,
@@ -80,14 +82,16 @@ class Changing(ABC):
 
         With `query`, the log keeps the question, so that the tenant's words can be learned from it.
         """
+        arguments.known_options(options, WriteOptions)
         fields = {
-            "helpful": list(map(messages.id_of, helpful)),
-            "unhelpful": list(map(messages.id_of, unhelpful)),
+            "helpful": messages.ids_of("helpful", helpful),
+            "unhelpful": messages.ids_of("unhelpful", unhelpful),
             "query": query,
         }
         return self._act("feedback", {**fields, **options})
 
     def _selected(self, memories: Sequence[MemoryRef], options: SelectOptions) -> dict[str, Any]:
+        arguments.known_options(options, SelectOptions)
         return {"memory_ids": list(map(messages.id_of, memories)), **options}
 
     def _act(self, kind: str, fields: dict[str, Any]) -> Written:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Unpack
 
 from helix_memory import limits
-from helix_memory.client import messages
+from helix_memory.client import arguments, messages
 from helix_memory.errors import NotFoundError
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
@@ -55,7 +55,7 @@ class Explaining(ABC):
             request.explained_candidates = checks.bounded(
                 "explained_candidates", explained_candidates, limits.EXPLAINED_CANDIDATES
             )
-        return self._reader.recall(request, seconds=options.get("deadline_seconds"))
+        return self._reader.recall(request, seconds=arguments.deadline_of(options))
 
     def why(self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.Candidate:
         """What the score of a memory is made of, as `recall.proto` describes.
@@ -83,4 +83,4 @@ class Explaining(ABC):
         """
         request = self._request(query, options)
         asked = recall_pb2.WhyNotRequest(recall=request, memory_id=messages.id_of(memory))
-        return self._reader.why_not(asked, seconds=options.get("deadline_seconds"))
+        return self._reader.why_not(asked, seconds=arguments.deadline_of(options))

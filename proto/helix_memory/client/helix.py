@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final, Self, Unpack
 
 from helix_memory import limits
-from helix_memory.client import messages
+from helix_memory.client import arguments, messages
 from helix_memory.client.caller import Caller
 from helix_memory.client.changing import Changing
 from helix_memory.client.event_writer import EventWriter
@@ -103,13 +103,15 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         """
         self._speak_for(tenant, user, principals, project)
         self._keep_time_of(time_zone)
-        self._deadline_seconds = deadline_seconds
-        self._wait_seconds = wait_seconds
+        self._deadline_seconds = arguments.seconds("deadline_seconds", deadline_seconds)
+        self._wait_seconds = arguments.seconds("wait_seconds", wait_seconds)
         machine = messages.host_of(host)
+        log = f"nats://{machine}:{arguments.port('nats_port', nats_port)}"
+        query = f"{machine}:{arguments.port('query_port', query_port)}"
         calls, nats = messages.credentials_of(access)
-        self._writer = EventWriter(nats_url or f"nats://{machine}:{nats_port}", nats)
+        self._writer = EventWriter(checks.text("nats_url", nats_url) or log, nats)
         self._reader = RecallClient(
-            query_address or f"{machine}:{query_port}",
+            checks.text("query_address", query_address) or query,
             call_seconds=deadline_seconds,
             attempts=ATTEMPTS,
             credentials=calls,
@@ -137,13 +139,13 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         if time_zone is not None:
             other._keep_time_of(time_zone)  # noqa: SLF001  likewise
         if token is not None:
-            other._reader = self._reader.with_token(token)  # noqa: SLF001  likewise
+            other._reader = self._reader.with_token(checks.text("token", token))  # noqa: SLF001  likewise
         return other
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Recalled:
         """The memories that answer a query of at most 4,096 characters, and the same packed for a prompt."""
         request = self._request(query, options)
-        return Recalled.of(self._reader.recall(request, seconds=options.get("deadline_seconds")))
+        return Recalled.of(self._reader.recall(request, seconds=arguments.deadline_of(options)))
 
     def get(self, memory: MemoryRef) -> StoredMemory:
         """One memory; NotFoundError if there is none or the caller may not see it."""
@@ -158,15 +160,18 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         deadline_seconds: float | None = None,
     ) -> Profile:
         """What the user's own statements say about them, in 1 to 100,000 tokens, by default 400."""
+        seconds = (
+            None if deadline_seconds is None else arguments.seconds("deadline_seconds", deadline_seconds)
+        )
         request = recall_pb2.GetProfileRequest(
             scope=self._scope,
-            as_of=messages.moment("as_of", as_of),
+            as_of=arguments.moment("as_of", as_of),
             time_zone=self._time_zone,
             min_seq=messages.sequence_of(after),
         )
         if token_budget is not None:
             request.token_budget = checks.bounded("token_budget", token_budget, limits.TOKEN_BUDGET)
-        return Profile.of(self._reader.profile(request, seconds=deadline_seconds))
+        return Profile.of(self._reader.profile(request, seconds=seconds))
 
     def session(self, name: str = "", **options: Unpack[ScopeOptions]) -> Session:
         """A conversation or run as a context manager, under a token or a new name.
@@ -182,8 +187,9 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
             InvalidInputError: it was refused; names the field.
             TemporaryError: it takes longer than `wait_seconds`.
         """
+        event = arguments.written("written", written)
         newest = self._writer.newest_letter(seconds=self._deadline_seconds)
-        self._settle(written, after=max(0, newest - EARLIER_LETTERS))
+        self._settle(event, after=max(0, newest - EARLIER_LETTERS))
 
     def close(self) -> None:
         """End the connections; a call that is under way fails. Closing again does nothing."""
@@ -213,7 +219,7 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
                 **fields,
             },
         )
-        waits, seconds = bool(fields.get("wait")), self._deadline_seconds
+        waits, seconds = arguments.switch("wait", fields.get("wait", False)), self._deadline_seconds
         letter = self._writer.newest_letter(seconds=seconds) if waits else 0
         receipt = self._writer.write(event, seconds=seconds)
         made = "" if kind in _NO_MEMORY else first_memory_of(event.tenant_id, event.event_id, 0)

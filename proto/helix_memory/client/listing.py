@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from helix_memory import limits
-from helix_memory.client import messages
+from helix_memory.client import arguments, messages
 from helix_memory.client.options import ListOptions, PageOptions, TimelineOptions
 from helix_memory.client.pages import EntityPage, MemoryPage, SessionPage
 from helix_memory.errors import InvalidInputError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from helix_memory.transport.recall_client import RecallClient
 
 _ORDERS: Final = {"newest": recall_pb2.ORDER_NEWEST, "oldest": recall_pb2.ORDER_OLDEST}
+_NOT_BESIDE_AROUND: Final = ("session", "since", "until", "page_token")
 
 
 class Listing:
@@ -31,45 +32,47 @@ class Listing:
 
     def list(self, **options: Unpack[ListOptions]) -> MemoryPage:
         """A page of memories, in the order in which they happened."""
-        messages.known_options(options, ListOptions)
-        order = options.get("order", "newest")
-        if order not in _ORDERS:
-            raise InvalidInputError("order", f"is unknown; known: {', '.join(_ORDERS)}")
+        arguments.known_options(options, ListOptions)
+        order = arguments.one_of("order", options.get("order", "newest"), tuple(_ORDERS))
         request = recall_pb2.ListMemoriesRequest(
             scope=self._scope,
             filter=messages.filter_of(options),
-            speakers=checks.names("speakers", messages.several("speakers", options.get("speakers", ()))),
+            speakers=checks.names("speakers", arguments.several("speakers", options.get("speakers", ()))),
             order=_ORDERS[order],
-            as_of=messages.moment("as_of", options.get("as_of")),
-            valid_at=messages.moment("valid_at", options.get("valid_at")),
+            as_of=arguments.moment("as_of", options.get("as_of")),
+            valid_at=arguments.moment("valid_at", options.get("valid_at")),
             **_page(options),
         )
-        return MemoryPage.of(self._reader.memories(request, seconds=options.get("deadline_seconds")))
+        return MemoryPage.of(self._reader.memories(request, seconds=arguments.deadline_of(options)))
 
     def timeline(self, **options: Unpack[TimelineOptions]) -> MemoryPage:
         """A page of what happened: around a memory, in a session, or in a span of time, the first first."""
-        messages.known_options(options, TimelineOptions)
+        arguments.known_options(options, TimelineOptions)
+        since, until = arguments.span(options, "since", "until")
+        beside = [name for name in _NOT_BESIDE_AROUND if options.get(name)]
+        if "around" in options and beside:
+            raise InvalidInputError("around", f"excludes {beside[0]}")
         request = recall_pb2.TimelineRequest(
             scope=self._scope,
-            memory_id=messages.id_of(options["around"]) if "around" in options else "",
-            session_id=checks.name("session_id", options.get("session", "")),
-            after=messages.moment("since", options.get("since")),
-            before=messages.moment("until", options.get("until")),
+            memory_id=messages.id_of(options["around"], "around") if "around" in options else "",
+            session_id=checks.name("session", options.get("session", "")),
+            after=since,
+            before=until,
             **_page(options),
         )
-        return MemoryPage.of(self._reader.timeline(request, seconds=options.get("deadline_seconds")))
+        return MemoryPage.of(self._reader.timeline(request, seconds=arguments.deadline_of(options)))
 
     def sessions(self, **options: Unpack[PageOptions]) -> SessionPage:
         """A page of sessions, the one with the newest memory first."""
-        messages.known_options(options, PageOptions)
+        arguments.known_options(options, PageOptions)
         request = recall_pb2.ListSessionsRequest(scope=self._scope, **_page(options))
-        return SessionPage.of(self._reader.sessions(request, seconds=options.get("deadline_seconds")))
+        return SessionPage.of(self._reader.sessions(request, seconds=arguments.deadline_of(options)))
 
     def entities(self, **options: Unpack[PageOptions]) -> EntityPage:
         """A page of entities, the one with the newest memory first."""
-        messages.known_options(options, PageOptions)
+        arguments.known_options(options, PageOptions)
         request = recall_pb2.ListEntitiesRequest(scope=self._scope, **_page(options))
-        return EntityPage.of(self._reader.entities(request, seconds=options.get("deadline_seconds")))
+        return EntityPage.of(self._reader.entities(request, seconds=arguments.deadline_of(options)))
 
     def neighbours(
         self,
@@ -88,7 +91,7 @@ class Listing:
             raise InvalidInputError("around", "exactly one of around and entity must be given")
         request = recall_pb2.NeighboursRequest(
             scope=self._scope,
-            memory_id="" if around is None else messages.id_of(around),
+            memory_id="" if around is None else messages.id_of(around, "around"),
             entity=checks.name("entity", entity),
             hops=checks.bounded("hops", hops, limits.GRAPH_HOPS),
             nodes=checks.bounded("nodes", nodes, limits.GRAPH_NODES),

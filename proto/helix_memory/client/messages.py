@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -16,6 +15,7 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from helix_memory import events, limits
+from helix_memory.client import arguments
 from helix_memory.client.options import AccessOptions, FilterOptions, MemoryRef, RecallOptions
 from helix_memory.client.results import Memory, Written
 from helix_memory.errors import InvalidInputError
@@ -58,19 +58,30 @@ def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
         raise InvalidInputError(given.get(broken, broken), reason) from None
 
 
-def id_of(memory: MemoryRef) -> str:
-    """The id of a memory.
+def id_of(memory: MemoryRef, field: str = "memory_id") -> str:
+    """The id of a memory, which stands in `field`.
 
     Raises:
         InvalidInputError: it is none, or the event made no memory.
     """
-    if isinstance(memory, Written):
-        return checks.memory_id(memory.memory_id)
     given: object = memory.id if isinstance(memory, Memory) else memory
+    if isinstance(memory, Written):
+        given = memory.memory_id
+        if not given:
+            raise InvalidInputError(field, "is of an event that made no memory")
     if not isinstance(given, str):
         reason = f"must be an id, a memory or what a write returned, not {type(given).__name__}"
-        raise InvalidInputError("memory_id", reason)
-    return checks.memory_id(given)
+        raise InvalidInputError(field, reason)
+    return checks.memory_ids(field, [given], most=1)[0]
+
+
+def ids_of(field: str, memories: object) -> list[str]:
+    """The ids of several memories.
+
+    Raises:
+        InvalidInputError: it is one alone, or as `id_of`.
+    """
+    return [id_of(one, field) for one in arguments.several(field, memories)]
 
 
 def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Scope:
@@ -86,7 +97,9 @@ def scope_of(tenant: str, user: str, principals: Iterable[str]) -> recall_pb2.Sc
     return recall_pb2.Scope(
         tenant_id=token,
         user_id=checks.name("user", user),
-        principals=checks.names("principals", several("principals", principals), most=limits.PRINCIPALS),
+        principals=checks.names(
+            "principals", arguments.several("principals", principals), most=limits.PRINCIPALS
+        ),
     )
 
 
@@ -108,17 +121,19 @@ def credentials_of(access: AccessOptions) -> tuple[CallCredentials, NatsCredenti
     Raises:
         InvalidInputError: an option is unknown, or a token is given twice.
     """
-    known_options(access, AccessOptions)
+    arguments.known_options(access, AccessOptions)
     if access.get("token") and access.get("token_file"):
         raise InvalidInputError("token", "excludes token_file")
     files: dict[str, Path] = {
-        name: Path(str(value)).expanduser()
+        name: arguments.file(name, value)
         for name, value in access.items()
-        if name not in ("token", "tls") and value
+        if name not in ("token", "tls") and value not in (None, "")
     }
     nats_file = files.pop("nats_credentials", None)
     calls = CallCredentials(
-        token=access.get("token", ""), tls=_switch("tls", access.get("tls", False)), **files
+        token=checks.text("token", access.get("token") or ""),
+        tls=arguments.switch("tls", access.get("tls", False)),
+        **files,
     )
     return calls, NatsCredentials(nats_file, files.get("ca_file") if nats_file else None)
 
@@ -139,18 +154,6 @@ def sequence_of(after: Written | Iterable[Written] | None) -> int:
     return latest
 
 
-def known_options(options: Mapping[str, Any], kind: type) -> None:
-    """Check that all options are of a kind.
-
-    Raises:
-        InvalidInputError: one is not; names it.
-    """
-    valid = kind.__annotations__
-    for name in options:
-        if name not in valid:
-            raise InvalidInputError(name, f"is unknown; known: {', '.join(sorted(valid))}")
-
-
 def recall_request(
     scope: recall_pb2.Scope, query: str, options: RecallOptions, *, project: str, time_zone: str
 ) -> recall_pb2.RecallRequest:
@@ -159,33 +162,34 @@ def recall_request(
     Raises:
         InvalidInputError: a field breaks its limit.
     """
-    known_options(options, RecallOptions)
+    arguments.known_options(options, RecallOptions)
+    mode = arguments.one_of("mode", options.get("mode", "hybrid"), MODES)
     request = recall_pb2.RecallRequest(
         scope=scope,
         query=checks.query_text(query),
         filter=filter_of(options),
-        project_id=checks.name("project_id", options.get("prefer_project", project)),
+        project_id=checks.name("prefer_project", options.get("prefer_project", project)),
         time_zone=time_zone,
         min_seq=sequence_of(options.get("after")),
         already_served=checks.memory_ids(
             "already_served",
-            [id_of(one) for one in several("already_served", options.get("already_served", ()))],
+            ids_of("already_served", options.get("already_served", ())),
             most=limits.ALREADY_SERVED,
         ),
-        mode=recall_pb2.Mode.Value(f"MODE_{_one_of('mode', options.get('mode', 'hybrid'), MODES).upper()}"),
+        mode=recall_pb2.Mode.Value(f"MODE_{mode.upper()}"),
         ranking_profile=checks.text("ranking_profile", options.get("ranking_profile", "")),
-        include_profile=_switch("include_profile", options.get("include_profile", False)),
-        never_skip=_switch("never_skip", options.get("never_skip", False)),
-        not_served=_switch("not_served", options.get("not_served", False)),
-        as_of=moment("as_of", options.get("as_of")),
-        valid_at=moment("valid_at", options.get("valid_at")),
+        include_profile=arguments.switch("include_profile", options.get("include_profile", False)),
+        never_skip=arguments.switch("never_skip", options.get("never_skip", False)),
+        not_served=arguments.switch("not_served", options.get("not_served", False)),
+        as_of=arguments.moment("as_of", options.get("as_of")),
+        valid_at=arguments.moment("valid_at", options.get("valid_at")),
     )
     if "top_k" in options:
         request.top_k = checks.bounded("top_k", options["top_k"], limits.TOP_K)
     if "token_budget" in options:
         request.token_budget = checks.bounded("token_budget", options["token_budget"], limits.TOKEN_BUDGET)
     if "expand_context" in options:
-        around = _one_of("expand_context", options["expand_context"], EXPANSIONS)
+        around = arguments.one_of("expand_context", options["expand_context"], EXPANSIONS)
         request.expand_context = recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{around.upper()}")
     return request
 
@@ -197,55 +201,11 @@ def filter_of(options: FilterOptions) -> recall_pb2.Filter:
         InvalidInputError: a field breaks its limit.
     """
     named: dict[str, Any] = {
-        field: checks.names(f"filter.{field}", several(f"filter.{field}", options.get(name, ())))
+        field: checks.names(name, arguments.several(name, options.get(name, ())))
         for name, field in _FILTER_NAMES.items()
     }
-    checks.known("filter.types", named["types"], "type", MEMORY_TYPES)
+    checks.known("types", named["types"], "type", MEMORY_TYPES)
     for field in ("flags", "exclude_flags"):
-        checks.known(f"filter.{field}", named[field], "flag", FLAGS)
-    after, before = (
-        moment(f"filter.{name}", options.get(name))  # type: ignore[arg-type]
-        for name in ("event_after", "event_before")
-    )
-    if after is not None and before is not None and after >= before:
-        raise InvalidInputError("filter.event_after", "must be earlier than filter.event_before")
+        checks.known(field, named[field], "flag", FLAGS)
+    after, before = arguments.span(options, "event_after", "event_before")
     return recall_pb2.Filter(**named, event_after=after, event_before=before)
-
-
-def moment(field: str, value: datetime | None) -> datetime | None:
-    """A moment in UTC; None stays None.
-
-    Raises:
-        InvalidInputError: it is no datetime, has no zone, or is outside of the calendar in UTC.
-    """
-    if value is not None and not isinstance(value, datetime):
-        raise InvalidInputError(field, f"must be a datetime, not {type(value).__name__}")
-    if value is not None and value.utcoffset() is None:
-        raise InvalidInputError(field, "must carry a time zone")
-    try:
-        return None if value is None else value.astimezone(UTC)
-    except OverflowError as error:
-        raise InvalidInputError(field, "must be a time of the years 1 to 9999 in UTC") from error
-
-
-def _one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
-    if value not in valid:
-        raise InvalidInputError(field, f"is unknown; known: {', '.join(valid)}")
-    return value
-
-
-def several(field: str, values: object) -> tuple[Any, ...]:
-    """The entries of a field that takes several.
-
-    Raises:
-        InvalidInputError: it is a single text, or no sequence.
-    """
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidInputError(field, f"must be a sequence, not {type(values).__name__}")
-    return tuple(values)
-
-
-def _switch(field: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInputError(field, f"must be True or False, not {type(value).__name__}")
-    return value

@@ -6,13 +6,15 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 from uuid import uuid4
 
+from helix_memory.client import arguments
+from helix_memory.client.options import ScopeOptions
 from helix_memory.client.remembering import Remembering
-from helix_memory.errors import HelixError
+from helix_memory.errors import HelixError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from helix_memory.client.options import RecallOptions, ScopeOptions
+    from helix_memory.client.options import RecallOptions
     from helix_memory.client.results import Recalled, Written
 
 
@@ -42,6 +44,7 @@ class Session(Remembering):
         self.id = name or uuid4().hex
         """Its name, under which later programs can go on."""
         self._options = options
+        arguments.known_options(options, ScopeOptions)
         self._write_event = write
         self._recall = recall
 
@@ -59,4 +62,7 @@ class Session(Remembering):
             self._write("session", {"phase": "ended"})
 
     def _write(self, kind: str, fields: dict[str, Any]) -> Written:
+        other = fields.get("session", self.id)
+        if other != self.id:
+            raise InvalidInputError("session", f"must be absent in the session {self.id}, or be its name")
         return self._write_event(kind, {**self._options, **fields, "session": self.id})

@@ -48,7 +48,9 @@ Name = Annotated[
 MemoryId = Annotated[
     str, AfterValidator(_is_memory_id), Field(json_schema_extra={"pattern": limits.MEMORY_ID_PATTERN})
 ]
-Text = Annotated[str, StringConstraints(min_length=1, max_length=limits.TEXT_CHARACTERS, pattern=r"\S")]
+Text = Annotated[
+    str, StringConstraints(min_length=1, max_length=limits.TEXT_CHARACTERS, pattern=limits.TEXT_PATTERN)
+]
 Said = Annotated[Text, BeforeValidator(what_may_be_kept)]
 """What a person or an agent says; private passages are left out."""
 OptionalText = Annotated[str, StringConstraints(max_length=limits.TEXT_CHARACTERS)]

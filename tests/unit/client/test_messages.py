@@ -26,28 +26,28 @@ NOWHERE = {"nats_port": 1, "query_port": 1, "deadline_seconds": 0.1}
         ({"top_k": 0}, "top_k"),
         ({"top_k": 201}, "top_k"),
         ({"token_budget": 0}, "token_budget"),
-        ({"types": ["opinion"]}, "filter.types"),
-        ({"projects": ["a\n"]}, "filter.project_ids"),
-        ({"sessions": ["s"] * 65}, "filter.session_ids"),
-        ({"flags": ["rude"]}, "filter.flags"),
-        ({"flags": "secret"}, "filter.flags"),
-        ({"exclude_flags": ["rude"]}, "filter.exclude_flags"),
+        ({"types": ["opinion"]}, "types"),
+        ({"projects": ["a\n"]}, "projects"),
+        ({"sessions": ["s"] * 65}, "sessions"),
+        ({"flags": ["rude"]}, "flags"),
+        ({"flags": "secret"}, "flags"),
+        ({"exclude_flags": ["rude"]}, "exclude_flags"),
         ({"mode": "fast"}, "mode"),
         ({"expand_context": "all"}, "expand_context"),
         ({"as_of": datetime(2026, 11, 1)}, "as_of"),  # noqa: DTZ001  without a zone on purpose
         ({"as_of": datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))}, "as_of"),
-        ({"event_after": datetime.min.replace(tzinfo=timezone(timedelta(hours=5)))}, "filter.event_after"),
+        ({"event_after": datetime.min.replace(tzinfo=timezone(timedelta(hours=5)))}, "event_after"),
         ({"after": Written("e", "", 2**64, duplicate=False)}, "after"),
         ({"already_served": ["x"]}, "already_served"),
         ({"event_after": datetime(2026, 2, 1, tzinfo=UTC), "event_before": datetime(2026, 1, 1, tzinfo=UTC)},
-         "filter.event_after"),
+         "event_after"),
     ],
 )  # fmt: skip
 def test_a_recall_that_breaks_a_limit_is_not_sent(options: dict[str, Any], field: str) -> None:
-    """The error names the field as the server would."""
+    """The error names the argument."""
     with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError) as refused:
         helix.recall("which database?", **options)
-    assert refused.value.field in {field, "memory_id"}
+    assert refused.value.field == field
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_a_recall_that_breaks_a_limit_is_not_sent(options: dict[str, Any], field
         (lambda h: h.recall("x", after=[NOTE, 7]), "after"),
         (lambda h: h.recall("x", after=7), "after"),
         (lambda h: h.recall("x", ranking_profile="\ud800"), "ranking_profile"),
-        (lambda h: h.recall("x", prefer_project="\ud800"), "project_id"),
-        (lambda h: h.recall("x", sessions=["\ud800"]), "filter.session_ids"),
-        (lambda h: h.recall("x", sessions="s"), "filter.session_ids"),
-        (lambda h: h.recall("x", types=None), "filter.types"),
+        (lambda h: h.recall("x", prefer_project="\ud800"), "prefer_project"),
+        (lambda h: h.recall("x", sessions=["\ud800"]), "sessions"),
+        (lambda h: h.recall("x", sessions="s"), "sessions"),
+        (lambda h: h.recall("x", types=None), "types"),
         (lambda h: h.recall("x", already_served=None), "already_served"),
         (lambda h: h.recall("x", top_k="3"), "top_k"),
         (lambda h: h.recall("x", as_of="2026-01-01"), "as_of"),
@@ -103,12 +103,12 @@ def test_a_query_that_breaks_a_limit_is_not_sent(query: str) -> None:
         (lambda h: h.message("x", project="\n"), "project"),
         (lambda h: h.message("x", role="boss"), "role"),
         (lambda h: h.tool("bash"), "event"),
-        (lambda h: h.document("d"), "event"),
+        (lambda h: h.document("d"), "body"),
         (lambda h: h.correct("xyz", "new"), "memory_id"),
         (lambda h: h.forget(), "event"),
         (lambda h: h.forget("0" * 32, of_session="s"), "event"),
         (lambda h: h.undo("xyz"), "memory_id"),
-        (lambda h: h.undo("0" * 32, other="xyz"), "memory_id"),
+        (lambda h: h.undo("0" * 32, other="xyz"), "other"),
         (lambda h: h.feedback(), "event"),
         (lambda h: h.remember("x", sesion="s"), "sesion"),
     ],

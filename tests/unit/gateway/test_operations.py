@@ -12,7 +12,7 @@ from helix_gateway.operations.reading import READING
 from helix_gateway.operations.requests import parsed_json, parsed_query
 from helix_gateway.operations.writing import WRITING
 from helix_gateway.rest.openapi import document
-from helix_memory.client import Helix, options
+from helix_memory.client import AsyncHelix, Helix, options
 from helix_memory.client.results import Recalled, Written
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
@@ -192,28 +192,33 @@ async def test_a_pdf_comes_in_base64() -> None:
 @pytest.mark.parametrize(
     ("more", "field"),
     [
-        ({"body": "# Deploying"}, "body_base64"),
-        ({"media_type": "text/html"}, "media_type"),
-        ({"media_type": "text/plain"}, "media_type"),
-        ({"media_type": "application/pdf"}, ""),
-        ({"body": "", "title": "Deploying"}, ""),
+        ({"body": "text"}, "body_base64"),
+        ({"body_base64": "/w==", "media_type": "text/html"}, "body_base64"),
+        ({"body_base64": "", "body": ""}, "body_base64"),
+        ({"body_base64": None, "body": "%PDF", "media_type": "application/pdf"}, "media_type"),
     ],
 )
-async def test_a_document_with_two_contents_is_refused(more: dict[str, str], field: str) -> None:
-    """None of them is dropped silently; a media type that says what the content is, is none of them."""
+async def test_no_part_of_a_document_is_dropped(more: dict[str, Any], field: str) -> None:
+    """Two contents, or one that is not of its type, are refused by the client behind the gateway."""
+    sent = {"document_id": "d", "body_base64": "JVBERg==", **more}
+    helix: Any = AsyncHelix(nats_port=1, query_port=1, deadline_seconds=0.1)
+    async with helix, client_of(helix) as client:
+        refused = await client.post("/v1/document", json=sent)
+    assert (refused.status_code, refused.json()["error"]["field"]) == (400, field)
+
+
+async def test_a_file_of_text_keeps_its_type() -> None:
+    """The media type reaches the client, which reads the bytes as that."""
 
     async def written(*_: object, **__: object) -> Written:
         return Written("e", "m", 1, duplicate=False)
 
     helix = StubHelix(written)
     async with client_of(helix) as client:
-        answered = await client.post(
-            "/v1/document", json={"document_id": "d", "body_base64": "JVBERg==", **more}
-        )
-    assert (answered.status_code, answered.json().get("error", {}).get("field", "")) == (
-        400 if field else 200, field,
-    )  # fmt: skip
-    assert len(helix.calls) == (0 if field else 1)
+        sent = {"document_id": "d", "body_base64": "PGI+", "media_type": "text/html"}
+        assert (await client.post("/v1/document", json=sent)).status_code == 200
+    [(_, _, given)] = helix.calls
+    assert (given["body"], given["media_type"]) == (b"<b>", "text/html")
 
 
 async def test_an_argument_in_the_wrong_place_is_refused() -> None:

@@ -49,9 +49,21 @@ _DOCUMENT: Final = arguments(
     EventOptions,
     document_id=str,
     body=(str, ""),
-    body_base64=(str | None, Field(default=None, description="A PDF in base64, instead of `body`.")),
+    body_base64=(
+        str | None,
+        Field(
+            default=None,
+            description="The file in base64, instead of `body`: a PDF, or UTF-8 text of `media_type`.",
+        ),
+    ),
     title=(str, ""),
-    media_type=(MediaType, "text/plain"),
+    media_type=(
+        MediaType | None,
+        Field(
+            default=None,
+            description="By default text/plain of `body`, and application/pdf of `body_base64`.",
+        ),
+    ),
     source_uri=(str, ""),
     type=(MemoryType | None, None),
     deleted=(bool, False),
@@ -78,14 +90,16 @@ async def _tool(helix: AsyncHelix, sent: Any) -> Written:
 
 async def _document(helix: AsyncHelix, sent: Any) -> Written:
     options = given(sent, "body_base64")
-    if sent.body_base64 is not None:
-        if sent.body:
-            raise InvalidInputError("body_base64", "excludes body")
-        if "media_type" in sent.model_fields_set and sent.media_type != PDF:
-            raise InvalidInputError("media_type", f"must be {PDF}, or absent, with body_base64")
-        options["body"] = _decoded(sent.body_base64)
-        options.pop("media_type", None)
-    return await helix.document(**options)
+    if sent.body_base64 is None:
+        return await helix.document(**options)
+    if sent.body:
+        raise InvalidInputError("body_base64", "excludes body")
+    try:
+        return await helix.document(**options | {"body": _decoded(sent.body_base64)})
+    except InvalidInputError as error:
+        if error.field == "body":
+            raise InvalidInputError("body_base64", error.reason) from error
+        raise
 
 
 async def _correct(helix: AsyncHelix, sent: Any) -> Written:
