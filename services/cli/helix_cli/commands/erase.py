@@ -23,11 +23,11 @@ from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.memory.erasing import ask_before_erasing
 from helix_cli.commands.memory.state import histories, later_versions, short
-from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note, stdout
+from helix_cli.sources.event_options import one_event
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll

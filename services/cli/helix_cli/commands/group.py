@@ -84,6 +84,8 @@ OPTIONS: Final = {
     "scope.tenant_id": "--tenant", "scope.user_id": "--user", "scope.principals": "--principal or --acl",
     "filter.types": "--type", "filter.session_ids": "--session", "filter.project_ids": "--project",
     "filter.flags": "--flag", "filter.exclude_flags": "--exclude-flag", "speakers": "--speaker",
+    "filter.event_after": "--after", "filter.event_before": "--before", "as_of": "--as-of",
+    "valid_at": "--valid-at", "time_zone": "--tz", "min_seq": "--min-seq", "page_size": "--limit",
     "ranking_profile": "--profile", "page_token": "--page", "already_served": "--already-served",
 }  # fmt: skip
 """The option that fills a field of the contract."""
@@ -139,7 +141,11 @@ def _named_as_typed(error: HelixError) -> str:
     """The message of an error, with the option for a field of the contract that it fills."""
     if not isinstance(error, InvalidInputError) or error.field not in OPTIONS:
         return str(error)
-    return f"{OPTIONS[error.field]}: {error.reason}"
+    reason = error.reason
+    for field, option in OPTIONS.items():
+        # without a dot it may be a word
+        reason = reason.replace(field, option) if "." in field else reason
+    return f"{OPTIONS[error.field]}: {reason}"
 
 
 def load_command(name: str) -> Any:

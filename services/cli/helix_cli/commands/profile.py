@@ -16,6 +16,7 @@ from helix_cli.output.time_zone import moment, zone_of
 from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -65,6 +66,8 @@ def profile_command(
     """Ask and print."""
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
+    if packed and as_json:
+        raise InvalidInputError("--packed", "excludes --json")
     scope = query_options.scope_of(tenant, user, principal)
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, tzinfo
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import tzinfo
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -27,18 +27,14 @@ from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import iso_text, moment, zone_of
-from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options, read_events
+from helix_cli.sources.event_options import MESSAGE, USER, named_as_typed, one_event
+from helix_cli.sources.jsonl import read_events
 from helix_memory.machine_zone import local_now, machine_zone
-from helix_memory.refusal import MISSING
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.source_event import Entry, Refusal, SourceEvent, from_json
+from helix_shared.sources.source_event import Entry, Refusal
 
 STDIN: Final = "-"
 BLOCK_BYTES: Final = 1024 * 1024
-BODY_FIELDS: Final = {"document": "body"}
-OPTION_FIELDS: Final = frozenset({"text", "body", "session_id", "role", "type", "title"})
-"""Fields that an event may need and that have an option of their own."""
-"""Field that `--text` fills, by kind; `text` for every other kind."""
 _SELECTED: Final = "one of memory_ids, of_session, of_document and of_user, e.g. --set of_session=s1"
 NEEDED: Final = {
     "forget": _SELECTED,
@@ -98,8 +94,8 @@ def publish_command(
         Option(
             "--kind", help="message, tool, memory, document, correct, forget, erase, undo, feedback, session."
         ),
-    ] = "message",
-    role: Annotated[str, Option("--role", help="user, assistant, system or tool.")] = "user",
+    ] = MESSAGE,
+    role: Annotated[str, Option("--role", help="user, assistant, system or tool.")] = USER,
     speaker: Annotated[str, Option("--speaker", help="Name of who speaks; of a message.")] = "",
     time: Annotated[
         str, Option("--time", help="When it happened, e.g. 2026-11-01T09:30; by default now.")
@@ -150,6 +146,7 @@ def publish_command(
         "set": field,
     }
     used = [name for name, value in fields.items() if value]
+    _require_used(files or [], kind=kind, role=role)
     if not files and not used and kind in NEEDED:
         raise InvalidInputError("arguments", f"{kind} needs {NEEDED[kind]}")
     if bool(files) == bool(used):
@@ -163,7 +160,10 @@ def publish_command(
             items = chain.from_iterable([_read(name, tenant, zone, stack) for name in files])
         else:
             whole = partial(with_whole_ids, server=partial(query_server, query, home))
-            items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)]
+            try:
+                items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)]
+            except InvalidInputError as error:
+                raise named_as_typed(error, {**fields, "tenant_id": tenant}) from error
         if strict:
             items = _all_or_none(items, as_json=as_json)
         server = nats_server(nats, home)
@@ -183,51 +183,21 @@ def publish_command(
     conclude(tally, waiting, as_json=as_json)
 
 
-def one_event(
-    options: dict[str, Any],
-    *,
-    tenant: str,
-    kind: str,
-    role: str,
-    now: datetime,
-    whole: Callable[[dict[str, Any]], dict[str, Any]] = dict,
-    where: str = "options",
-) -> SourceEvent:
-    """The event that the options describe; `whole` makes whole ids of the beginnings of ids.
-
-    `where` names it in a refusal.
+def _require_used(files: Sequence[str], *, kind: str, role: str) -> None:
+    """Check that nothing is left out of these options.
 
     Raises:
-        InvalidInputError: they break a rule of the event, or no tenant is named.
-        HelixError: what `whole` raised.
+        InvalidInputError: the events have no such field, or state it themselves.
     """
-    given = {name: value for name, value in options.items() if value or value is False}
-    fields = {name: value for name, value in given.items() if name not in {"set", "text"}}
-    fields |= {"kind": kind, "tenant_id": tenant}
-    if options.get("text"):
-        fields[BODY_FIELDS.get(kind, "text")] = options["text"]
-    if kind == "message":
-        fields["role"] = role
-    fields |= dict(_assigned(pair) for pair in options.get("set") or [])
-    if not fields["tenant_id"]:
-        raise InvalidInputError("--tenant", "is missing; name the tenant of the memory, e.g. --tenant acme")
-    if kind not in SAID_KINDS:
-        fields = whole(fields)
-    # before `occurred_at` is filled in, so that the same event gets the same id at any time
-    if "event_id" not in fields:
-        fields["event_id"] = event_id_of_options(fields)
-    fields.setdefault("occurred_at", now.isoformat())
-    item = from_json(where, json.dumps(fields).encode())
-    if isinstance(item, Refusal):
-        raise InvalidInputError(item.field, item.reason + _how_given(item, fields))
-    return item
-
-
-def _how_given(refusal: Refusal, fields: dict[str, Any]) -> str:
-    """How a missing field without an option of its own is given; empty for any other refusal."""
-    if refusal.field in fields or refusal.field in OPTION_FIELDS or refusal.reason != MISSING:
-        return ""
-    return f"; give it with --set {refusal.field}=VALUE"
+    if files and kind != MESSAGE:
+        raise InvalidInputError("--kind", "excludes files, whose lines state their kind")
+    if role != USER and (files or kind != MESSAGE):
+        reason = (
+            "excludes files, whose lines state it"
+            if files
+            else f"must be given with a message only, not {kind}"
+        )
+        raise InvalidInputError("--role", reason)
 
 
 def _read(name: str, tenant: str, zone: tzinfo | None, stack: contextlib.ExitStack) -> Iterator[Entry]:
@@ -259,13 +229,3 @@ def _all_or_none(items: Iterable[Entry], *, as_json: bool) -> list[Entry]:
             typer.echo(json.dumps(summary(Tally(refusals=refusals))))
         raise typer.Exit(FAILED_EXIT)
     return read
-
-
-def _assigned(pair: str) -> tuple[str, Any]:
-    name, equals, value = pair.partition("=")
-    if not equals:
-        raise InvalidInputError("--set", f"{pair!r} must read name=value")
-    try:
-        return name, json.loads(value)
-    except (ValueError, RecursionError):
-        return name, value

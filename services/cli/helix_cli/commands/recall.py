@@ -15,7 +15,7 @@ from rich.table import Table
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.deep import ask_deep, print_deep
 from helix_cli.commands.common.hints import note_hints
-from helix_cli.commands.common.memory_ids import whole_ids
+from helix_cli.commands.common.memory_ids import take_whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import deep_server, nats_server, query_server
 from helix_cli.home.served import wait_until_served
@@ -34,7 +34,7 @@ from helix_cli.output.terminal import (
 )
 from helix_cli.output.time_zone import zone_of
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.errors import HelixError
+from helix_shared.errors import HelixError, InvalidInputError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -109,11 +109,12 @@ def recall_command(
     """Ask and print."""
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
+    _require_used(packed=packed, explain=explain, as_json=as_json, deep=deep, deep_seconds=deep_seconds)
     request.min_seq = min_seq
     _explain(request, wanted=explain, every=full or as_json)
-    requests = [request, *(_with_question(question, request) for question in more_questions or ())]
     server = query_server(query, home)
-    request.already_served[:] = whole_ids(request.already_served, request.scope, lambda: server)
+    take_whole_ids(request, server)
+    requests = [request, *(_with_question(question, request) for question in more_questions or ())]
     with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         if not query:
             wait_until_served(client, nats_server("", home))
@@ -141,6 +142,20 @@ def recall_command(
     failed = [reply for reply in replies if isinstance(reply, HelixError)]
     if failed:
         raise typer.Exit(max(map(exit_code, failed)))
+
+
+def _require_used(
+    *, packed: bool, explain: bool, as_json: bool, deep: bool, deep_seconds: float | None
+) -> None:
+    """Check that no option goes without effect.
+
+    Raises:
+        InvalidInputError: another option decides what is printed, or a needed one is missing.
+    """
+    if packed and (as_json or explain):
+        raise InvalidInputError("--packed", f"excludes {'--json' if as_json else '--explain'}")
+    if deep_seconds is not None and not deep:
+        raise InvalidInputError("--deep-seconds", "belongs to --deep")
 
 
 def _explain(request: recall_pb2.RecallRequest, *, wanted: bool, every: bool) -> None:

@@ -13,7 +13,7 @@ from helix_cli.commands.group import COMMANDS
 from helix_cli.home.addresses import query_server
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, plain, print_message, stdout
-from helix_cli.output.time_zone import moment, zone_of
+from helix_cli.output.time_zone import zone_of
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
@@ -81,11 +81,12 @@ def show_command(
 ) -> None:
     """Ask for a page and print it."""
     zone = zone_of(tz or machine_zone())
+    earliest, end = query_options.span(after, before, zone)
     request = recall_pb2.TimelineRequest(
         scope=query_options.scope_of(tenant, user, principal),
         session_id=session,
-        after=moment("--after", after, zone),
-        before=moment("--before", before, zone),
+        after=earliest,
+        before=end,
         page_size=limit,
         page_token=page,
     )

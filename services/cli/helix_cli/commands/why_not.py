@@ -8,7 +8,7 @@ import typer
 
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
-from helix_cli.commands.common.memory_ids import ENOUGH, whole_ids
+from helix_cli.commands.common.memory_ids import ENOUGH, take_whole_ids, whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import query_server
 from helix_cli.output.exit_codes import EXIT_CODES
@@ -46,6 +46,7 @@ def why_not_command(
     """Ask why a memory is missing."""
     server = query_server(query, home)
     [memory_id] = whole_ids([memory_id], request.scope, lambda: server)
+    take_whole_ids(request, server)
     with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
         try:
             reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))

@@ -13,6 +13,7 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
     def __init__(self) -> None:
         self.address = ""
         self.request = recall_pb2.RecallRequest()
+        self.batch_request = recall_pb2.BatchRecallRequest()
         self.reply = recall_pb2.RecallResponse()
         self.why_not_request = recall_pb2.WhyNotRequest()
         self.why_not_reply = recall_pb2.WhyNotResponse()
@@ -41,6 +42,7 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
     ) -> recall_pb2.BatchRecallResponse:
         """The same reply to every question, or `results`."""
         del context
+        self.batch_request = request
         results = [recall_pb2.RecallResult(response=self.reply) for _ in request.requests]
         return recall_pb2.BatchRecallResponse(results=self.results or results)
 

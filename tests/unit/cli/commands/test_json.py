@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app
 from helix_cli.clients.sending import Tally
 from helix_cli.commands import erase
-from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import Server
+from helix_cli.sources.event_options import one_event
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import TemporaryError

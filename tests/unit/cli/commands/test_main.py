@@ -15,6 +15,8 @@ from helix_shared.errors import (
     TemporaryError,
 )
 
+EMPTY = ["--after", "2027-01-01", "--before", "2026-01-01"]
+"""A span with nothing in it."""
 NOWHERE = ["--nats", "nats://127.0.0.1:1", "--query", "127.0.0.1:1"]
 
 
@@ -107,7 +109,29 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
         (["publish", "--tenant", "acme", "--kind", "correct"], "--text"),
         (["publish", "--tenant", "acme", "--kind", "feedback"], "unhelpful"),
         (["publish", "--tenant", "acme", "--kind", "session"], "phase"),
-        (["publish", "--tenant", "a.b", "--text", "hi"], "tenant_id"),
+        (["publish", "--tenant", "a.b", "--text", "hi"], "error: --tenant: must match"),
+        (["publish", "--tenant", "acme", "--session", "a b", "--text", "hi"], "error: --session: must match"),
+        (["publish", "--tenant", "acme", "--set", "session_id=a b", "--text", "hi"], "error: session_id: "),
+        (["publish", "--tenant", "acme", "--text", " "], "error: --text: must hold more than white space"),
+        (["publish", "--tenant", "acme", "--tag", "", "--text", "hi"], "error: --tag: must not be empty"),
+        (["publish", "--tenant", "acme", "--text", "hi", "--set", "text=ho"], "text is given twice"),
+        (["publish", "--tenant", "acme", "--set", "a=1", "--set", "a=2"], "a is given twice"),
+        (["publish", "--tenant", "acme", "--kind", "memory", "--role", "tool", "--text", "x"], "--role"),
+        (["publish", "x.jsonl", "--role", "tool"], "--role"),
+        (["publish", "x.jsonl", "--kind", "memory"], "--kind"),
+        (
+            ["publish", "--tenant", "acme", "--kind", "undo", "--set", "memory_id=zz"],
+            "error: memory_id: 'zz'",
+        ),
+        (["recall", "what?", "--tenant", "acme", "--deep-seconds", "3"], "error: --deep-seconds: "),
+        (["recall", "what?", "--tenant", "acme", "--packed", "--json"], "error: --packed: "),
+        (["recall", "what?", "--tenant", "acme", "--packed", "--explain"], "error: --packed: "),
+        (["profile", "--tenant", "acme", "--packed", "--json"], "error: --packed: "),
+        (
+            ["memory", "ls", "--tenant", "acme", *EMPTY],
+            "error: --after: 2027-01-01 must be earlier than --before",
+        ),
+        (["session", "show", "s", "--tenant", "acme", *EMPTY], "error: --after: 2027-01-01 must be earlier"),
         (["up", "--copies", "ingest"], "--copies"),
         (["up", "--copies", "query=2"], "--copies"),
         (["up", "--copies", "kafka=1"], "kafka"),

@@ -18,7 +18,8 @@ def test_the_access_list_of_the_event_counts(
     """Also one that `helix publish --set acl=...` gives."""
     scopes: list[recall_pb2.Scope] = []
 
-    def whole(ids: list[str], scope: recall_pb2.Scope, _server: object) -> list[str]:
+    def whole(ids: list[str], scope: recall_pb2.Scope, _server: object, *, field: str) -> list[str]:
+        assert field == "memory_ids"
         scopes.append(scope)
         return [one + "0" for one in ids]
 

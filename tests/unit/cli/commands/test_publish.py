@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from helix_cli.commands.publish import one_event
+from helix_cli.sources.event_options import one_event
 from helix_memory import events
 from helix_shared.errors import InvalidInputError
 

@@ -122,6 +122,19 @@ def test_options_on_time_and_context_reach_the_request(service: FakeService, rec
     assert service.request.expand_context == recall_pb2.EXPAND_CONTEXT_UNSPECIFIED
 
 
+def test_the_beginning_of_an_id_is_enough_in_each_of_several_questions(
+    service: FakeService, recall: Recall
+) -> None:
+    """All of them leave out the same memories."""
+    service.ids, service.reply = ["abcd" + "0" * 28], a_reply()
+    assert recall("when?", "where?", "--already-served", "ABCD")[0] == 0
+    sent = service.batch_request.requests
+    assert [one.query for one in sent] == ["which?", "when?", "where?"]
+    assert [list(one.already_served) for one in sent] == [service.ids] * 3
+    code, _, err = recall("when?", "--already-served", "zz")
+    assert (code, err.startswith("error: --already-served: 'zz' must be")) == (2, True)
+
+
 def test_a_stale_answer_is_marked(service: FakeService, recall: Recall) -> None:
     """With the sequence that is applied and the one that was requested."""
     service.reply = a_reply()

@@ -31,6 +31,14 @@ def test_why_not_takes_the_options_of_recall(service: FakeService) -> None:
     assert (sent.mode, list(sent.already_served)) == (recall_pb2.MODE_DENSE, ["ab" * 16])
 
 
+def test_the_beginning_of_an_id_is_enough_for_what_was_served(service: FakeService) -> None:
+    """As for the missing memory itself, and as `helix recall` takes it."""
+    service.ids = ["ab" * 16]
+    options = ("--tenant", "acme", "--query", service.address, "--already-served", "abab")
+    assert run("why-not", ID, "which?", *options)[0] == 0
+    assert list(service.why_not_request.recall.already_served) == service.ids
+
+
 def test_why_not_as_json_has_the_change(service: FakeService) -> None:
     """Programs get fields and values."""
     service.why_not_reply.changes.add(request_field="top_k", value="12", was="3")

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from helix_cli.commands.common.query_options import request_of
-from helix_cli.commands.publish import one_event
 from helix_cli.commands.recall import route_line
 from helix_cli.sources.documents.document import document_items
 from helix_cli.sources.documents.markdown import markdown_content
+from helix_cli.sources.event_options import one_event
 from helix_cli.sources.jsonl import read_events
 from helix_ingest.extraction.score import event_times
 from helix_memory import events

@@ -28,8 +28,12 @@ def is_short(given: str) -> bool:
     return len(given) < _WHOLE_DIGITS
 
 
-def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[], Server]) -> list[str]:
-    """`given` with whole ids for beginnings of ids; `server` is asked only where there is one.
+def whole_ids(
+    given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[], Server], *, field: str = "id"
+) -> list[str]:
+    """`given`, which stand in `field`, with whole ids for beginnings of ids.
+
+    `server` is asked only where there is one.
 
     Raises:
         NotFoundError: no memory of the scope has such an id.
@@ -38,7 +42,7 @@ def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[]
     """
     for one in given:
         if _GIVEN.fullmatch(one) is None:
-            raise InvalidInputError("id", f"{one!r} must be {ENOUGH}")
+            raise InvalidInputError(field, f"{one!r} must be {ENOUGH}")
     if not any(map(is_short, given)):
         return [one.lower() for one in given]
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
@@ -49,6 +53,17 @@ def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[]
             return [client.whole_id(scope, one) if is_short(one) else one.lower() for one in given]
         except NotFoundError as error:
             raise with_owner_hint(error, scope) from error
+        except InvalidInputError as error:
+            raise InvalidInputError(field, error.reason) from error
+
+
+def take_whole_ids(request: recall_pb2.RecallRequest, server: Server) -> None:
+    """Let a recall name whole ids as already served.
+
+    Raises: as `whole_ids`.
+    """
+    served = whole_ids(request.already_served, request.scope, lambda: server, field="--already-served")
+    request.already_served[:] = served
 
 
 def with_whole_ids(fields: dict[str, Any], server: Callable[[], Server]) -> dict[str, Any]:
@@ -61,11 +76,11 @@ def with_whole_ids(fields: dict[str, Any], server: Callable[[], Server]) -> dict
     found, scope = dict(fields), _scope_of(fields)
     for name in ID_FIELDS:
         if isinstance(found.get(name), str) and found[name]:
-            [found[name]] = whole_ids([found[name]], scope, server)
+            [found[name]] = whole_ids([found[name]], scope, server, field=name)
     for name in ID_LISTS:
         listed = found.get(name)
         if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
-            found[name] = whole_ids(listed, scope, server)
+            found[name] = whole_ids(listed, scope, server, field=name)
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -20,6 +20,9 @@ from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
 
 
 class Mode(StrEnum):
@@ -128,11 +131,7 @@ def request_of(
     scope = scope_of(tenant, user, principal)
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)
-    earliest, end = moment("--after", after, zone), moment("--before", before, zone)
-    if earliest and end and earliest >= end:
-        raise InvalidInputError(
-            "--after", f"{after} must be earlier than --before {before}, which is itself not included"
-        )
+    earliest, end = span(after, before, zone)
     return recall_pb2.RecallRequest(
         scope=scope,
         query=question,
@@ -162,6 +161,20 @@ def request_of(
 
 with_query_options = with_options("request", request_of)
 """Replaces the parameter `request` of a command by the arguments and options of `request_of`."""
+
+
+def span(after: str, before: str, zone: tzinfo) -> tuple[datetime | None, datetime | None]:
+    """The values of --after and --before.
+
+    Raises:
+        InvalidInputError: one is no date, or nothing lies between them.
+    """
+    earliest, end = moment("--after", after, zone), moment("--before", before, zone)
+    if earliest and end and earliest >= end:
+        raise InvalidInputError(
+            "--after", f"{after} must be earlier than --before {before}, which is itself not included"
+        )
+    return earliest, end
 
 
 def count(option: str, value: int | None, most: int) -> int | None:

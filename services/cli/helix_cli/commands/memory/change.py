@@ -25,10 +25,10 @@ from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome
 from helix_cli.commands.common.query_options import scope_of
 from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.memory.state import Change, Seen, corrected, nothing_to_correct, seen, short
-from helix_cli.commands.publish import one_event
 from helix_cli.home.addresses import Server, nats_server, query_server
 from helix_cli.output.exit_codes import FAILED_EXIT, UNCHANGED_EXIT
 from helix_cli.output.terminal import note
+from helix_cli.sources.event_options import one_event
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient

@@ -59,6 +59,7 @@ def ls_command(
 ) -> None:
     """Ask for a page and print it."""
     zone = zone_of(tz or machine_zone())
+    earliest, end = query_options.span(after, before, zone)
     request = recall_pb2.ListMemoriesRequest(
         scope=query_options.scope_of(tenant, user, principal),
         filter=recall_pb2.Filter(
@@ -67,8 +68,8 @@ def ls_command(
             project_ids=project or [],
             flags=flag or [],
             exclude_flags=exclude_flag or [],
-            event_after=moment("--after", after, zone),
-            event_before=moment("--before", before, zone),
+            event_after=earliest,
+            event_before=end,
         ),
         speakers=speaker or [],
         order=recall_pb2.Order.Value(f"ORDER_{order.name}"),

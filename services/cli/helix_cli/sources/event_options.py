@@ -1,0 +1,96 @@
+"""One event from the options of a command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options
+from helix_memory.refusal import MISSING
+from helix_shared.errors import InvalidInputError
+from helix_shared.sources.source_event import Refusal, SourceEvent, from_json
+
+BODY_FIELDS: Final = {"document": "body"}
+"""Field that `--text` fills, by kind; `text` for every other kind."""
+MESSAGE: Final = "message"
+USER: Final = "user"
+"""Kind and role where none is given."""
+OPTIONS: Final = {
+    "session_id": "--session", "user_id": "--user", "project_id": "--project", "type": "--type",
+    "tags": "--tag", "event_id": "--event-id", "speaker": "--speaker", "title": "--title", "text": "--text",
+    "body": "--text", "tenant_id": "--tenant",
+}  # fmt: skip
+"""The option that fills a field of an event."""
+OPTION_FIELDS: Final = frozenset({"text", "body", "session_id", "role", "type", "title"})
+"""Fields that an event may need and that have an option of their own."""
+
+
+def named_as_typed(error: InvalidInputError, fields: Mapping[str, Any]) -> InvalidInputError:
+    """The error, with the option that filled its field."""
+    name = error.field.partition(".")[0]
+    is_typed = fields.get("text" if name == "body" else name)
+    return InvalidInputError(OPTIONS[name], error.reason) if is_typed and name in OPTIONS else error
+
+
+def one_event(
+    options: dict[str, Any],
+    *,
+    tenant: str,
+    kind: str,
+    role: str,
+    now: datetime,
+    whole: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    where: str = "options",
+) -> SourceEvent:
+    """The event that the options describe; `whole` makes whole ids of the beginnings of ids.
+
+    `where` names it in a refusal.
+
+    Raises:
+        InvalidInputError: they break a rule of the event, or no tenant is named.
+        HelixError: what `whole` raised.
+    """
+    given = {name: value for name, value in options.items() if value or value is False}
+    fields = {name: value for name, value in given.items() if name not in {"set", "text"}}
+    if options.get("text"):
+        fields[BODY_FIELDS.get(kind, "text")] = options["text"]
+    typed = set(fields)
+    fields |= {"kind": kind, "tenant_id": tenant}
+    if kind == MESSAGE:
+        fields["role"] = role
+    for name, value in map(_assigned, options.get("set") or []):
+        if name in typed:
+            raise InvalidInputError("--set", f"{name} is given twice")
+        typed.add(name)
+        fields[name] = value
+    if not fields["tenant_id"]:
+        raise InvalidInputError("--tenant", "is missing; name the tenant of the memory, e.g. --tenant acme")
+    if kind not in SAID_KINDS:
+        fields = whole(fields)
+    # before `occurred_at` is filled in, so that the same event gets the same id at any time
+    if "event_id" not in fields:
+        fields["event_id"] = event_id_of_options(fields)
+    fields.setdefault("occurred_at", now.isoformat())
+    item = from_json(where, json.dumps(fields).encode())
+    if isinstance(item, Refusal):
+        raise InvalidInputError(item.field, item.reason + _how_given(item, fields))
+    return item
+
+
+def _how_given(refusal: Refusal, fields: dict[str, Any]) -> str:
+    """How a missing field without an option of its own is given; empty for any other refusal."""
+    if refusal.field in fields or refusal.field in OPTION_FIELDS or refusal.reason != MISSING:
+        return ""
+    return f"; give it with --set {refusal.field}=VALUE"
+
+
+def _assigned(pair: str) -> tuple[str, Any]:
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise InvalidInputError("--set", f"{pair!r} must read name=value")
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
