@@ -65,3 +65,18 @@ def test_no_help_loses_brackets_to_the_terminal(words: str, command: Any) -> Non
     texts = [command.help or "", *(getattr(one, "help", None) or "" for one in command.params)]
     lost = {tag for text in texts for tag in MARKUP.findall(text)} - {"[bold]", "[/bold]"}
     assert not lost, f"{words}: {lost}"
+
+
+WITHOUT_JSON = {"helix up", "helix gateway", "helix mcp"}
+"""Commands that serve until they are ended: what they print is a log or a protocol."""
+
+
+def test_every_command_prints_json_for_programs() -> None:
+    """Also those that change something; the exceptions are the ones that serve."""
+    options = {
+        words: {name for parameter in command.params for name in parameter.opts}
+        for words, command in commands()
+        if not hasattr(command, "commands")
+    }
+    assert len(options) > 40
+    assert {words for words, names in options.items() if "--json" not in names} == WITHOUT_JSON

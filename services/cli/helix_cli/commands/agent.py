@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -80,6 +80,7 @@ def install_command(
     token_file: TokenFile = None,
     ca_file: CaFile = None,
     dry_run: DryRun = False,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Write the hooks, the program and its connection."""
@@ -91,16 +92,20 @@ def install_command(
     text = file.with_hooks(
         host.hooks(connection, installed.command), is_grouped=host.is_grouped, base=host.base or {}
     )
+    facts = _facts(agent, file, text, dry_run=dry_run) | _of_connection(connection)
+    if not dry_run:
+        write_secret(installed.program, program_text())
+        write_secret(installed.connection, connection.text())
+        file.write(text)
+    if as_json:
+        typer.echo(json.dumps(facts))
+    elif not dry_run:
+        typer.echo(f"{host.title}: {'wrote' if facts['changed'] else 'nothing to change in'} {file.path}")
+        typer.echo(_line(connection))
+    else:
+        typer.echo(facts["diff"] or "nothing to change")
     if dry_run:
-        _show(file, text)
         return
-    write_secret(installed.program, program_text())
-    write_secret(installed.connection, connection.text())
-    changed = file.write(text)
-    typer.echo(f"{host.title}: {'wrote' if changed else 'nothing to change in'} {file.path}")
-    typer.echo(
-        f"tenant {connection.tenant}, user {connection.user or '(none)'}, gateway {connection.gateway}"
-    )
     if host.hint:
         note(f"hint: {host.hint}")
     if project is not None:
@@ -116,6 +121,7 @@ def plugin_command(
     gateway: Gateway = "",
     token_file: TokenFile = None,
     ca_file: CaFile = None,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Write the plugin and its marketplace."""
@@ -124,11 +130,14 @@ def plugin_command(
     named = Connection(Agent.CLAUDE_CODE, url, tenant or DEFAULT_TENANT, user, token_file, ca_file)
     connection, folder = checked(named), out.expanduser().absolute()
     changed = write_plugin(folder, plugin_files(host, connection))
-    typer.echo(f"{host.title}: {'wrote' if changed else 'nothing to change in'} {folder}")
-    typer.echo(
-        f"tenant {connection.tenant}, user {connection.user or '(none)'}, gateway {connection.gateway}\n"
-        f"/plugin marketplace add {folder}\n/plugin install {PLUGIN}@{MARKETPLACE}"
-    )
+    if as_json:
+        facts = {"folder": str(folder), "changed": changed, "plugin": PLUGIN, "marketplace": MARKETPLACE}
+        typer.echo(json.dumps(facts | _of_connection(connection)))
+    else:
+        typer.echo(f"{host.title}: {'wrote' if changed else 'nothing to change in'} {folder}")
+        typer.echo(
+            f"{_line(connection)}\n/plugin marketplace add {folder}\n/plugin install {PLUGIN}@{MARKETPLACE}"
+        )
     installed = read_hook_file(host.file(None), is_grouped=host.is_grouped)
     if installed.without_hooks(is_grouped=host.is_grouped, base={}) != installed.text:
         note(f"hint: {installed.path} has the hooks, too: run `helix agent uninstall claude-code`")
@@ -144,18 +153,24 @@ def uninstall_command(
     *,
     scope: Where = Scope.USER,
     dry_run: DryRun = False,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Remove what `install` wrote; the program stays, because other installations may use it."""
     host, project = HOSTS[agent], _project(scope)
     file = read_hook_file(host.file(project), is_grouped=host.is_grouped)
     text = file.without_hooks(is_grouped=host.is_grouped, base=host.base or {})
-    if dry_run:
-        _show(file, text)
-        return
-    changed = file.write(text)
-    Installed.of(home, agent, project).connection.unlink(missing_ok=True)
-    typer.echo(f"{host.title}: {'removed the hooks from' if changed else 'no hooks of Helix in'} {file.path}")
+    facts = _facts(agent, file, text, dry_run=dry_run)
+    if not dry_run:
+        file.write(text)
+        Installed.of(home, agent, project).connection.unlink(missing_ok=True)
+    if as_json:
+        typer.echo(json.dumps(facts))
+    elif dry_run:
+        typer.echo(facts["diff"] or "nothing to change")
+    else:
+        done = "removed the hooks from" if facts["changed"] else "no hooks of Helix in"
+        typer.echo(f"{host.title}: {done} {file.path}")
 
 
 @app.command(
@@ -205,9 +220,23 @@ def _project(scope: Scope) -> Path | None:
     return Path.cwd() if scope is Scope.PROJECT else None
 
 
-def _show(file: HookFile, text: str) -> None:
-    """The change of a file as a unified diff."""
+def _facts(agent: Agent, file: HookFile, text: str, *, dry_run: bool) -> dict[str, Any]:
+    """For JSON: a file, whether it changes, and how, as a unified diff."""
     before, after = file.text.splitlines(keepends=True), text.splitlines(keepends=True)
-    typer.echo(
-        "".join(difflib.unified_diff(before, after, str(file.path), str(file.path))) or "nothing to change"
-    )
+    return {
+        "agent": str(agent),
+        "file": str(file.path),
+        "dry_run": dry_run,
+        "changed": text != file.text,
+        "diff": "".join(difflib.unified_diff(before, after, str(file.path), str(file.path))),
+    }
+
+
+def _of_connection(connection: Connection) -> dict[str, str]:
+    """For JSON: whom the hooks ask, and for whom."""
+    return {"tenant": connection.tenant, "user": connection.user, "gateway": connection.gateway}
+
+
+def _line(connection: Connection) -> str:
+    """The same for people."""
+    return f"tenant {connection.tenant}, user {connection.user or '(none)'}, gateway {connection.gateway}"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
-
-import typer
 
 from helix_cli.clients.broker import run_async
 from helix_cli.clients.query_status import generation_of
@@ -35,9 +33,33 @@ if TYPE_CHECKING:
 SERVED_SECONDS: Final = 120.0
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A model that is used from now on, and what was made again with it."""
+
+    name: str
+    changed: bool = True
+    """False: the memories had this model before."""
+    memories: int = 0
+    generations: tuple[int, ...] = ()
+    """One for each shard; none where no memory was made again."""
+
+    def line(self) -> str:
+        """For people."""
+        if self.generations:
+            generations = ", ".join(map(str, self.generations))
+            return (
+                f"{self.name} is in use: {self.memories:,} memories, generation {generations}; "
+                "`helix models list` tells what was fitted for another model"
+            )
+        if not self.changed:
+            return f"{self.name} is in use already; --again makes all memories again"
+        return f"{self.name} is used from now on"
+
+
 def use_model(
     home: HomeFolder, name: str, *, nats: str, query: str, again: bool, every_seconds: float
-) -> None:
+) -> Used:
     """Choose a model; if there are memories of another one, make them again with it, in every shard.
 
     Raises:
@@ -59,8 +81,7 @@ def use_model(
                 f"the memories have vectors of {others[0].name}: start `helix up`, then repeat this command"
             )
         choose_model(home.models, name)
-        typer.echo(f"{name} is used from now on")
-        return
+        return Used(name)
     shards = [shard for shard, one in enumerate(used) if one is None or one in others]
     for shard in range(home.shards):
         if shard not in shards:
@@ -68,8 +89,7 @@ def use_model(
             discard(workspace_of(home.data_of(shard)))
     if not shards:
         choose_model(home.models, name)
-        typer.echo(f"{name} is in use already; --again makes all memories again")
-        return
+        return Used(name, changed=False)
     server = nats_server(nats, home.root, wait=False)
     with settings_in_use(record.settings):
         os.nice(IngestSettings.load().niceness)
@@ -78,16 +98,13 @@ def use_model(
         )
         made = _made_in(task, shards)
     if not made:
-        typer.echo(f"{name} is used from now on; there are no memories yet")
-        return
+        note("there are no memories yet")
+        return Used(name)
     asked = query_server(query, home.root, wait=False)
     for shard, manifest in made.items():
         wait_served(asked, manifest, shard=shard)
-    generations = ", ".join(str(one.generation) for one in made.values())
-    typer.echo(
-        f"{name} is in use: {sum(one.counts.recallable for one in made.values()):,} memories, "
-        f"generation {generations}; `helix models list` tells what was fitted for another model"
-    )
+    memories = sum(one.counts.recallable for one in made.values())
+    return Used(name, memories=memories, generations=tuple(one.generation for one in made.values()))
 
 
 def _made_in(task: Task, shards: Sequence[int]) -> dict[int, Manifest]:

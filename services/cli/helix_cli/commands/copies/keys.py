@@ -58,13 +58,15 @@ def show(*, as_json: options.AsJson = False, home: options.Home = options.DEFAUL
 def copy(
     target: Annotated[Path, typer.Argument(help="Folder of the copy; made if there is none.")],
     *,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Make a folder the copy of the keys, or bring it up to date."""
     to = target.expanduser().absolute()
     with KeyStore.held(_folder(home), create=False) as keys:
         keys.copy_to(to)
-        typer.echo(f"{to} has the keys of {keys.users} users and tenants")
+        told = {"folder": str(to), "keys": keys.users}
+    typer.echo(json.dumps(told) if as_json else f"{to} has the keys of {told['keys']} users and tenants")
     note("whoever has this folder and a backup reads everything: keep them apart")
 
 
@@ -74,12 +76,15 @@ def rotate(
     drop_old: Annotated[
         bool, typer.Option("--drop-old", help="Destroy the older keys; older backups become unreadable.")
     ] = False,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Use new keys from the next backup on."""
     with KeyStore.held(_folder(home), create=False) as keys:
         keys.rotate(drops_old=drop_old)
-        typer.echo(f"rotated {keys.epoch - 1} times; the next backup is written whole, under new keys")
+        told = {"rotations": keys.epoch - 1, "dropped_old": drop_old}
+    line = f"rotated {told['rotations']} times; the next backup is written whole, under new keys"
+    typer.echo(json.dumps(told) if as_json else line)
     if drop_old:
         note("backups made before are unreadable now: remove them, and make a new one")
 

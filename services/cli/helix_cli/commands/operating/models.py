@@ -7,13 +7,22 @@ to import.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from helix_cli.commands.common.lines.models import MEBIBYTE, model_rows, model_table, size_bytes
+from helix_cli.commands.common.lines.models import (
+    ENCODER,
+    MEBIBYTE,
+    RERANKER,
+    model_row,
+    model_rows,
+    model_table,
+    size_bytes,
+)
 from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Nats, Query
 from helix_cli.commands.group import COMMANDS
 from helix_cli.home.folder import HomeFolder
@@ -63,7 +72,7 @@ def list_command(home: Home = DEFAULT_HOME, as_json: AsJson = False) -> None:
 
 
 @app.command("build")
-def build_command(home: Home = DEFAULT_HOME, replace: Replace = False) -> None:
+def build_command(home: Home = DEFAULT_HOME, replace: Replace = False, as_json: AsJson = False) -> None:
     """Build all-MiniLM-L6-v2 (int8) from the installed package; needs no network.
 
     Models of an older release get the token projection that they lack.
@@ -75,7 +84,7 @@ def build_command(home: Home = DEFAULT_HOME, replace: Replace = False) -> None:
     built = build_minilm(root, replace=replace)
     for folder in model_folders(root):
         complete(folder)
-    _report(built, root)
+    _report(built, root, as_json=as_json)
 
 
 @app.command("import")
@@ -109,6 +118,7 @@ def import_command(
     ] = None,
     fp32: Annotated[bool, typer.Option("--fp32", help="Keep a float32 graph as it is.")] = False,
     replace: Replace = False,
+    as_json: AsJson = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
     """Import an encoder, a reranker or a late-interaction model from a folder.
@@ -140,10 +150,14 @@ def import_command(
         )
     if found is Kind.LATE_INTERACTION:
         encoder = default_model(root) if beside is None else model_folder(root, beside)
-        _report(import_late_interaction(source, root, origin, beside=encoder, existing=existing), root)
+        _report(
+            import_late_interaction(source, root, origin, beside=encoder, existing=existing),
+            root,
+            as_json=as_json,
+        )
         return
     imports = {Kind.ENCODER: import_folder, Kind.RERANKER: import_reranker}[found]
-    _report(imports(source, root, origin, existing=existing), root)
+    _report(imports(source, root, origin, existing=existing), root, as_json=as_json)
 
 
 @app.command("pair")
@@ -153,6 +167,7 @@ def pair_command(
     passages: Annotated[str, typer.Option(help="The installed encoder of stored texts.")],
     queries: Annotated[str, typer.Option(help="The installed encoder of questions.")],
     replace: Replace = False,
+    as_json: AsJson = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
     """Make one model of two installed encoders whose vectors are in one space: an asymmetric pair.
@@ -164,7 +179,11 @@ def pair_command(
 
     root = HomeFolder.at(home).models
     of_passages, of_queries = model_folder(root, passages), model_folder(root, queries)
-    _report(pair(of_passages, of_queries, root, name, existing="replace" if replace else "refuse"), root)
+    _report(
+        pair(of_passages, of_queries, root, name, existing="replace" if replace else "refuse"),
+        root,
+        as_json=as_json,
+    )
 
 
 @app.command("pull")
@@ -177,13 +196,16 @@ def pull_command(
         float, typer.Option("--timeout", min=1, help="Longest silence of the hub in seconds.")
     ] = 30.0,
     replace: Replace = False,
+    as_json: AsJson = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
     """Fetch a published model at its pinned revision, check its files, and quantise it to int8."""
     from helix_cli.model_build.hub import pull  # noqa: PLC0415  onnx is slow to import
 
     root = HomeFolder.at(home).models
-    _report(pull(name, root, hub=hub, timeout_seconds=timeout_seconds, replace=replace), root)
+    _report(
+        pull(name, root, hub=hub, timeout_seconds=timeout_seconds, replace=replace), root, as_json=as_json
+    )
 
 
 @app.command("use")
@@ -197,6 +219,7 @@ def use_command(
     every_seconds: Annotated[
         float, typer.Option("--every", min=0.1, help="Seconds between two lines about the progress.")
     ] = 5.0,
+    as_json: AsJson = False,
     nats: Nats = "",
     query: Query = "",
     home: Home = DEFAULT_HOME,
@@ -208,7 +231,10 @@ def use_command(
     """
     from helix_cli.commands.common.model_use import use_model  # noqa: PLC0415  the engines are slow to import
 
-    use_model(HomeFolder.at(home), name, nats=nats, query=query, again=again, every_seconds=every_seconds)
+    used = use_model(
+        HomeFolder.at(home), name, nats=nats, query=query, again=again, every_seconds=every_seconds
+    )
+    typer.echo(json.dumps(asdict(used), indent=2) if as_json else used.line())
 
 
 def _lengths(text: str) -> tuple[int, ...]:
@@ -221,8 +247,13 @@ def _lengths(text: str) -> tuple[int, ...]:
     return tuple(sorted(lengths))
 
 
-def _report(folder: Path, root: Path) -> None:
+def _report(folder: Path, root: Path, *, as_json: bool) -> None:
+    """Print a model that was made; as JSON the object that `helix models list` has of it."""
     is_reranker = folder in reranker_folders(root)
+    if as_json:
+        kind = RERANKER if is_reranker else ENCODER
+        typer.echo(json.dumps(model_row(folder, kind, is_default=folder == _default(root)), indent=2))
+        return
     card = load_reranker_card(folder) if is_reranker else load_card(folder)
     typer.echo(f"{card.name}: {folder}")
     typer.echo(f"  {card.source}")

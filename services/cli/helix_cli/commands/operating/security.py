@@ -51,6 +51,7 @@ def init_command(
     cert: Annotated[Path | None, typer.Option("--cert", help="Certificate of your own (PEM).")] = None,
     key: Annotated[Path | None, typer.Option("--key", help="Its key (PEM).")] = None,
     ca: Annotated[Path | None, typer.Option("--ca", help="The CA that signed it (PEM).")] = None,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Make the folder and say where the secrets are."""
@@ -62,11 +63,14 @@ def init_command(
     folder = SecurityFolder.of(home)
     was_there = folder.exists
     added = setup.init(folder, tenants=_tenants(tenant or []), hosts=host or [], given=given)
-    typer.echo(f"{'added to' if was_there else 'made'} {folder.root}")
-    for name in added:
-        typer.echo(
-            f"tenant {name}: {folder.nats_file(f'tenant-{name}')} (give it to the publisher with ca.pem)"
-        )
+    files = {name: str(folder.nats_file(f"tenant-{name}")) for name in added}
+    if as_json:
+        tenants = [{"tenant": name, "file": path} for name, path in files.items()]
+        typer.echo(json.dumps({"folder": str(folder.root), "made": not was_there, "tenants": tenants}))
+    else:
+        typer.echo(f"{'added to' if was_there else 'made'} {folder.root}")
+        for name, path in files.items():
+            typer.echo(f"tenant {name}: {path} (give it to the publisher with ca.pem)")
     if not was_there and running_record(HomeFolder.at(home)):
         note("`helix up` runs without it until it is started again")
 
@@ -84,6 +88,7 @@ def token_command(
     role: Annotated[list[str] | None, typer.Option("--role", help=f"Of: {', '.join(ROLES)}.")] = None,
     days: Annotated[int, typer.Option("--days", min=0, max=3_650, help="Days it is valid; 0: no end.")] = 0,
     text: Annotated[str, typer.Option("--note", help="What it is for, in the list.")] = "",
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Add a token to the file that the services read."""
@@ -94,20 +99,22 @@ def token_command(
     with folder.locked():
         identity, token = tokens.add_token(folder, grant)
     note(f"token {identity}; it is shown once, Helix keeps only its hash")
-    typer.echo(token)
+    ends = None if expires_at is None else expires_at.isoformat()
+    typer.echo(json.dumps({"id": identity, "token": token, "expires_at": ends}) if as_json else token)
 
 
 @app.command("revoke", help=f"End a token; the services refuse it at once.\n\n{EXIT_CODES}")
 def revoke_command(
     identity: Annotated[str, typer.Argument(metavar="ID", help="Id that `helix security show` lists.")],
     *,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Remove the token from the file."""
     folder = SecurityFolder.of(home)
     with folder.locked():
         tokens.end_token(folder, identity)
-    typer.echo(f"{identity} ended")
+    typer.echo(json.dumps({"ended": identity}) if as_json else f"{identity} ended")
 
 
 @app.command(
@@ -122,13 +129,15 @@ def rotate_command(
         bool,
         typer.Option("--end-old", help="With --tenant: end the old secret at once, not at the next one."),
     ] = False,
+    as_json: options.AsJson = False,
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Renew secrets; wait until nobody uses the old ones."""
     folder, place = SecurityFolder.of(home), HomeFolder.at(home)
     if tenant:
         setup.renew_tenant(folder, tenant, end_older=end_old)
-        typer.echo(f"tenant {tenant}: {folder.nats_file(f'tenant-{tenant}')}")
+        file = folder.nats_file(f"tenant-{tenant}")
+        typer.echo(_rotated(tenant, str(file)) if as_json else f"tenant {tenant}: {file}")
         return
     if end_old:
         raise InvalidInputError("--end-old", "belongs to --tenant; the old secrets of services end anyway")
@@ -139,7 +148,7 @@ def rotate_command(
         if running_record(place) is None:
             setup.end_rotation(folder)
         if not read_state(folder).is_rotating:
-            typer.echo("rotated; the old secrets are not valid any more")
+            typer.echo(_rotated("", "") if as_json else "rotated; the old secrets are not valid any more")
             return
     raise TemporaryError("`helix up` did not restart its services; the old secrets are still valid")
 
@@ -167,13 +176,15 @@ def jwks_command(
     every: Annotated[
         float, typer.Option("--every", min=0, help="Fetch again after so many seconds, for ever; 0: once.")
     ] = 0.0,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write the key set; the services read it again when it changes."""
     from helix_cli.security.jwks import fetch_keys  # noqa: PLC0415  cryptography is slow to import
 
     while True:
         try:
-            typer.echo(f"{fetch_keys(issuer, path)} keys in {path}")
+            keys = fetch_keys(issuer, path)
+            typer.echo(json.dumps({"keys": keys, "file": str(path)}) if as_json else f"{keys} keys in {path}")
         except HelixError as error:
             if not every:
                 raise
@@ -181,6 +192,11 @@ def jwks_command(
         if not every:
             return
         time.sleep(every)
+
+
+def _rotated(tenant: str, file: str) -> str:
+    """For JSON: the publisher with a new secret, and its file; both empty: all other secrets are new."""
+    return json.dumps({"tenant": tenant, "file": file})
 
 
 def _tenants(given: list[str]) -> dict[str, list[str]]:

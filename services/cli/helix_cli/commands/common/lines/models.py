@@ -29,11 +29,11 @@ PAIR: Final = "pair"
 
 def model_rows(root: Path, *, default: Path | None) -> list[dict[str, Any]]:
     """One row for each model under `root`, encoders first; files are checked against their cards."""
-    encoders = [_row(folder, ENCODER, is_default=folder == default) for folder in model_folders(root)]
-    return encoders + [_row(folder, RERANKER) for folder in reranker_folders(root)]
+    encoders = [model_row(folder, ENCODER, is_default=folder == default) for folder in model_folders(root)]
+    return encoders + [model_row(folder, RERANKER) for folder in reranker_folders(root)]
 
 
-def _row(folder: Path, kind: str, *, is_default: bool = False) -> dict[str, Any]:
+def model_row(folder: Path, kind: str, *, is_default: bool = False) -> dict[str, Any]:
     """One model for the table and for JSON; `state` says whether it is damaged."""
     row: dict[str, Any] = {
         "name": folder.name,
