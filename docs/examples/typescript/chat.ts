@@ -1,4 +1,4 @@
-// A chat loop that remembers: npx tsx chat.ts ana, one line a turn, Ctrl-D ends it. It needs nothing but fetch.
+// A chat loop that remembers: npx tsx chat.ts ana, one line a turn, Ctrl-D ends it. It needs Node, and no package of ours.
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 
