@@ -94,6 +94,7 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
         (["audit", "ls", "--since", "9999-12-31T23:59:59-12:00", *NOWHERE[:2]], "--since"),
         (["agent", "install", "codex", "--gateway", "http://["], "--gateway"),
         (["security", "jwks", "http://[", "keys"], "issuer"),
+        (["security", "jwks", "https://x", "keys", "--every", "9" * 25], "--every"),
         (["recall", "what?", "--tenant", "acme", "--top-k", "9" * 20], "--top-k"),
         (["recall", "what?", "--tenant", "acme", "--mode", "psychic"], "--mode"),
         (["import", "."], "--tenant"),

@@ -26,6 +26,8 @@ from helix_shared.rpc.access.credential import RECALL, ROLES
 
 ROTATION_SECONDS: Final = 180.0
 """Longest wait until `helix up` has restarted its services."""
+LONGEST_PAUSE: Final = 31_536_000.0
+"""A year, in seconds."""
 INIT_HELP: Final = f"""Make certificates, users of NATS and tokens for this home, or add tenants.
 
   helix security init --tenant acme --tenant beta:write
@@ -174,7 +176,10 @@ def jwks_command(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="File for HELIX_QUERY_JWT_KEYS_FILE.")],
     *,
     every: Annotated[
-        float, typer.Option("--every", min=0, help="Fetch again after so many seconds, for ever; 0: once.")
+        float,
+        typer.Option(
+            "--every", min=0, max=LONGEST_PAUSE, help="Fetch again after so many seconds, for ever; 0: once."
+        ),
     ] = 0.0,
     as_json: options.AsJson = False,
 ) -> None:
