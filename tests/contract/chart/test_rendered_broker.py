@@ -135,9 +135,7 @@ def test_one_thing_scales_a_deployment(name: str) -> None:
     assert len(scaled) == len(set(scaled))
     for one in objects(name, "Deployment"):
         assert ("replicas" in one["spec"]) is (one["metadata"]["name"] not in scaled)
-    (writer,) = [one for one in objects(name, "StatefulSet") if one["metadata"]["name"] == "memory-writer"]
-    assert writer["spec"]["replicas"] == 1
-    assert "memory-writer" not in scaled
+    assert not any(one.startswith("memory-writer") for one in scaled)
 
 
 @pytest.mark.parametrize("name", ["default", "all_on"])
@@ -169,15 +167,32 @@ def test_provisioning_is_a_hook_where_nats_is_there_before() -> None:
         "nats://nats.broker.svc:4333",
         "--replicas",
         "3",
+        "--shards",
+        "1",
     ]
     assert hook["spec"]["template"]["spec"]["serviceAccountName"] == "default"
     (job,) = objects("all_on", "Job")
     assert "annotations" not in job["metadata"]
     assert job["metadata"]["name"].endswith("-1")
-    assert job["spec"]["template"]["spec"]["containers"][0]["args"][-3:] == ["--replicas", "3", "--endpoint"]
+    assert job["spec"]["template"]["spec"]["containers"][0]["args"][-5:] == [
+        *("--replicas", "3"),
+        *("--shards", "1"),
+        "--endpoint",
+    ]
 
 
-@pytest.mark.parametrize("name", ["default", "all_on", "own_nats_elsewhere", "tls"])
+@pytest.mark.parametrize("replicas", ["1", "null"])
+def test_streams_of_another_nats_keep_their_copies_unless_a_number_is_given(replicas: str) -> None:
+    """A number that nobody chose would make one copy of three."""
+    done = template("own_nats_elsewhere", "--set-json", f"broker.replicas={replicas}")
+    (job,) = [one for one in yaml.safe_load_all(done.stdout) if one and one["kind"] == "Job"]
+    arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert ("--replicas" in arguments) is (replicas != "null")
+    (unset,) = objects("shards", "Job")
+    assert "--replicas" not in unset["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+@pytest.mark.parametrize("name", ["default", "all_on", "own_nats_elsewhere", "tls", "shards"])
 def test_one_policy_bounds_the_network_of_each_pod(name: str) -> None:
     """Both directions; a pod that no policy selects could reach everything."""
     policies = objects(name, "NetworkPolicy")

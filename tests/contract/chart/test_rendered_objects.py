@@ -72,6 +72,13 @@ def test_helm_finds_nothing_to_say(name: str) -> None:
         ("global.security.allowUnauthenticated=false", "set existingSecret"),
         ("broker.url=nats://other:4222", "set one of them"),
         ("nats.enabled=false", "broker.url: is needed"),
+        ("writer.shards=17", "/writer/shards"),
+        ("writer.shards=0", "/writer/shards"),
+        ("query.shards=some", "/query/shards"),
+        ("tracing.endpoint=collector:4317", "/tracing/endpoint"),
+        ("tracing.variables.SAMPLER=a", "SAMPLER"),
+        ("jwt.existingSecret=keys", "needs global.security.existingSecret"),
+        ("gateway.settings.AUTH=jwt", "gateway.settings.AUTH: jwt needs jwt.existingSecret"),
     ],
 )
 def test_wrong_values_are_refused_by_name(option: str, said: str) -> None:
@@ -79,6 +86,15 @@ def test_wrong_values_are_refused_by_name(option: str, said: str) -> None:
     done = template("default", "--set", option)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_jwts_need_an_issuer_and_leave_the_forwarder_its_token() -> None:
+    """Without tokens query would refuse its own forwarder."""
+    done = template("shards", "--set", "jwt.audience=")
+    assert "jwt: issuer and audience are needed" in done.stderr
+    done = template("shards", "--set", "query.settings.AUTH=jwt")
+    assert "use tokens+jwt" in done.stderr
+    assert template("shards", "--set", "query.settings.AUTH=tokens+jwt").returncode == 0
 
 
 def test_keda_needs_the_monitoring_of_another_nats() -> None:

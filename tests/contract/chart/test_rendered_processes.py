@@ -19,6 +19,7 @@ pytestmark = NEEDS_HELM
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
 # of model.Dockerfile
 OWN_IMAGES = {"model"}
+TRACING = re.compile(r"(HELIX_OTLP_ENDPOINT|OTEL_\w+)\Z")
 NO_SERVICE = {"nats", "provision"}
 
 
@@ -49,7 +50,7 @@ def test_every_variable_is_a_setting_of_its_service_and_within_bounds(name: str)
     """A service refuses an unknown variable with its prefix, and a value out of bounds, at its start."""
     for owner, container, settings in services(name):
         prefix = str(settings.model_config["env_prefix"])
-        given = environment(container)
+        given = {key: value for key, value in environment(container).items() if not TRACING.match(key)}
         assert given, owner
         assert all(key.startswith(prefix) for key in given), owner
         loaded = settings.load(**{key.removeprefix(prefix).lower(): value for key, value in given.items()})
@@ -111,9 +112,10 @@ def test_every_named_port_is_one_of_the_pods_that_are_meant(name: str) -> None:
                     owner
                 )
         for key, value in environment(container).items():
-            match = re.fullmatch(r"(?:nats://)?(memory-\w+):(\d+)", value)
-            if match and key.endswith(("_ADDRESS", "_URL")):
-                assert int(match[2]) in ports[match[1]].values(), key
+            for address in value.split(","):
+                match = re.fullmatch(r"(?:nats://)?(memory-[\w-]+):(\d+)", address)
+                if match and key.endswith(("_ADDRESS", "_URL")):
+                    assert int(match[2]) in ports[match[1]].values(), key
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -180,12 +182,12 @@ def test_no_probe_restarts_a_process_for_a_backend(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["all_on", "tls", "nats_bucket"])
+@pytest.mark.parametrize("name", ["all_on", "tls", "nats_bucket", "shards"])
 def test_every_file_of_a_setting_is_in_the_secret_of_its_pod_and_no_other_is(name: str) -> None:
     """A pod that is broken into gives away its own user of NATS alone."""
     known = {"ca.pem", "server.pem", "server.key", "tokens.json", "token-forwarder", "nats-access.conf"}
     known |= {f"nats-{one}" for one in ("ingest", "doc2query", "kg", "extract", "consolidation", "forwarder")}
-    known |= {"nats-gateway", "nats-operator", "nats-replica"}
+    known |= {"nats-gateway", "nats-operator", "nats-replica", "keys.json"}
     for owner, pod in pods(name):
         volumes = {one["name"]: one["secret"]["items"] for one in pod["spec"]["volumes"] if "secret" in one}
         for container in pod["spec"]["containers"]:
@@ -206,7 +208,7 @@ def test_without_credentials_a_service_says_that_it_is_open(name: str) -> None:
         if "auth" in settings.model_fields:
             given, prefix = environment(container), settings.model_config["env_prefix"]
             assert (f"{prefix}INSECURE" in given) is (f"{prefix}AUTH" not in given)
-            assert (f"{prefix}AUTH" in given) is (name in {"all_on", "tls", "nats_bucket"})
+            assert (f"{prefix}AUTH" in given) is (name in {"all_on", "tls", "nats_bucket", "shards"})
 
 
 def test_the_model_is_copied_into_the_volume_that_its_services_read(tmp_path: Path) -> None:

@@ -39,6 +39,21 @@ imagePullPolicy: {{ .root.Values.global.image.pullPolicy }}
 {{ .Values.broker.url | default (printf "nats://%s-nats:4222" .Release.Name) }}
 {{- end }}
 
+{{- /* The components of the writer, one a shard, with spaces between them: the first has no number. Argument: root. */}}
+{{- define "helix.writers" -}}
+writer{{ range $shard := until (int .Values.writer.shards) }}{{ if $shard }} writer-{{ $shard }}{{ end }}{{ end }}
+{{- end }}
+
+{{- /* The components of query: one for all shards, or one for each. Argument: root. */}}
+{{- define "helix.queries" -}}
+{{ if eq .Values.query.shards "apart" }}{{ include "helix.writers" . | replace "writer" "query" }}{{ else }}query{{ end }}
+{{- end }}
+
+{{- /* Where recalls are asked: by shard, with commas. Argument: root. */}}
+{{- define "helix.queryAddress" -}}
+{{ range $shard, $component := splitList " " (include "helix.queries" .) }}{{ if $shard }},{{ end }}{{ include "helix.name" (dict "root" $ "component" $component) }}:7461{{ end }}
+{{- end }}
+
 {{- define "helix.natsMonitoring" -}}
 {{ .Values.broker.monitoring | default (printf "%s-nats.%s.svc:8222" .Release.Name .Release.Namespace) }}
 {{- end }}

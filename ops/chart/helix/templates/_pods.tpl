@@ -89,10 +89,13 @@ lifecycle:
 {{- /*
 Variables of one service. What the chart sets for its ports, folders and addresses is not for the values to change; how
 callers are known is. A number of the values is a float, and 67108864 would become 6.7108864e+07.
-Arguments: prefix, set, settings, secret.
+Arguments: root (of a service, which may send traces), prefix, set, settings, secret.
 */}}
 {{- define "helix.environment" -}}
 env:
+  {{- with .root }}
+  {{- include "helix.tracing" . | nindent 2 }}
+  {{- end }}
   {{- range $name, $_ := .settings }}
   {{- if and (hasKey $.set $name) (ne $name "AUTH") }}
   {{- fail (printf "settings.%s: the chart sets %s_%s itself" $name $.prefix $name) }}
@@ -109,6 +112,18 @@ env:
 {{- with .secret }}
 envFrom:
   - secretRef: {name: {{ . | quote }}}
+{{- end }}
+{{- end }}
+
+{{- /* Where spans go: variables without the prefix of a service. Argument: root. */}}
+{{- define "helix.tracing" -}}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+- {name: HELIX_OTLP_ENDPOINT, value: {{ .endpoint | quote }}}
+{{- end }}
+{{- range $name, $value := .variables }}
+- {name: {{ $name }}, value: {{ $value | quote }}}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -129,8 +144,18 @@ METRICS_PORT: {{ . | quote }}
 {{- /* Who may call a service that listens. Argument: root. */}}
 {{- define "helix.access" -}}
 {{- if .Values.global.security.existingSecret }}
-AUTH: tokens
+AUTH: tokens{{ if .Values.jwt.existingSecret }}+jwt{{ end }}
 TOKENS_FILE: /etc/helix/security/tokens.json
+{{- with .Values.jwt }}
+{{- if .existingSecret }}
+JWT_KEYS_FILE: /etc/helix/jwt/keys
+JWT_ISSUER: {{ .issuer | quote }}
+JWT_AUDIENCE: {{ .audience | quote }}
+{{- with .claimPrefix }}
+JWT_CLAIM_PREFIX: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
 TLS_CERT_FILE: /etc/helix/security/server.pem
 TLS_KEY_FILE: /etc/helix/security/server.key
 {{- else }}
@@ -155,6 +180,26 @@ INSECURE: "true"
 {{- define "helix.securityMount" -}}
 {{- if .Values.global.security.existingSecret }}
 - {name: security, mountPath: /etc/helix/security, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- /* The public keys of JWTs, for a service that checks callers. Argument: root. */}}
+{{- define "helix.jwtVolume" -}}
+{{- with .Values.jwt }}
+{{- if .existingSecret }}
+- name: jwt
+  secret:
+    secretName: {{ .existingSecret | quote }}
+    defaultMode: 0400
+    items:
+      - {key: {{ .key | quote }}, path: keys}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "helix.jwtMount" -}}
+{{- if .Values.jwt.existingSecret }}
+- {name: jwt, mountPath: /etc/helix/jwt, readOnly: true}
 {{- end }}
 {{- end }}
 
