@@ -6,6 +6,7 @@
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | `Nats-Msg-Id: access:<ring>:<first>-<last>:<tenant>:<part>` |
 | HELIX_AUDIT | `helix.v1.audit.<tenant>` | `Nats-Msg-Id: audit:<source>:<first>-<last>:<tenant>` |
+| HELIX_CALLS | `helix.v1.calls.<tenant>` | as HELIX_AUDIT |
 | HELIX_ANSWERS | `helix.v1.answers.<tenant>.<key>` | `Nats-Msg-Id: answer:<tenant>:<key>` |
 | HELIX_PAIRS | `helix.v1.pairs.<tenant>.<sequence>` | `Nats-Msg-Id: pairs:<sequence>:<epoch>` |
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Sequence`, `Helix-Event-Sequence` |
@@ -32,6 +33,7 @@ EVENTS_STREAM: Final = "HELIX_EVENTS"
 DERIVED_STREAM: Final = "HELIX_DERIVED"
 ACCESS_STREAM: Final = "HELIX_ACCESS"
 AUDIT_STREAM: Final = "HELIX_AUDIT"
+CALLS_STREAM: Final = "HELIX_CALLS"
 DLQ_STREAM: Final = "HELIX_DLQ"
 ANSWERS_STREAM: Final = "HELIX_ANSWERS"
 PAIRS_STREAM: Final = "HELIX_PAIRS"
@@ -210,8 +212,16 @@ def access_subject(tenant_id: str) -> str:
 
 
 def audit_subject(tenant_id: str) -> str:
-    """Subject of the audit records of a tenant, `-` where none is proven; `*` filters for all."""
+    """Subject of the audit records of commands and erasures of a tenant, `-` where none is proven.
+
+    `*` filters for all. Those of calls are on `calls_subject`.
+    """
     return f"{ROOT}.audit.{tenant_id or UNKNOWN_TENANT}"
+
+
+def calls_subject(tenant_id: str) -> str:
+    """Subject of the audit records of calls of the query service, likewise: they come far more often."""
+    return f"{ROOT}.calls.{tenant_id or UNKNOWN_TENANT}"
 
 
 def audit_message_id(source: str, first: int, last: int, tenant_id: str) -> str:

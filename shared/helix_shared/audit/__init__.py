@@ -1,5 +1,5 @@
-"""The audit stream: who did what to memories, when, with which outcome; ids and counts, no texts.
+"""The audit streams: who did what to memories, when, with which outcome; ids and counts, no texts.
 
-`record` has the form of a record; `helix_shared.broker.audit_messages` makes the messages of HELIX_AUDIT. May
+`record` has the form of a record; `helix_shared.broker.audit_messages` makes messages of both streams. May
 import nothing of other rooms.
 """

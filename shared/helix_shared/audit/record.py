@@ -1,4 +1,4 @@
-"""Records of the audit stream, and the body of a message of HELIX_AUDIT.
+"""Records of the audit streams, and the body of a message of HELIX_AUDIT or HELIX_CALLS.
 
 A record never holds a text, a question, a metadata value or a session. User id, credential and address may
 name a person; the ids of memories name nothing once they are erased.

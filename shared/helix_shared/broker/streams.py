@@ -76,10 +76,23 @@ STREAMS: Final = (
     ),
     api.StreamConfig(
         name=subjects.AUDIT_STREAM,
-        description="who recalled, listed, erased and exported: ids and counts; nobody can remove a record",
+        description="who erased, exported and redrove: ids and counts; nobody can remove a record, and only "
+        "age and size do",
         subjects=[f"{subjects.ROOT}.audit.>"],
         max_msg_size=MIB,
         # the server sets the whole limit aside when the stream is made, of three quarters of what is free
+        max_bytes=128 * MIB,
+        max_age=90 * DAY_SECONDS,
+        deny_delete=True,
+        deny_purge=True,
+    ),
+    # apart, since a day of recalls is as large as years of erasures and would push their records out
+    api.StreamConfig(
+        name=subjects.CALLS_STREAM,
+        description="who recalled and listed: ids and counts; nobody can remove a record, and only age and "
+        "size do",
+        subjects=[f"{subjects.ROOT}.calls.>"],
+        max_msg_size=MIB,
         max_bytes=256 * MIB,
         max_age=90 * DAY_SECONDS,
         deny_delete=True,

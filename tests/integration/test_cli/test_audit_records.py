@@ -5,6 +5,7 @@ import getpass
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,7 +13,10 @@ import pytest
 from helix_cli.clients.auditing import CommandRecord, RecordFilter, newest_records, recorded
 from helix_cli.clients.broker import connected_client, provision_server
 from helix_cli.home.addresses import Server
+from helix_memory import subjects
+from helix_memory.transport.publisher import Publisher
 from helix_shared.audit.record import AuditRecord
+from helix_shared.broker.audit_messages import audit_messages
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import InvalidInputError, TemporaryError
 
@@ -112,3 +116,35 @@ def test_only_records_of_a_time_are_read(server: Server) -> None:
     assert [one.count for one in found] == [1]
     assert records(server, RecordFilter(tenant="span", since=between + timedelta(days=1)), limit=10) == []
     assert len(records(server, RecordFilter(tenant="span"), limit=10)) == 2
+
+
+def test_records_of_calls_push_out_none_of_erasures(server: Server) -> None:
+    """A full stream drops its oldest message; both streams are listed together, by time."""
+
+    async def work() -> None:
+        async with connected_client(server.address) as client:
+            jetstream = client.jetstream()
+            calls = (await jetstream.stream_info(subjects.CALLS_STREAM)).config
+            await jetstream.update_stream(replace(calls, max_bytes=64 * 1024))
+            publisher = Publisher(jetstream)
+            made = [(n, AuditRecord(at_second(n), "Recall", "OK", tenant_id="busy")) for n in range(60)]
+            for one in made:
+                padded = (one[0], replace(one[1], memory_ids=("m" * 26,) * 100))
+                for message in audit_messages([padded], "ring", subjects.calls_subject):
+                    await publisher.publish(message.subject, message.body, message_id=message.message_id)
+            assert (await jetstream.stream_info(subjects.CALLS_STREAM)).state.first_seq > 1
+            assert (await jetstream.stream_info(subjects.AUDIT_STREAM)).state.first_seq == 1
+
+    with recorded(server, "cli.erase", CommandRecord(["busy"])):
+        pass
+    asyncio.run(work())
+    found = records(server, RecordFilter(tenant="busy"), limit=100)
+    assert found[-1].call == "cli.erase"
+    assert 0 < len(found) - 1 < 60
+    assert {one.call for one in found[:-1]} == {"Recall"}
+    assert [one.at for one in found] == sorted(one.at for one in found)
+
+
+def at_second(number: int) -> str:
+    """A time of the past."""
+    return f"2026-05-01T12:00:{number:02}.000+00:00"

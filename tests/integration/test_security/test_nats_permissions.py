@@ -283,7 +283,7 @@ async def test_a_service_publishes_what_it_makes_and_nothing_else(clients: Any, 
             "pairs.acme.1",
             "audit.acme",
         },
-        "forwarder": {"access.acme", "audit.acme"},
+        "forwarder": {"access.acme", "calls.acme"},
         "gateway": {"events.acme.s1.message", "events.acme.s1.erase"},
     }
     everything = set().union(*own.values())

@@ -1,4 +1,4 @@
-"""Audit records of commands, and reading HELIX_AUDIT.
+"""Audit records of commands, and reading HELIX_AUDIT and HELIX_CALLS.
 
 A command acts through NATS and not through the query service, so it writes its own record. That needs the
 operator's user: a user of a tenant may not write the stream, or its records would prove nothing.
@@ -149,22 +149,34 @@ def _user() -> str:
 
 
 async def newest_records(client: Client, only: RecordFilter, *, limit: int) -> list[AuditRecord]:
-    """The newest records, oldest first.
+    """The newest records of calls, commands and erasures, oldest first.
 
     Raises:
         NotFoundError: there is no such stream.
         TemporaryError: NATS does not answer.
     """
+    tenant, found = only.tenant or "*", list[AuditRecord]()
+    for stream, subject in (
+        (subjects.AUDIT_STREAM, subjects.audit_subject(tenant)),
+        (subjects.CALLS_STREAM, subjects.calls_subject(tenant)),
+    ):
+        found += await _newest_of(client, stream, subject, only, limit=limit)
+    return sorted(found, key=lambda record: datetime.fromisoformat(record.at))[-limit:]
+
+
+async def _newest_of(
+    client: Client, stream: str, subject: str, only: RecordFilter, *, limit: int
+) -> deque[AuditRecord]:
+    """Those of one stream, in its order."""
     try:
-        last = (await client.jetstream().stream_info(subjects.AUDIT_STREAM)).state.last_seq
+        last = (await client.jetstream().stream_info(stream)).state.last_seq
     except NotFoundError:
         raise NothingFoundError(PROVISION) from None
     found: deque[AuditRecord] = deque(maxlen=limit)
-    filters = [subjects.audit_subject(only.tenant or "*")]
-    async for messages in read_range(client, subjects.AUDIT_STREAM, filters, since=only.since, until=last):
+    async for messages in read_range(client, stream, [subject], since=only.since, until=last):
         for message in messages:
             found.extend(filter(only.takes, _records(message.body, message.sequence)))
-    return list(found)
+    return found
 
 
 def _records(body: bytes, sequence: int) -> list[AuditRecord]:

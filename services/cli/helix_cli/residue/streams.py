@@ -24,6 +24,7 @@ STREAMS = (
     subjects.ANSWERS_STREAM,
     subjects.ACCESS_STREAM,
     subjects.AUDIT_STREAM,
+    subjects.CALLS_STREAM,
     subjects.DLQ_STREAM,
     subjects.ADVISORY_STREAM,
 )

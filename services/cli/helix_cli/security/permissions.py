@@ -234,7 +234,7 @@ _FORWARDER: Final = Rights(
     (
         *_watches(),
         subjects.access_subject("*"),
-        subjects.audit_subject("*"),
+        subjects.calls_subject("*"),
     )
 )
 _GATEWAY: Final = Rights(

@@ -62,7 +62,7 @@ class AccessCounts:
                     encode_accesses(memories[start : start + limits.ACCESSED_MEMORIES]),
                     subjects.access_message_id(self.ring, self.first, self.last, tenant, part),
                 )
-        yield from audit_messages(self._audits, self.ring)
+        yield from audit_messages(self._audits, self.ring, subjects.calls_subject)
 
 
 def _audit_record(one: recall_pb2.AuditRecord) -> AuditRecord:

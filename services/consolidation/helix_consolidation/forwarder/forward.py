@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from helix_memory.transport.publisher import Publishes
 
 RETRY_SECONDS: Final = 1.0
-_AUDITS: Final = subjects.audit_subject("*")[:-1]
+_AUDITS: Final = subjects.calls_subject("*")[:-1]
 
 _log = logger(__name__)
 

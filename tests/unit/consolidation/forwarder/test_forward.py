@@ -150,8 +150,8 @@ def test_audit_records_go_to_the_stream_of_their_tenant_and_are_published_again_
         return publisher.published
 
     nobody, acme = asyncio.run(published())
-    assert nobody[::2] == ("helix.v1.audit.-", "audit:r1:5-5:-")
-    assert acme[::2] == ("helix.v1.audit.acme", "audit:r1:4-4:acme")
+    assert nobody[::2] == ("helix.v1.calls.-", "audit:r1:5-5:-")
+    assert acme[::2] == ("helix.v1.calls.acme", "audit:r1:4-4:acme")
     [record] = decode_records(acme[1])
     assert (record.at, record.outcome, record.count) == ("2026-05-01T12:00:00.000+00:00", "OK", 2)
 

@@ -153,8 +153,12 @@ def test_the_oldest_record_is_dropped_and_counted_where_there_is_no_room() -> No
 
 def test_no_tenant_writes_the_audit_stream() -> None:
     """Its own records would prove nothing; the writer adds those of erasures."""
-    writers = [
-        user for user in SERVICE_USERS if subjects.audit_subject("*") in rights_of_service(user).publish
-    ]
-    assert writers == ["consolidation", "forwarder"]
-    assert "audit" not in " ".join(rights_of_tenant("acme", [WRITE, ERASE]).publish)
+
+    def writers(subject: str) -> list[str]:
+        return [user for user in SERVICE_USERS if subject in rights_of_service(user).publish]
+
+    assert writers(subjects.audit_subject("*")) == ["consolidation"]
+    assert writers(subjects.calls_subject("*")) == ["forwarder"]
+    tenant = " ".join(rights_of_tenant("acme", [WRITE, ERASE]).publish)
+    assert "audit" not in tenant
+    assert "calls" not in tenant
