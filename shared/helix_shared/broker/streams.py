@@ -81,7 +81,7 @@ STREAMS: Final = (
         subjects=[f"{subjects.ROOT}.audit.>"],
         max_msg_size=MIB,
         # the server sets the whole limit aside when the stream is made, of three quarters of what is free
-        max_bytes=128 * MIB,
+        max_bytes=64 * MIB,
         max_age=90 * DAY_SECONDS,
         deny_delete=True,
         deny_purge=True,
@@ -93,7 +93,7 @@ STREAMS: Final = (
         "size do",
         subjects=[f"{subjects.ROOT}.calls.>"],
         max_msg_size=MIB,
-        max_bytes=256 * MIB,
+        max_bytes=192 * MIB,
         max_age=90 * DAY_SECONDS,
         deny_delete=True,
         deny_purge=True,
