@@ -27,6 +27,7 @@ from containers_run import PREFIX, ROOT, Compose, Failed, podman, run, say
 
 BASE: Final = "docker.io/library/python:3.11-slim"
 QUERY_LIMIT_MIB: Final = 400
+"""Above its base and without extras; with `[object-storage]` it has more (ops/decisions/0079)."""
 NO_PODMAN: Final = 3
 PORTS: Final = (4222, 7461, 7462, 8222)
 

@@ -18,7 +18,7 @@ if [ ! -d onnx ]; then
   rm -rf onnxruntime/transformers onnxruntime/tools onnxruntime/quantization
 fi
 # not those of numpy and scipy: their libraries were changed after they were linked, and strip breaks them
-for package in pyarrow tantivy tokenizers cryptography; do
+for package in pyarrow tantivy tokenizers cryptography obstore; do
   if [ -d "$package" ]; then
     find "$package" -type f -name '*.so*' -exec strip --strip-unneeded {} +
   fi

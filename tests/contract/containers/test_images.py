@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,33 @@ def test_packages_are_installed_before_any_code_is_copied() -> None:
     ]
     final = dockerfile.rsplit("\nFROM ", 1)[1]
     assert final.index("--from=packages") < final.index("--from=code")
+
+
+@pytest.mark.skipif(shutil.which("strip") is None, reason="binutils are not installed")
+def test_object_storage_works_without_the_symbols_that_images_lack(tmp_path: Path) -> None:
+    """A library that was changed after it was linked does not load once it is stripped."""
+    assert re.search(r"^for package in .*\bobstore\b", (ROOT / "ops/slim.sh").read_text(), re.MULTILINE)
+    found = importlib.util.find_spec("obstore")
+    assert found is not None
+    assert found.origin is not None
+    shutil.copytree(Path(found.origin).parent, tmp_path / "obstore")
+    libraries = list((tmp_path / "obstore").rglob("*.so"))
+    assert libraries
+    subprocess.run(["strip", "--strip-unneeded", *map(str, libraries)], check=True)
+    program = (
+        "import obstore; from obstore.store import MemoryStore; store = MemoryStore(); "
+        "obstore.put(store, 'a', b'1', mode='create'); "
+        "print(obstore.__file__, bytes(obstore.get(store, 'a').bytes()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [str(tmp_path / "obstore/__init__.py"), "b'1'"]
 
 
 def test_the_check_of_the_containers_reads_the_services_from_compose(tmp_path: Path) -> None:
