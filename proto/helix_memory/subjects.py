@@ -135,6 +135,11 @@ def derived_subject(edge: str, tenant_id: str) -> str:
     return f"{ROOT}.derived.{edge}.{tenant_id}"
 
 
+def derived_filler() -> str:
+    """Subject of the message that ends a file of the stream; it holds nothing and is of no event."""
+    return derived_subject("filler", UNKNOWN_TENANT)
+
+
 def derived_edge(edge: str) -> str:
     """Subject filter for one edge of all tenants."""
     return f"{ROOT}.derived.{edge}.*"

@@ -21,6 +21,7 @@ from helix_cli.stack.stack import Stack
 from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.polling import poll
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, MANIFEST_NAME, Manifest
 from helix_shared.artifacts.vectors.reader import VectorReader
@@ -216,6 +217,58 @@ def test_a_rebuild_beside_a_running_helix_says_the_same(stack: Stack) -> None:
     assert "hall" in found["memories"][0]["memory"]["text"]
 
 
+def test_a_rebuild_beside_services_of_others_pauses_the_writer_alone(stack: Stack, tmp_path: Path) -> None:
+    """As in a container with the volumes of consolidation: nothing there is known of a `helix up`.
+
+    Ingest goes on, so events are published until the end; each is there once.
+    """
+    home = stack.home.root
+    before, pids = _memories(home), _pids(stack)
+    other = tmp_path / "var"
+    other.mkdir()
+    (other / "data").symlink_to(home / "data")
+    (other / "models").symlink_to(home / "models")
+    lines = "".join(f"{json.dumps(_of_another_tenant(n))}\n" for n in range(100, 140))
+    command = [sys.executable, "-m", "helix_cli", "publish", "-", "--wait", "--home", str(home)]
+    publishing = subprocess.Popen([*command, "--wait-seconds", "240"], stdin=subprocess.PIPE, text=True)
+    assert publishing.stdin is not None
+    publishing.stdin.write(lines)
+    publishing.stdin.close()
+    addresses = ("--nats", stack.nats_url, "--query", stack.query_address)
+    made = _rebuilt(other, "--pause-writer", *addresses)
+    assert publishing.wait(240) == 0
+    assert made["parity"]["total"], made["parity"]
+    assert _pids(stack) == pids, "no process was stopped"
+    # what ingest derived meanwhile is applied by the writer, which goes on from the new generation
+    fresh = "The ferry to Bergen leaves at six. (unrelated)"
+    event = {"kind": "message", "tenant_id": "elsewhere", "session_id": "n", "event_id": "after-beside"}
+    _publish(home, [event | {"role": "user", "text": fresh}])
+    after = _memories(home)
+    assert {one: after[one] for one in before} == before
+    texts = [row["text"] for row in after.values()]
+    for number in range(100, 140):
+        assert texts.count(_of_another_tenant(number)["text"]) == 1
+    assert fresh in texts
+    for _ in poll(120.0):
+        if not any(_waiting(stack).values()):
+            break
+    assert not any(_waiting(stack).values()), "what was on its way at the pause is delivered again"
+    assert run(home, "rebuild", "--discard-old")[0] == 0
+
+
+def test_a_rebuild_beside_services_of_others_refuses_a_folder_that_is_not_theirs(
+    stack: Stack, tmp_path: Path
+) -> None:
+    """Its generation would be served by nobody, and the consumers of the writer would begin after it."""
+    (tmp_path / "models").symlink_to(stack.home.root / "models")
+    code, out, err = run(tmp_path, "rebuild", "--pause-writer", "--nats", stack.nats_url)
+    assert code != 0
+    assert "must be the data folder of the writer" in out + err
+    code, out, err = run(stack.home.root, "rebuild", "--pause-writer")
+    assert code == 2
+    assert "--pause-writer" in out + err
+
+
 def test_an_erased_event_that_is_published_again_after_a_rebuild_stays_away(stack: Stack) -> None:
     """The rebuild takes the erased ids over: the log has lost the event."""
     home = stack.home.root
@@ -234,6 +287,21 @@ def test_an_erased_event_that_is_published_again_after_a_rebuild_stays_away(stac
     assert _of_another_tenant(40)["text"] in texts
     assert not any("xyzzyplugh42" in text for text in texts)
     assert run(home, "rebuild", "--discard-old")[0] == 0
+
+
+def _waiting(stack: Stack) -> dict[str, int]:
+    """Messages that a consumer has not acknowledged."""
+
+    async def ask() -> dict[str, int]:
+        async with connected(stack.nats_url) as jetstream:
+            infos = [await jetstream.consumer_info(one.stream, one.name) for one in streams.CONSUMERS]
+            return {info.name: (info.num_pending or 0) + (info.num_ack_pending or 0) for info in infos}
+
+    return run_async(ask())
+
+
+def _pids(stack: Stack) -> dict[str, int]:
+    return {child.name: child.pid for child in stack.processes}
 
 
 def _of_another_tenant(number: int) -> dict[str, Any]:

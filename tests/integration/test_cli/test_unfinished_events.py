@@ -57,3 +57,17 @@ async def test_what_a_worker_stores_while_it_is_asked_is_unfinished(
     monkeypatch.undo()
     (tmp_path / STATE_FILE).write_text(json.dumps({"derived": {"floor": 2, "above": []}}))
     assert await unfinished_events(nats_client, tmp_path, 1) == set()
+
+
+async def test_the_message_that_ends_a_file_for_an_erasure_is_of_no_event(
+    nats_client: Client, tmp_path: Path
+) -> None:
+    """It is the newest until everything is acknowledged, and a rebuild may come before that."""
+    jetstream = nats_client.jetstream()
+    await derive(jetstream, "memories")
+    await jetstream.publish(subjects.derived_filler(), bytes(100))
+    await acknowledge(jetstream, streams.DOC2QUERY)
+    await acknowledge(jetstream, streams.KG)
+    (tmp_path / STATE_FILE).parent.mkdir()
+    (tmp_path / STATE_FILE).write_text(json.dumps({"derived": {"floor": 1, "above": []}}))
+    assert await unfinished_events(nats_client, tmp_path, 1) == set()

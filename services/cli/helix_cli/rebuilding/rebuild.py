@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.clients.broker import connected_client
+from helix_cli.clients.pausing import paused_writers
 from helix_cli.clients.sharding import tenants_of_log
 from helix_cli.rebuilding.check import Check
 from helix_cli.rebuilding.derive import Workers
@@ -31,7 +32,7 @@ from helix_consolidation.settings import ConsolidationSettings
 from helix_consolidation.stores.anew import maintain_now
 from helix_consolidation.stores.made_with import package_digest
 from helix_ingest.settings import IngestSettings
-from helix_memory.subjects import EVENTS_STREAM
+from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import choose_model
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from helix_cli.home.folder import HomeFolder
     from helix_cli.rebuilding.parity.result import Parity
     from helix_cli.rebuilding.source import Source
+    from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.stores.shard import Shard
     from helix_shared.artifacts.generation.manifest import Manifest
 
@@ -73,6 +75,8 @@ class Task:
     accepts_differences: bool = False
     is_alone: bool = False
     """No worker of the home runs."""
+    is_beside_others: bool = False
+    """The services are not those of a `helix up`: the writer is asked to pause, and nothing else stops."""
     archive: Path | None = None
     """Where events are read, as far as it goes; None: in the log alone."""
     shard: int = 0
@@ -212,13 +216,15 @@ class _Run:
         task.say(f"embedded {replay.sequence:,} events; ingest and consolidation stop for the rest")
         if self.check is not None:
             await self.check.prepare(self.client)
-        with contextlib.ExitStack() as hold:
-            await asyncio.to_thread(hold.enter_context, task.hold())
+        async with contextlib.AsyncExitStack() as hold:
+            lease = await self._held(hold)
             parity = None
             if self.check is not None:
                 parity = await self.check.compare(self.client, replay, progress)
                 if parity.refuses and not task.accepts_differences:
                     return Made(None, parity, events=events, seconds=seconds)
+            # before the end of the log, since ingest may go on: later messages are applied by the writer
+            derived_end = (await self.client.jetstream().stream_info(DERIVED_STREAM)).state.last_seq
             await replay.run(await self.source.end(), advance=progress.reached)
             # before the step, because a command that is ended after it cannot be repeated
             if await draw_statements_again(self.client.jetstream()):
@@ -234,12 +240,24 @@ class _Run:
                     self.shard,
                     task.data,
                     replay.refusals,
+                    derived_end,
                     keeps=task.compares,
                     is_alone=task.is_alone,
+                    lease=lease,
                 )
                 manifest, aside = await over.run()
-            choose_model(task.models, task.folder.name)
+            if not task.is_beside_others:
+                choose_model(task.models, task.folder.name)
         return Made(manifest, parity, aside, events, seconds)
+
+    async def _held(self, hold: contextlib.AsyncExitStack) -> Lease | None:
+        """Until `hold` ends nobody else writes; the lease of the writer, where that was asked to pause."""
+        if not self.task.is_beside_others:
+            inner = hold.enter_context(contextlib.ExitStack())
+            await asyncio.to_thread(inner.enter_context, self.task.hold())
+            return None
+        folders = {self.task.shard: self.task.data}
+        return (await hold.enter_async_context(paused_writers(self.client, folders)))[self.task.shard]
 
     async def _catch_up(self, progress: Progress) -> None:
         """Apply what is in the log, but nothing that the served generation lacks while its writer goes on.

@@ -155,7 +155,7 @@ def _derives(service: str, *edges: str) -> tuple[str, ...]:
 def _derives_again() -> tuple[str, ...]:
     """Write what was derived again because of an erasure, and the message that ends a file of the stream."""
     again = map(subjects.derived_edge, ("memories", "expansions", "links"))
-    return (*again, subjects.derived_subject("filler", subjects.UNKNOWN_TENANT))
+    return (*again, subjects.derived_filler())
 
 
 def _refuses(service: str) -> str:

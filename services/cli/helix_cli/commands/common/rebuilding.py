@@ -1,4 +1,4 @@
-"""What `helix rebuild` does: beside a `helix up`, or alone."""
+"""What `helix rebuild` does: beside a `helix up` or services in containers, or alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common.lines.parity import print_parity
 from helix_cli.commands.common.model_use import wait_served
 from helix_cli.home.addresses import nats_server, query_server
-from helix_cli.home.record import running_record
+from helix_cli.home.record import RunRecord, running_record
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import complain, note, plain, stdout
@@ -32,7 +32,7 @@ from helix_ingest.settings import IngestSettings
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import folder_with_checksum
-from helix_shared.errors import InvalidInputError
+from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,28 +54,30 @@ def rebuild_home(
     accepts_differences: bool,
     every_seconds: float,
     as_json: bool,
+    is_beside_others: bool = False,
 ) -> None:
     """Make the data folders of all shards again, or that of `shard`, one after the other; report.
+
+    `is_beside_others`: the services are not those of a `helix up`, and their writers pause for the rest.
 
     Raises:
         Exit: with 1, where a result differs without a reason; nothing of that shard was replaced.
         InvalidInputError: there is no such shard, or `archive` is read for several.
         PermanentError: another process does the same.
-        NotFoundError: the home has no log, or `archive` is none.
+        NotFoundError: the home has no log, or beside others no generation; or `archive` is none.
         TemporaryError: NATS does not answer, or the new generation is not served.
         InvalidInputError: a setting of ingest, doc2query or consolidation is not that of the `helix up`.
     """
     record = running_record(home)
+    if is_beside_others and record is not None:
+        raise InvalidInputError("--pause-writer", "is not for a `helix up`, and one runs on this home")
     made: dict[int, Made] = {}
     with contextlib.ExitStack() as stack:
-        if record is not None:
-            stack.enter_context(settings_in_use(record.settings))
-            server = nats_server(nats, home.root, wait=False)
-            os.nice(IngestSettings.load().niceness)
-        else:
-            server = stack.enter_context(own_server(home, say=note))
+        server = _server(home, nats, record, stack, is_beside_others=is_beside_others)
         shards = run_async(_shards(server))
         for one in _chosen(shard, shards, archive):
+            if is_beside_others:
+                _require_served(home, one)
             if shards > 1:
                 note(f"shard {one} of {shards}")
             task = Task(
@@ -88,7 +90,8 @@ def rebuild_home(
                 every_seconds=every_seconds,
                 compares=True,
                 accepts_differences=accepts_differences,
-                is_alone=record is None,
+                is_alone=record is None and not is_beside_others,
+                is_beside_others=is_beside_others,
                 archive=archive,
                 shard=one,
             )
@@ -96,7 +99,7 @@ def rebuild_home(
             if not as_json:
                 _print(made[one])
     for one, found in made.items():
-        if record is not None and found.manifest is not None:
+        if found.manifest is not None and (record is not None or (is_beside_others and query)):
             wait_served(query_server(query, home.root, wait=False), found.manifest, shard=one)
     if as_json:
         rows = [_as_json(found) for found in made.values()]
@@ -108,6 +111,35 @@ def rebuild_home(
             "`helix rebuild --accept-differences` replaces it"
         )
         raise typer.Exit(FAILED_EXIT)
+
+
+def _server(
+    home: HomeFolder,
+    nats: str,
+    record: RunRecord | None,
+    stack: contextlib.ExitStack,
+    *,
+    is_beside_others: bool,
+) -> Server:
+    """Where NATS is until `stack` ends: that of the services, or one of the command's own."""
+    if record is None and not is_beside_others:
+        return stack.enter_context(own_server(home, say=note))
+    if record is not None:
+        stack.enter_context(settings_in_use(record.settings))
+    server = nats_server(nats, home.root, wait=False)
+    os.nice(IngestSettings.load().niceness)
+    return server
+
+
+def _require_served(home: HomeFolder, shard: int) -> None:
+    """Beside services of others a wrong folder would be filled, or with a model that ingest lacks."""
+    served = Served.look(home.data_of(shard))
+    if not served.number:
+        raise NotFoundError(
+            f"{home.data_of(shard)} has no generation: it must be the data folder of the writer"
+        )
+    if folder_with_checksum(home.models, served.model_checksum) is None:
+        raise NotFoundError(f"{home.models} lacks the model of generation {served.number}")
 
 
 async def _shards(server: Server) -> int:

@@ -29,7 +29,9 @@ installed and the model in use, compares the result with what is there, and
 puts it in its place in one step. It needs no `helix up`: without one it starts
 the NATS server of the home for itself. That is the way out where the data
 folder is missing, damaged, or of another release. With a `helix up` it works
-beside it, and recalls are answered all the time.
+beside it, and recalls are answered all the time. So it does with --pause-writer
+where the services run in containers, in one that has the data folder of the
+writer and the models below its home: ingest goes on, the writer pauses for the rest.
 
 It may be ended and called again: it continues where it was. What it replaces
 stays in data/replaced until --discard-old, or until something is erased.
@@ -64,6 +66,13 @@ def rebuild_command(
     shard: Annotated[
         int | None, typer.Option("--shard", min=0, help="Only this shard. Default: one after the other.")
     ] = None,
+    pause_writer: Annotated[
+        bool,
+        typer.Option(
+            "--pause-writer",
+            help="The services run in containers: their writer pauses for the rest. Needs --nats.",
+        ),
+    ] = False,
     discard_old: Annotated[
         bool, typer.Option("--discard-old", help="Only remove what earlier rebuilds replaced.")
     ] = False,
@@ -94,4 +103,5 @@ def rebuild_command(
             accepts_differences=accept_differences,
             every_seconds=every_seconds,
             as_json=as_json,
+            is_beside_others=pause_writer,
         )

@@ -49,6 +49,8 @@ async def unfinished_events(client: Client, generation: Path, applied: int) -> s
         if message is None or message.sequence > end:
             return {event for event in found if event <= applied}
         sequence = message.sequence
+        if message.subject == subjects.derived_filler():
+            continue
         if sequence not in done or sequence > worked:
             found.add(edges.decode(message.body)[0].event_sequence)
     return None

@@ -54,10 +54,14 @@ class HandOver:
     shard: Shard
     data: Path
     refusals: Refusals
+    derived_end: int
+    """Messages of HELIX_DERIVED up to this one are of events that `shard` holds."""
     keeps: bool = False
     """Set the generation aside that is there."""
     is_alone: bool = False
     """No worker runs: also doc2query and kg begin after what is applied."""
+    lease: Lease | None = None
+    """Of a writer that was asked to pause, beside workers that go on; None: it is acquired."""
 
     async def run(self) -> tuple[Manifest, Path | None]:
         """Publish; returns the manifest, and the folder of what was set aside.
@@ -67,6 +71,8 @@ class HandOver:
                 nothing has changed.
             LostLeaseError: the lease was lost; nothing has changed.
         """
+        if self.lease is not None:
+            return await self._published(self.lease)
         stop = asyncio.Event()
         asyncio.get_running_loop().call_later(LEASE_SECONDS, stop.set)
         acquired = await stand_by(self._jetstream, self.data, stop, shard=self.shard.place.shard)
@@ -102,9 +108,8 @@ class HandOver:
         if log.last_sequence > state.applied.floor:
             # they come to the workers when they start again
             log = log.model_copy(update={"last_sequence": state.applied.floor})
-        derived_end = (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.last_seq
         created = await created_at(jetstream, subjects.DERIVED_STREAM)
-        continue_streams(self.shard, derived_stream=created, derived_end=derived_end)
+        continue_streams(self.shard, derived_stream=created, derived_end=self.derived_end)
         served = Served.look(self.data)
         await self._store_refusals(served)
         now = datetime.now(UTC)
@@ -117,7 +122,7 @@ class HandOver:
             publish_anew, self.shard, self.data, info, ensure_lease=lease.ensure_held
         )
         # after the step: an event that is skipped before it would be lost with a step that fails
-        await self._skip_applied(derived_end, has_accesses=has_accesses)
+        await self._skip_applied(has_accesses=has_accesses)
         return manifest, aside
 
     async def _store_refusals(self, served: Served) -> None:
@@ -161,19 +166,20 @@ class HandOver:
         by_id = (one.erased_at for one in tombstones.erased_memories.values())
         return max((*by_selector, *by_id), default=0)
 
-    async def _skip_applied(self, derived_end: int, *, has_accesses: bool) -> None:
+    async def _skip_applied(self, *, has_accesses: bool) -> None:
         """Let consumers begin after what the stores hold, so that nothing is embedded twice.
 
-        Workers that also work for other shards stay where they are: those lack what is not derived yet.
+        Workers that also work for other shards stay where they are: those lack what is not derived yet. So
+        do workers that go on; what they derive again changes nothing.
         """
         workers, readers = [], [self._durable(streams.CONSOLIDATION_LIFECYCLE)]
-        if self.shard.place.is_only:
+        if self.shard.place.is_only and self.lease is None:
             readers.append(streams.INGEST)
             workers += [streams.DOC2QUERY, streams.KG]
         after = {(subjects.EVENTS_STREAM, name): self.shard.state.applied.floor for name in readers}
         if self.is_alone:
             workers.append(self._durable(streams.CONSOLIDATION_DERIVED))
-            after |= {(subjects.DERIVED_STREAM, name): derived_end for name in workers}
+            after |= {(subjects.DERIVED_STREAM, name): self.derived_end for name in workers}
         for (stream, name), floor in after.items():
             info = await self._jetstream.consumer_info(stream, name)
             if info.num_pending or info.num_ack_pending:

@@ -38,7 +38,7 @@ async def drop_derived_bytes(jetstream: JetStreamContext, *, shards: int = 1) ->
         if (await jetstream.stream_info(subjects.DERIVED_STREAM)).state.messages == 0:
             return True
     filler = await jetstream.publish(
-        subjects.derived_subject("filler", subjects.UNKNOWN_TENANT),
+        subjects.derived_filler(),
         bytes(_FILLER_BYTES),
         headers={subjects.MSG_ID_HEADER: f"filler:{uuid.uuid4()}"},
     )
