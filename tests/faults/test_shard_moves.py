@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import threading
 import time
 import uuid
@@ -21,6 +23,7 @@ from helix_memory.sharding import hashed_shard
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.encoders.store import default_model
+from helix_shared.machine.processes import module_command
 from tests.integration.test_cli.running import run
 
 from .conftest import Report
@@ -29,6 +32,14 @@ pytestmark = [pytest.mark.integration, pytest.mark.faults]
 
 TENANT = "acme"
 PACE_SECONDS = 0.25
+WITHOUT_COPY = """
+import sys
+
+if "move" in getattr(sys, "orig_argv", []):
+    from helix_cli.moving import prepared
+
+    prepared.PreparedEvents.apply = lambda self, log, *, now: self.batches.clear()
+"""
 
 
 @dataclass
@@ -88,6 +99,19 @@ def _texts(data: Path) -> Counter[str]:
     return Counter(row["text"] for row in found if row["tenant_id"] == TENANT)
 
 
+def _refused_without_copying(stack: Stack, folder: Path, shard: int) -> bool:
+    """Whether a move from a shard that copies nothing is refused, and leaves everything where it is."""
+    before = _texts(stack.home.data_of(shard))
+    (folder / "sitecustomize.py").write_text(WITHOUT_COPY)
+    move = [*module_command("helix_cli"), "shards", "move", TENANT, "--to", str(1 - shard)]
+    given = os.environ | {"PYTHONPATH": str(folder)}
+    ended = subprocess.run(
+        [*move, "--home", str(stack.home.root)], env=given, check=False, timeout=300, stderr=subprocess.PIPE
+    )
+    stays = _texts(stack.home.data_of(shard)) == before
+    return ended.returncode == 1 and b"do not follow from the log" in ended.stderr and stays
+
+
 @pytest.mark.timeout(3_600)
 def test_a_tenant_moves_under_load(tmp_path: Path, models_dir: Path, report: Report) -> None:
     """Nothing is lost or twice, recalls do not fail, and the pause of freshness is bounded."""
@@ -118,6 +142,7 @@ def test_a_tenant_moves_under_load(tmp_path: Path, models_dir: Path, report: Rep
         with load.client() as helix:
             helix.remember("The last spare key is red.", wait=True)
         found = [_texts(stack.home.data_of(one)) for one in range(2)]
+        is_refused = _refused_without_copying(stack, tmp_path, shard)
     wanted = {"The first spare key is red.", "The last spare key is red.", *load.sent}
     lost, twice = len(wanted - found[shard].keys()), sum(found[shard].values()) - len(found[shard])
     # an event that was published before or in a move, and could be recalled after it
@@ -135,5 +160,6 @@ def test_a_tenant_moves_under_load(tmp_path: Path, models_dir: Path, report: Rep
         f"{lost} lost, {twice} twice, {len(load.errors)} recalls failed; p95 of freshness in moves "
         f"{freshness:.2f} s, median of all {usual:.2f} s; writers stopped p95 {stopped:.2f} s"
     )
+    report.control(is_refused, "a move that copies nothing is refused by its comparison with the log")
     assert (lost, twice, found[1 - shard].total()) == (0, 0, 0)
     assert load.errors == []
