@@ -10,11 +10,13 @@ import pytest
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS, SpeechAct
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
-from helix_query.profile.sections.ranking import Newer
+from helix_query.profile.sections.ranking import Newer, Outdated, Rank
 from helix_query.recall.candidate_signals import CandidateSignals
-from helix_query.recall.candidates import Candidates, LateInteraction, Route
+from helix_query.recall.candidates import Candidates, LateInteraction, Related, Route
 from helix_query.recall.evidence.comparisons import interaction_gains, question_match
-from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
+from helix_query.recall.lifecycle.newer import earliest_factors, newer_factors, newest_gain
+from helix_query.recall.stages.lifecycle import past_steps
+from helix_query.recall.stages.scoring import ScoreBuilder
 
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
 
@@ -180,3 +182,39 @@ def test_which_questions_ask_for_the_newest(route: Route, expected: float) -> No
     What is told of a name adds up, so the latest of it is no better; nor is the latest that holds a symbol.
     """
     assert newest_gain(route, Newer(gain=1.0, gain_otherwise=0.25)) == expected
+
+
+def test_the_earliest_gains_where_the_first_value_is_asked_for() -> None:
+    """As the latest does otherwise; with the gain of such questions, of which 0 changes nothing."""
+    raw, ones = signals([1, 9, 5]), np.ones(3)
+    nobody = np.zeros(3, bool)
+    constants = Newer(gain=1.0, gain_first=0.5, compared=4, longest=60)
+    found = earliest_factors(ones, raw, constants, nobody, ones).tolist()
+    assert found == [1.5, 1.0, 1.25]
+    assert earliest_factors(ones, raw, Newer(gain=1.0), nobody, ones).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("past", "probability", "steps"),
+    [
+        (Past.FIRST, None, ["earliest"]),
+        (Past.FIRST, 0.2, ["former", "later", "earliest"]),
+        (Past.FIRST, 0.9, ["former", "later"]),
+        (Past.FORMER, None, []),
+        (Past.CHANGES, None, []),
+    ],
+)
+def test_the_order_in_time_decides_only_where_no_link_tells_the_first_value(
+    past: Past, probability: float | None, steps: list[str]
+) -> None:
+    """Nor for the value before the last one, which is neither the earliest nor the latest."""
+    constants = Rank(newer=Newer(gain_first=0.5), outdated=Outdated(enabled=True))
+    none = np.empty(0, np.int64)
+    link = Related(none, none, np.array([1]), np.array([0]), np.array([probability or 0.0]))
+    builder = ScoreBuilder(np.array([1.0, 1.1]))
+    holding = None if probability is None else link
+    nobody, route = np.zeros(2, bool), Route(past=past)
+    past_steps(builder, signals([1, 9]), route, constants, holding, nobody, lambda: np.ones(2))
+    assert [step.name for step in builder.steps] == steps
+    if steps:
+        assert builder.scores[0] > builder.scores[1]

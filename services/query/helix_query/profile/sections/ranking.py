@@ -107,6 +107,11 @@ class Newer(Section):
     gain_otherwise: Factor = Field(
         default=0.0, description="the same for all other questions in the present tense; 0: off"
     )
+    gain_first: Factor = Field(
+        default=0.0,
+        description="share of its score that the earliest one gains where the first value is asked for and no"
+        " link tells it; 0: off",
+    )
     compared: int = Field(default=20, ge=2, le=200, description="first candidates that are compared")
     longest: int = Field(
         default=60, ge=0, le=10_000, description="tokens of a memory whose time is compared, at most"

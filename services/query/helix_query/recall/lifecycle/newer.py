@@ -61,6 +61,32 @@ def newer_factors(
     ("thinking about another carer, not sure"). `met`, 0 to 1, is how
     well a candidate matches the words of the question: a late statement about another thing must gain little.
     """
+    return _factors_by_time(scores, raw, raw.occurred_at, constants, others, met, gain)
+
+
+def earliest_factors(
+    scores: NDArray[np.float64],
+    raw: CandidateSignals,
+    constants: Newer,
+    others: NDArray[np.bool_],
+    met: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The same by the share of the first candidates that are later, with the gain `gain_first`.
+
+    For a question for the first value, where no link tells which one that is.
+    """
+    return _factors_by_time(scores, raw, -raw.occurred_at, constants, others, met, constants.gain_first)
+
+
+def _factors_by_time(
+    scores: NDArray[np.float64],
+    raw: CandidateSignals,
+    at: NDArray[np.int64],
+    constants: Newer,
+    others: NDArray[np.bool_],
+    met: NDArray[np.float64],
+    gain: float,
+) -> NDArray[np.float64]:
     factors = np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]
     first = first[scores[first] >= constants.least_score * scores.max(initial=0.0)]
@@ -68,7 +94,7 @@ def newer_factors(
     compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
     if len(compared) < FEWEST:
         return factors
-    times = raw.occurred_at[compared]
+    times = at[compared]
     earlier = np.searchsorted(np.sort(times), times, side="left")
     factors[first] = 1.0 + gain / 2.0
     factors[compared] = 1.0 + gain * met[compared] * earlier / (len(compared) - 1)

@@ -13,7 +13,7 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.recall.evidence.comparisons import question_match
-from helix_query.recall.lifecycle.newer import newer_factors, newest_gain
+from helix_query.recall.lifecycle.newer import earliest_factors, newer_factors, newest_gain
 from helix_query.recall.lifecycle.outdated import (
     ASKS_FOR_CHANGED,
     inherited_gains,
@@ -55,7 +55,7 @@ def lifecycle_steps(
     wants_questions: bool,
     interaction_gains: StandardGains | None,
 ) -> None:
-    """Later memories, answers, replacements, newer first, latest statement, statements before questions.
+    """Later memories, answers, replacements, order in time, latest statement, statements before questions.
 
     `interaction_gains` is what late interaction found.
     """
@@ -76,11 +76,11 @@ def lifecycle_steps(
     holding = None
     if related is not None and len(related.newer):
         holding = replacements_that_count(related, raw, route, constants.outdated)
+    met = partial(question_match, candidates, interaction_gains, constants.newer.full_match)
     if route.past not in ASKS_FOR_CHANGED:
-        met = partial(question_match, candidates, interaction_gains, constants.newer.full_match)
         _current_steps(builder, candidates, raw, route, constants, holding, others, met)
-    elif holding is not None:
-        _changed_steps(builder, without_unlikely(holding), route, constants.outdated)
+    else:
+        past_steps(builder, raw, route, constants, holding, others, met)
     if constants.acts.statements_first:
         factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
         if (factors != 1.0).any():
@@ -110,6 +110,23 @@ def _current_steps(
         builder.times("newer", factors)
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))
+
+
+def past_steps(
+    builder: ScoreBuilder,
+    raw: CandidateSignals,
+    route: Route,
+    constants: Rank,
+    holding: Related | None,
+    others: NDArray[np.bool_],
+    met: Callable[[], NDArray[np.float64]],
+) -> None:
+    """The order of what was replaced; for a first value that no link tells, the order in time."""
+    likely = None if holding is None else without_unlikely(holding)
+    if likely is not None:
+        _changed_steps(builder, likely, route, constants.outdated)
+    if route.past is Past.FIRST and (likely is None or not likely.probability.any()):
+        builder.times("earliest", earliest_factors(builder.scores, raw, constants.newer, others, met()))
 
 
 def _changed_steps(builder: ScoreBuilder, holding: Related, route: Route, constants: Outdated) -> None:
