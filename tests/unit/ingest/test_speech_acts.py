@@ -155,6 +155,28 @@ def test_the_act_of_a_turn_is_its_strongest_content(expected: SpeechAct, text: s
 
 
 @pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        ("statement", "I was going to buy the Canon but got the Fuji X-T5"),
+        ("statement", "we were planning to hire Sam, but he declined"),
+        ("statement", "Would have gone by train but there was a strike"),
+        ("statement", "They were going to close the school until parents protested"),
+        ("statement", "We were supposed to meet at Ann's, so I booked a table"),
+        ("statement", "she was planning on moving out, then lost her job"),
+        ("plan", "I was going to study law at Leiden"),
+        ("plan", "We were going to paint it blue but now we'll paint it green"),
+        ("plan", "I'm going to buy the Canon but not this month"),
+        ("hypothetical", "I would have gone if I had known, but nobody told me"),
+        ("hypothetical", "if it hadn't rained we would have won but it did"),
+        ("question", "were you going to call him but forgot?"),
+    ],
+)
+def test_a_plan_that_came_to_nothing_states_what_happened(expected: SpeechAct, text: str) -> None:
+    """What follows "but", "until" or "so" decides; a condition stays one."""
+    assert speech_act(said(text), text) == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "We deploy on Tuesdays",

@@ -19,6 +19,7 @@ from helix_ingest.extraction.acts.slips import corrects_before
 from helix_ingest.extraction.acts.subject_nouns import begins_with_subject
 from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent
 from helix_memory.vocabulary.speech_acts import SpeechAct
+from helix_shared.text.failed_plans import without_failed_plans
 
 if TYPE_CHECKING:
     from helix_memory.events import Event
@@ -183,6 +184,10 @@ def _is_command(text: str) -> bool:
     return _COMMAND.match(text) is not None and not begins_with_subject(text)
 
 
+def _is_hypothetical(text: str) -> bool:
+    return _HYPOTHETICAL.search(text) is not None and not _REGRET.search(text)
+
+
 def _is_topic(sentence: str) -> bool:
     found = words(sentence)
     is_label = len(found) <= _TOPIC_WORDS and not any(word.endswith("ed") for word in found)
@@ -205,9 +210,9 @@ _RULES: Final[tuple[tuple[SpeechAct, Callable[[str, bool], object]], ...]] = (
     ("question", lambda text, _: is_question(text)),
     ("acknowledgement", lambda text, _: is_acknowledgement(text)),
     ("quotation", lambda text, _: _is_quotation(text)),
-    ("hypothetical", lambda text, _: _HYPOTHETICAL.search(text) and not _REGRET.search(text)),
+    ("hypothetical", lambda text, _: _is_hypothetical(without_failed_plans(text))),
     ("decision", lambda text, _: decides(text)),
     ("correction", lambda text, _: _CORRECTION.search(text)),
-    ("plan", lambda text, _: _PLAN.search(text)),
+    ("plan", lambda text, _: _PLAN.search(without_failed_plans(text))),
 )
 """The first that holds is the act of a sentence."""
