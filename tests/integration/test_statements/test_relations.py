@@ -154,6 +154,28 @@ def test_a_joke_that_the_next_turn_takes_back_replaces_nothing(trip: Trip) -> No
     assert closing in trip.relations(june)
 
 
+def test_what_was_rolled_back_is_closed_and_what_it_had_replaced_holds_again(trip: Trip) -> None:
+    """Until the return is forgotten; nothing revives what was rolled back."""
+    told = {
+        "github": "We moved our CI from CircleCI to GitHub Actions",
+        "buildkite": "We moved our CI to Buildkite instead of GitHub Actions",
+        "rollback": "We rolled back the move to Buildkite",
+    }
+    github, buildkite, rollback = (memory_id("acme", name, 0) for name in told)
+    for number, (name, text) in enumerate(told.items()):
+        moment = (BEGINNING + timedelta(days=60 + 7 * number)).isoformat()
+        said = ("--session", name, "--user", "ann", "--set", "speaker=Ann", "--set", f"event_id={name}")
+        trip.run("publish", *said, "--set", f"occurred_at={moment}", "--text", text, "--wait")
+        replaces = any(one[:3] == (buildkite, "UPDATES", github) for one in trip.relations(github))
+        assert replaces == (name == "buildkite")
+    assert (rollback, "UPDATES", buildkite, True) in trip.relations(rollback)
+    found = trip.texts("what CI do we use?")
+    assert told["github"] in found
+    assert told["buildkite"] not in found
+    trip.run("memory", "forget", rollback, "--user", "ann", "--wait")
+    assert any(one[:3] == (buildkite, "UPDATES", github) for one in trip.relations(github))
+
+
 def test_a_correction_right_after_a_slip_goes_first_until_it_is_undone(trip: Trip) -> None:
     """It does not say what the value is of; the older statement stays, behind it."""
     wrong, right = "The party is at Wolvenstraat 18", "No wait, it's Wolvenstraat 81"

@@ -22,8 +22,11 @@ TENANT = "acme"
 def decide_by_slot(new: Statement, candidates: Sequence[Candidate]) -> list[Decision]:
     """Another value of the slot is closed; the same value is a repetition, or comes back after another.
 
-    "jk" takes the statement before it back.
+    "jk" takes the statement before it back, "undo" what it says, without being sure.
     """
+    if new.text.startswith("undo"):
+        undone = {TAKES_BACK: 1.0}
+        return [Decision(len(candidates) - 1, "UPDATES", 0.6, evidence=undone)] if candidates else []
     if new.text.startswith("jk"):
         last = Decision(len(candidates) - 1, "RELATES", 1.0, closes=True, evidence={TAKES_BACK: 1.0})
         return [last] if candidates else []

@@ -48,6 +48,8 @@ class RelationTable:
         """Older memory -> rows that may change its status."""
         self._revivals: dict[int, list[int]] = {}
         """Older memory -> rows that take its value back."""
+        self._taking_back: dict[int, list[int]] = {}
+        """Older memory -> rows by which it was not meant, or was undone."""
         self.names = EvidenceNames()
 
     def __len__(self) -> int:
@@ -158,13 +160,13 @@ class RelationTable:
         return {older for older, rows in self._revivals.items() if rows}
 
     def taking_back(self, older: int) -> list[int]:
-        """Rows by which a memory was not meant."""
-        return [row for row in self.on_status(older) if self._records["flags"][row] & TAKES_BACK]
+        """Rows by which a memory was not meant, or was undone."""
+        return self._taking_back.get(older, [])
 
     @property
     def taken_back(self) -> set[int]:
-        """Memories that were not meant."""
-        return {older for older in self._on_status if self.taking_back(older)}
+        """Memories that were not meant, or were undone."""
+        return {older for older, rows in self._taking_back.items() if rows}
 
     def erase(self, ordinals: Collection[int]) -> set[int]:
         """Void the relations of erased memories; returns the other memories of those relations."""
@@ -192,7 +194,9 @@ class RelationTable:
             self._void(row)
         for row in retracted(records).tolist():
             self._void(row)
-        is_special = (records["flags"] & (CLOSES | REVIVES) != 0) | (records["kind"] == _DUPLICATE)
+        is_special = (records["flags"] & (CLOSES | REVIVES | TAKES_BACK) != 0) | (
+            records["kind"] == _DUPLICATE
+        )
         for row in np.flatnonzero(is_special).tolist():
             self._index(row)
 
@@ -209,9 +213,11 @@ class RelationTable:
             self._on_status.setdefault(int(record["older"]), []).append(row)
         if record["flags"] & REVIVES:
             self._revivals.setdefault(int(record["older"]), []).append(row)
+        if record["flags"] & TAKES_BACK:
+            self._taking_back.setdefault(int(record["older"]), []).append(row)
 
     def _void(self, row: int) -> None:
-        for index in (self._on_status, self._revivals):
+        for index in (self._on_status, self._revivals, self._taking_back):
             listed = index.get(int(self._records["older"][row]), [])
             if row in listed:
                 listed.remove(row)

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_consolidation.relations.left_values import LEAVES, LEFT, leaves
-from helix_consolidation.relations.rules import STATES_NOTHING, trust
+from helix_consolidation.relations.rules import HOLDS_NOTHING, trust
 from helix_consolidation.relations.slips import Slip, slip_of
 from helix_consolidation.relations.slots import RENUMBERED, RENUMBERS, renumbers
 from helix_consolidation.relations.successors import SUCCEEDED, SUCCEEDS, succeeds
@@ -115,7 +115,7 @@ def least_probability(new: Statement, this: Reading, old: Statement, other: Read
 def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:
     """How much of what `old` is about its correction `new` names again, 0 to 1; None: it is no correction."""
     correction = correction_of(new.text)
-    if correction is None or this.asks or other.asks or old.speech_act in STATES_NOTHING:
+    if correction is None or this.asks or other.asks or old.speech_act in HOLDS_NOTHING:
         return None
     words = words_of(old.text[:READ_CHARACTERS])
     if not _holds(words, other, correction.wrong) or not _is_news(words, other, correction):

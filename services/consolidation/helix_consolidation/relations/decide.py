@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,14 +10,17 @@ import numpy as np
 from helix_consolidation.relations import corrections, rules, unsure
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.in_session import is_as_apart
-from helix_consolidation.relations.left_values import LEAVES, values_left
+from helix_consolidation.relations.left_values import LEAVES
 from helix_consolidation.relations.model import RelationModel, column, shipped_model
+from helix_consolidation.relations.reversals.confirmed import with_confirmed
+from helix_consolidation.relations.reversals.returning import with_return
+from helix_consolidation.relations.reversals.undone import with_undone
 from helix_consolidation.relations.slips import slip_of
 from helix_consolidation.relations.slots import RENUMBERS
-from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
+from helix_consolidation.relations.statement import Candidate, Decision, Statement
 from helix_consolidation.relations.successors import SUCCEEDS
 from helix_consolidation.relations.taken_back import taken_back, takes_back
-from helix_consolidation.relations.words.reading import Reading, holds_value, read
+from helix_consolidation.relations.words.reading import Reading, read
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
 if TYPE_CHECKING:
@@ -26,15 +28,11 @@ if TYPE_CHECKING:
 
 SAME_WORDING: Final = 0.9
 """Jaccard similarity from which two texts say the same."""
-RETURNS: Final = "returns"
-"""Evidence: the older value holds again; the new statement says so, but does not name the value."""
 _SHOWN: Final = (
     "cosine", "lexical", "new_sure_change", "new_change", "other_value", "equal_values", "old_value_named",
     "negation_differs", "share_of_old", "same_speaker", "gap",
 )  # fmt: skip
 """Features that are kept as evidence, where they are not 0."""
-_LIKELY: Final = 0.5
-"""Share of the best probability from which another update may be the one between."""
 _LINKED_ONLY: Final = (corrections.ANNOUNCES, LEAVES, SUCCEEDS, RENUMBERS)
 """Evidence that closes nothing, unless the model is sure without it."""
 _UPDATES: Final = column("UPDATES")
@@ -86,7 +84,9 @@ def decide(
                     closable=is_unsure and may_close and not closes,
                 )
             )
-    return _with_return(new, this, candidates, found) if this.back else found
+    if this.back:
+        return with_return(new, this, candidates, with_undone(new, this, candidates, found))
+    return with_confirmed(new, this, candidates, found)
 
 
 def _chances(
@@ -146,83 +146,3 @@ def _relation(
     best = max(by_name, key=lambda name: by_name[name])
     relation, chance = (best, by_name[best]) if by_name[best] >= model.link else ("RELATES", related)
     return rule, relation, chance
-
-
-def _with_return(
-    new: Statement, this: Reading, candidates: Sequence[Candidate], found: list[Decision]
-) -> list[Decision]:
-    """Tell which earlier value holds again, and which one, said since, is replaced by the return.
-
-    The latest of the likely replaced statements is the one between. Nothing else is closed: an older one may
-    have the value that holds again. One with another identifier does not hold again ("the ferry again,
-    reference ZR2-9073"), nor does one that says that the value was left ("Zustand instead of Redux").
-    """
-    replaced = _likely_replaced(found)
-    if not replaced:
-        return [_reviving(this, candidates, decision) for decision in found]
-    between = max(
-        replaced,
-        key=lambda decision: (candidates[decision.older].statement.occurred_at, decision.older),
-    )
-    returned = this.returned - values_left(new.text)
-    counts = [_returned_values(this, candidate.statement.text, returned) for candidate in candidates]
-    revived = _revived(candidates, counts, between.older, alone=len(replaced) == 1)
-    is_sure = revived is not None and counts[between.older] < counts[revived]
-    marked: list[Decision] = []
-    for decision in found:
-        if decision.older == revived:
-            continue
-        kept = decision if decision is between and is_sure else replace(decision, closes=False)
-        is_unnamed = decision is between and revived is None
-        marked.append(_marked(kept, "UPDATES", RETURNS) if is_unnamed else kept)
-    if revived is not None:
-        own = next((decision for decision in found if decision.older == revived), None)
-        again = own or Decision(revived, "RELATES", between.probability)
-        marked.append(_marked(again, "DUPLICATE" if again.relation == "DUPLICATE" else "RELATES", REVIVES))
-    return sorted(marked, key=lambda decision: decision.older)
-
-
-def _likely_replaced(found: Sequence[Decision]) -> list[Decision]:
-    """The updates with at least half the probability of the most probable one."""
-    replaced = [decision for decision in found if decision.relation == "UPDATES"]
-    least = _LIKELY * max((decision.probability for decision in replaced), default=0.0)
-    return [decision for decision in replaced if decision.probability >= least]
-
-
-def _returned_values(this: Reading, text: str, returned: frozenset[str]) -> int:
-    """How many of the values that return an earlier text holds."""
-    other = read(text)
-    if rules.have_other_codes(this, other):
-        return 0
-    return sum(holds_value(other, value) for value in returned - values_left(text))
-
-
-def _reviving(this: Reading, candidates: Sequence[Candidate], decision: Decision) -> Decision:
-    """A restatement with a word of return revives what it restates."""
-    text = candidates[decision.older].statement.text
-    if decision.relation == "DUPLICATE" and any(holds_value(read(text), value) for value in this.returned):
-        return _marked(decision, "DUPLICATE", REVIVES)
-    return decision
-
-
-def _revived(
-    candidates: Sequence[Candidate], counts: Sequence[int], between: int, *, alone: bool
-) -> int | None:
-    """The candidate before the one `between` that has most of the values that return, the later of equals.
-
-    If nothing else is replaced, the one `between` may itself be it: what came after it was not found.
-    """
-    until = candidates[between].statement.occurred_at
-    earlier = [
-        (counts[index], candidate.statement.occurred_at, index)
-        for index, candidate in enumerate(candidates)
-        if counts[index] and index != between and candidate.statement.occurred_at <= until
-    ]
-    if earlier:
-        return max(earlier)[2]
-    return between if alone and counts[between] else None
-
-
-def _marked(decision: Decision, relation: RelationKind, evidence: str) -> Decision:
-    closes = decision.closes and relation == "UPDATES"
-    return replace(decision, relation=relation, closes=closes, evidence={**decision.evidence, evidence: 1.0})

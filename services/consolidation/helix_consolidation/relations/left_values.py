@@ -11,7 +11,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.rules import STATES_NOTHING
+from helix_consolidation.relations.rules import is_unstated
 from helix_consolidation.relations.words.quantities import find_quantities
 from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_shared.naming.frequency import is_common
@@ -64,7 +64,7 @@ def leaves(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
     change = left_value(new.text)
     if change is None or this.asks or this.hypothetical or this.tentative or this.reported:
         return False
-    if other.asks or not STATES_NOTHING.isdisjoint((new.speech_act, old.speech_act)):
+    if other.asks or is_unstated(new, old):
         return False
     words, size = words_of(old.text[:READ_CHARACTERS]), len(change.left)
     holds = any(tuple(words[at : at + size]) == change.left for at in range(len(words) - size + 1))

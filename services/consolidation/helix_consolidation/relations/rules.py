@@ -7,11 +7,15 @@ from datetime import timedelta
 from typing import Final
 
 from helix_consolidation.relations.statement import Candidate, Statement
-from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, content_words
+from helix_consolidation.relations.words.opposites import is_opposite
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, content_words, holds_value
 from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.about import are_two
 
-STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
+HOLDS_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical"])
+"""Speech acts of what cannot be replaced. What somebody is quoted to have said can."""
+STATES_NOTHING: Final = HOLDS_NOTHING | {"quotation"}
+"""Speech acts of what replaces nothing."""
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
 _TRUST: Final = {"user": 3, "agent": 2, "tool": 1, "document": 1}
 """Source classes by what they may change: nothing of a higher class is closed by a lower one."""
@@ -31,6 +35,10 @@ _CORRECTS: Final = re.compile(
 """Such a statement changes what was said, however it begins: "and make that 5 pm"."""
 _JUST_AFTER: Final = timedelta(minutes=10) // timedelta(microseconds=1)
 """Microseconds in which a statement goes on from the one before."""
+_QUOTED_SELF: Final = re.compile(
+    r"\b(?:said|says|told|writes|wrote|goes)[^\"\u201c\n]{0,40}[\"\u201c](?:[^\"\u201d\n]{0,200}\W)?(?:I|I['\u2019]m|my|me|i)\b"
+)
+"""Somebody else is quoted about themself; what the speaker says of themself replaces nothing of that."""
 _PART: Final = re.compile(
     r"[.;!?]\s|\n|,\s(?:and|but|so|while)\b|(?:,|\band\b)\s(?=(?:my|your|his|her|its|our|their|i|you|he|she|it|we|"
     r"they)\b)",
@@ -45,15 +53,21 @@ def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
         "states_nothing": new.speech_act in STATES_NOTHING or this.only_asks,
         "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
         "tentative": this.tentative and not other.tentative,
-        "ban": is_beside_a_ban(this, other),
+        "ban": is_beside_a_ban(this, other) and not (this.back and is_opposite(new.text, old.text)),
+        "regained": not all(holds_value(other, value) for value in this.regained),
         "addition": adds(new, this, old),
-        "quotation": old.speech_act == "quotation" or this.quotes or other.quotes,
+        "quotation": this.quotes or _QUOTED_SELF.search(old.text) is not None,
         "source": old.source_class in CONVERSATION and new.source_class not in CONVERSATION,
         "identifiers": have_other_codes(this, other) and not this.change,
         "titles": bool(new.title and old.title) and new.title != old.title,
         "persons": is_of_two_persons(new, this, old, other),
     }
     return next((reason for reason, applies in reasons.items() if applies), "")
+
+
+def is_unstated(new: Statement, old: Statement) -> bool:
+    """Whether `new` states nothing, or `old` nothing that can be replaced, by their speech acts."""
+    return new.speech_act in STATES_NOTHING or old.speech_act in HOLDS_NOTHING
 
 
 def is_of_two_persons(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:

@@ -10,7 +10,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.relations.rules import STATES_NOTHING
+from helix_consolidation.relations.rules import is_unstated
 from helix_consolidation.relations.words.quantities import Quantity, placed_quantities
 from helix_consolidation.relations.words.reading import Reading, stem, words_of
 from helix_shared.naming.frequency import is_common
@@ -47,7 +47,7 @@ def renumbers(new: Statement, this: Reading, old: Statement, other: Reading) -> 
         return False
     if this.asks or this.hypothetical or this.tentative or other.asks:
         return False
-    if not STATES_NOTHING.isdisjoint((new.speech_act, old.speech_act)):
+    if is_unstated(new, old):
         return False
     if not (this.sure_change or _CHANGES.search(new.text)):
         return False

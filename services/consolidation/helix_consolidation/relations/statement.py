@@ -15,7 +15,7 @@ from helix_shared.artifacts.relations.records import RelationKind
 REVIVES: Final = "revives"
 """Evidence: the value of the older statement holds again."""
 TAKES_BACK: Final = "takes_back"
-"""Evidence: the older statement was not meant; what it says about earlier ones does not count."""
+"""Evidence: the older statement was not meant or was undone; what it says of earlier ones does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,5 +87,5 @@ class Decision:
 
     @property
     def takes_back(self) -> bool:
-        """The older statement was not meant."""
+        """The older statement was not meant, or what it says was undone."""
         return TAKES_BACK in self.evidence

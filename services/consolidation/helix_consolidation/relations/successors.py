@@ -11,7 +11,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.rules import STATES_NOTHING
+from helix_consolidation.relations.rules import is_unstated
 from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
@@ -82,7 +82,7 @@ def succeeds(new: Statement, this: Reading, old: Statement, other: Reading) -> b
     """
     if this.asks or this.hypothetical or this.tentative or other.asks:
         return False
-    if not STATES_NOTHING.isdisjoint((new.speech_act, old.speech_act)):
+    if is_unstated(new, old):
         return False
     change = handover(new.text)
     if change is None:

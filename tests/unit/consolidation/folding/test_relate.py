@@ -123,6 +123,18 @@ def test_what_was_taken_back_as_a_joke_is_closed_and_replaces_nothing(slots: Ben
         restarted(slots)
 
 
+def test_what_was_undone_replaces_nothing_also_where_it_is_not_closed(slots: Bench, stream: Stream) -> None:
+    """What it had closed holds again; after a restart, too, until the undoing turn is forgotten."""
+    slots.apply(*(said(stream, n, t) for n, t in enumerate(("port 80", "port 443", "undo that"), 1)))
+    for _ in range(2):
+        assert current(slots) == {"port 80", "port 443", "undo that"}
+        assert edges(slots) == {(ID[3], ID[2], "UPDATES"): pytest.approx(0.6)}
+        slots.publish()
+        restarted(slots)
+    slots.apply(lifecycle(event("forget", "x", ID[3]), 4))
+    assert current(slots) == {"port 443"}
+
+
 @pytest.mark.parametrize("kind", ["forget", "erase", "undo"])
 def test_taking_a_joke_back_can_be_taken_back(slots: Bench, stream: Stream, kind: str) -> None:
     """The statement counts again, and closes what it had closed."""

@@ -56,13 +56,6 @@ BACK: Final = _phrases("""
 """)
 """An earlier value holds again."""
 
-RETURN_BEFORE: Final = _phrases(
-    "back, return, returns, returned, returning, reverted, reverting, restored, reinstated"
-)
-RETURN_AFTER: Final = _phrases("again")
-RETURN_AFTER_PAIRS: Final = (["after", "all"], ["as", "before"], ["like", "before"])
-"""The value that holds again is named after the first ones, and before the others."""
-
 NEGATION: Final = _phrases("""
     not, no, never, none, nobody, nothing, neither, nor, cannot, without, nope, dont, didnt, doesnt, isnt,
     wasnt, wont, cant, arent, werent, hasnt, havent, wouldnt, shouldnt, couldnt, aint

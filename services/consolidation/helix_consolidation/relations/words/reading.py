@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from helix_consolidation.relations.words import cues
 from helix_consolidation.relations.words.quantities import Quantity, find_quantities, is_value_word
+from helix_consolidation.relations.words.returns import CHANGES, Returns, returns_of
 from helix_shared.naming.words import FUNCTION_WORDS
+from helix_shared.text.failed_plans import without_failed_plans
 
 
 def _split(text: str) -> frozenset[str]:
@@ -22,8 +25,6 @@ _CACHED: Final = 8_192
 _WORD: Final = re.compile(r"[$\u20ac\u00a3]?\w+(?:[.,:/'_-]\w+)*%?")
 _SAYING: Final = re.compile(r"\b(?:said|says|told|writes|wrote|goes|quote)[^\"\u201c\n]{0,40}[\"\u201c]")
 _ENDINGS: Final = ("'s", "ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e", "ly", "y")
-_NEAR: Final = 4
-"""Words beside a phrase of return that may name the value."""
 _MOST_MOVED: Final = 5
 """Words of what is moved, in "moved the Japan trip to May"."""
 _LEAST_STEM: Final = 3
@@ -54,6 +55,10 @@ class Reading(NamedTuple):
     back: bool = False
     returned: frozenset[str] = frozenset()
     """Stems and values beside a phrase of return: "back to X", "X again"."""
+    undone: frozenset[str] = frozenset()
+    """Stems and values of what was undone: "rolled back X", "returned X"."""
+    regained: frozenset[str] = frozenset()
+    """Stems and values of what somebody got back."""
     negated: bool = False
     hypothetical: bool = False
     unreal: bool = False
@@ -88,6 +93,8 @@ def _read(text: str) -> Reading:
     end = text.rstrip(" )\n\"'*")
     asks = end.endswith("?")
     quantities = frozenset(find_quantities(words))
+    happened = _without_failed_plans(text, phrases)
+    returns = returns_of(text.replace("\u2019", "'").lower(), words_of)
     return Reading(
         words=_stems(words),
         quantities=quantities,
@@ -95,14 +102,16 @@ def _read(text: str) -> Reading:
         length=len(words),
         change=len(phrases & cues.CHANGE),
         sure_change=not phrases.isdisjoint(cues.SURE_CHANGE) or _moves(words),
-        back=not phrases.isdisjoint(cues.BACK),
-        returned=_returned(words) if not phrases.isdisjoint(cues.BACK) else frozenset(),
+        back=returns.is_there or _is_back(phrases & cues.BACK, returns),
+        returned=_stems_and_values(returns.returned),
+        undone=_stems_and_values([word for word in returns.undone if word not in CHANGES]),
+        regained=_stems_and_values(returns.regained),
         negated="n't" in text or not phrases.isdisjoint(cues.NEGATION),
-        hypothetical=not phrases.isdisjoint(cues.HYPOTHETICAL),
-        unreal=not phrases.isdisjoint(cues.UNREAL),
-        tentative=not phrases.isdisjoint(cues.TENTATIVE),
+        hypothetical=not happened.isdisjoint(cues.HYPOTHETICAL),
+        unreal=not happened.isdisjoint(cues.UNREAL),
+        tentative=not happened.isdisjoint(cues.TENTATIVE),
         forbids=not phrases.isdisjoint(cues.FORBIDS),
-        plan=not phrases.isdisjoint(cues.PLAN),
+        plan=not happened.isdisjoint(cues.PLAN),
         done=not phrases.isdisjoint(cues.DONE),
         reported=not phrases.isdisjoint(cues.REPORTED),
         personal=not phrases.isdisjoint(cues.PERSONAL),
@@ -117,6 +126,11 @@ def holds_value(reading: Reading, value: str) -> bool:
     return value in reading.words or any(quantity.value == value for quantity in reading.quantities)
 
 
+def is_same_stem(one: str, other: str) -> bool:
+    """Whether two stems are equal but for a doubled letter ("run" and "runn" of "running")."""
+    return one == other or one == other + other[-1:] or other == one + one[-1:]
+
+
 def _moves(words: list[str]) -> bool:
     """Whether the words say that somebody moved a thing to another time, place or tool."""
     return any(
@@ -127,14 +141,19 @@ def _moves(words: list[str]) -> bool:
     )
 
 
-def _returned(words: list[str]) -> frozenset[str]:
-    near: list[str] = []
-    for at, word in enumerate(words):
-        if word in cues.RETURN_BEFORE:
-            near += words[at + 1 : at + 1 + _NEAR]
-        if word in cues.RETURN_AFTER or words[at : at + 2] in cues.RETURN_AFTER_PAIRS:
-            near += words[max(0, at - _NEAR) : at]
-    return _stems(near) | {quantity.value for quantity in find_quantities(near)}
+def _without_failed_plans(text: str, phrases: set[str]) -> set[str]:
+    """The phrases of a text without plans that came to nothing; `phrases` are all of them."""
+    left = without_failed_plans(text)
+    return phrases if left == text else _phrases(words_of(left))
+
+
+def _is_back(phrases: set[str], returns: Returns) -> bool:
+    """Whether a phrase of return is left without those whose "back" returns to nothing."""
+    return any(not (returns.is_other_back and phrase.startswith("back ")) for phrase in phrases)
+
+
+def _stems_and_values(words: Sequence[str]) -> frozenset[str]:
+    return _stems(words) | {quantity.value for quantity in find_quantities(words)}
 
 
 @functools.lru_cache(_CACHED)
@@ -155,7 +174,7 @@ def _phrases(words: list[str]) -> set[str]:
     return phrases
 
 
-def _stems(words: list[str]) -> frozenset[str]:
+def _stems(words: Iterable[str]) -> frozenset[str]:
     return frozenset(
         stem(word) for word in words if word not in _UNTELLING and len(word) > 1 and not is_value_word(word)
     )

@@ -1,0 +1,111 @@
+"""What a statement says was undone: "rolled back the Buildkite migration", "returned the MacBook".
+
+The earlier statement that introduced it is replaced, and what that one had replaced holds again
+(`TAKES_BACK`). A statement that says more than that is linked and not closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from helix_consolidation.relations import rules
+from helix_consolidation.relations.left_values import values_left
+from helix_consolidation.relations.statement import TAKES_BACK, Candidate, Decision, Statement
+from helix_consolidation.relations.words.opposites import denies
+from helix_consolidation.relations.words.reading import Reading, holds_value, read
+from helix_shared.naming.frequency import is_common
+
+UNDOES: Final = "undoes"
+"""Evidence: the new statement says that what the older one introduced was undone."""
+SURE: Final = 0.9
+"""Probability of the link where the value is named by a name, a number or two words."""
+LIKELY: Final = 0.6
+"""The same where one common word names it."""
+_LONGEST: Final = 240
+"""Characters of either text; a long one says more."""
+_SHORT: Final = 120
+"""Characters of a text that says little besides what was undone."""
+_INTRODUCES: Final = re.compile(
+    r"\b(?:mov|switch|migrat|chang|replac|swapp|upgrad|updat|renam|bump|rais|lower|increas|reduc|convert|port"
+    r"|add|introduc|enabl|merg|deploy|releas|roll|adopt|order|rent|borrow|instal|purchas|leas|creat|start"
+    r"|arriv|lend)(?:e|es|ed|d|s|ing|led|ling|ped|ping)?\b"
+    r"|\b(?:went (?:up|down|with|for|to)|goes (?:up|down)|rolled out|took over|bought|buy|buying|got|lent"
+    r"|chose|picked(?: up)?|now|new|instead|from now on|is up|put)\b"
+)
+"""Words with which something is begun, changed or acquired."""
+_UNSURE_ACTS: Final = frozenset(["question", "acknowledgement", "hypothetical", "request"])
+
+
+def with_undone(
+    new: Statement, this: Reading, candidates: Sequence[Candidate], found: list[Decision]
+) -> list[Decision]:
+    """Mark the latest statement that introduced what `new` says was undone.
+
+    Where `new` says little else, no statement without that value is replaced.
+    """
+    if not this.undone or not _states(new, this):
+        return found
+    chosen = [at for at, one in enumerate(candidates) if _introduced(new, this, one.statement)]
+    latest = max(chosen, key=lambda at: (candidates[at].statement.occurred_at, at), default=None)
+    is_all = not this.returned and len(new.text) <= _SHORT
+    kept = [
+        decision
+        for decision in found
+        if decision.older != latest
+        and not (is_all and decision.relation == "UPDATES" and _is_left(this, candidates, decision, latest))
+    ]
+    if latest is None:
+        return kept
+    own = next((decision for decision in found if decision.older == latest), None)
+    is_named = _is_named(this.undone)
+    chance = max(SURE if is_named else LIKELY, own.probability if own and own.relation == "UPDATES" else 0.0)
+    old = candidates[latest].statement
+    marked = replace(
+        own or Decision(latest, "UPDATES", chance),
+        relation="UPDATES",
+        probability=chance,
+        closes=is_named and not rules.says_more(old, this) and rules.trust(new) >= rules.trust(old),
+        evidence={**(own.evidence if own else {}), UNDOES: 1.0, TAKES_BACK: 1.0},
+        unsure=False,
+        closable=False,
+    )
+    return sorted([*kept, marked], key=lambda decision: decision.older)
+
+
+def _states(new: Statement, this: Reading) -> bool:
+    """Whether it is said that something was undone, and not asked, proposed or imagined."""
+    if new.speech_act in rules.STATES_NOTHING or new.speech_act == "request" or len(new.text) > _LONGEST:
+        return False
+    return not (
+        this.asks or this.hypothetical or this.tentative or this.unreal or this.reported or this.negated
+    )
+
+
+def _introduced(new: Statement, this: Reading, old: Statement) -> bool:
+    """Whether `old` says that its speaker began, changed or acquired all that `new` says was undone."""
+    other = read(old.text)
+    if old.speech_act in _UNSURE_ACTS or other.asks or len(old.text) > _LONGEST:
+        return False
+    if not rules.is_theirs(new, old) or not all(holds_value(other, value) for value in this.undone):
+        return False
+    if this.undone & (other.undone | values_left(old.text)) or denies(old.text, this.undone):
+        return False
+    return _INTRODUCES.search(old.text.lower()) is not None
+
+
+def _is_left(
+    this: Reading, candidates: Sequence[Candidate], decision: Decision, introduced: int | None
+) -> bool:
+    """Whether an older statement is as it was: it names nothing that was undone, or came before that."""
+    old = candidates[decision.older].statement
+    if introduced is not None and old.occurred_at < candidates[introduced].statement.occurred_at:
+        return True
+    return not any(holds_value(read(old.text), value) for value in this.undone)
+
+
+def _is_named(undone: frozenset[str]) -> bool:
+    """Whether the words tell what is meant: one is a number or no everyday word, or there are two."""
+    return len(undone) > 1 or any(not one.isalpha() or not is_common(one) for one in undone)
