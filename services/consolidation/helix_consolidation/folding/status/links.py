@@ -2,9 +2,9 @@
 
 Nothing is toggled: whether a relation counts follows from the memories, the undos and the other relations.
 It counts while both memories exist and the newer one holds (not withdrawn, corrected or forgotten), unless it
-was undone, a still newer memory returned to the old value (`revives`), or the newer one was not meant
-(`takes_back`). Then it is an edge of the graph, and
-may close the older memory or raise its confidence.
+was undone, a still newer memory returned to the old value (`revives`), or the newer one was not meant or was
+taken back (`takes_back`). Then it is an edge of the graph, and may close the older memory or raise its
+confidence.
 """
 
 from __future__ import annotations

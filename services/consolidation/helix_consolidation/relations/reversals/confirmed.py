@@ -116,8 +116,8 @@ def _confirms(kept: _Kept, old: Statement) -> bool:
 
 
 def _confirming(decision: Decision) -> Decision:
-    """What is confirmed is not replaced: an update only adds to it."""
-    if decision.relation != "UPDATES":
+    """What is confirmed is neither replaced nor contradicted: such a decision only adds to it."""
+    if decision.relation not in ("UPDATES", "CONTRADICTS"):
         return decision
     evidence = {**decision.evidence, CONFIRMS: 1.0}
     return replace(

@@ -17,6 +17,7 @@ RETURNS: Final = "returns"
 """Evidence: the older value holds again; the new statement says so, but does not name the value."""
 SAYS_OPPOSITE: Final = "opposite"
 """Evidence: the older statement says the opposite of what holds again."""
+_HE_OR_SHE: Final = frozenset(["he", "she"])
 _PLANS: Final = frozenset(["plan", "request"])
 OPPOSITE: Final = 0.6
 """Least probability that a return replaces a statement of the opposite about the same thing."""
@@ -98,8 +99,12 @@ def _may_replace(new: Statement, this: Reading, old: Statement) -> bool:
         or rules.veto(new, this, old, read(old.text))
     ):
         return False
+    these, others = (set(words_of(one.text)) for one in (new, old))
+    who, other_who = ({word.removesuffix("'s") for word in some} & _HE_OR_SHE for some in (these, others))
+    if who and other_who and who.isdisjoint(other_who):
+        return False
     named = {word for name in old.entities for word in words_of(name)}
-    return named <= set(words_of(new.text))
+    return named <= these
 
 
 def _likely_replaced(found: Sequence[Decision]) -> list[Decision]:

@@ -28,14 +28,18 @@ _LONGEST: Final = 240
 """Characters of either text; a long one says more."""
 _SHORT: Final = 120
 """Characters of a text that says little besides what was undone."""
+_ACQUIRES: Final = re.compile(
+    r"\b(?:adopt|order|rent|borrow|instal|purchas|leas|lend|arriv|deliver)(?:e|es|ed|s|ing|led|ling)?\b"
+    r"|\b(?:bought|buy|buying|got|get|lent|chose|picked|gave me|gave us|now|new)\b"
+)
+"""Words with which somebody came to have a thing."""
 _INTRODUCES: Final = re.compile(
     r"\b(?:mov|switch|migrat|chang|replac|swapp|upgrad|updat|renam|bump|rais|lower|increas|reduc|convert|port"
-    r"|add|introduc|enabl|merg|deploy|releas|roll|adopt|order|rent|borrow|instal|purchas|leas|creat|start"
-    r"|arriv|lend)(?:e|es|ed|d|s|ing|led|ling|ped|ping)?\b"
-    r"|\b(?:went (?:up|down|with|for|to)|goes (?:up|down)|rolled out|took over|bought|buy|buying|got|lent"
-    r"|chose|picked(?: up)?|now|new|instead|from now on|is up|put)\b"
+    r"|add|introduc|enabl|merg|deploy|releas|roll|adopt|creat|start)(?:e|es|ed|d|s|ing|ling|ped|ping)?\b"
+    r"|\b(?:went (?:up|down|with|for|to)|goes (?:up|down)|rolled out|took over|chose|picked|now|new|instead"
+    r"|from now on|is up|put)\b"
 )
-"""Words with which something is begun, changed or acquired."""
+"""Words with which something is begun or changed."""
 _UNSURE_ACTS: Final = frozenset(["question", "acknowledgement", "hypothetical", "request"])
 
 
@@ -46,7 +50,7 @@ def with_undone(
 
     Where `new` says little else, no statement without that value is replaced.
     """
-    if not this.undone or not _states(new, this):
+    if not _left(this) or not _states(new, this):
         return found
     chosen = [at for at, one in enumerate(candidates) if _introduced(new, this, one.statement)]
     latest = max(chosen, key=lambda at: (candidates[at].statement.occurred_at, at), default=None)
@@ -60,7 +64,7 @@ def with_undone(
     if latest is None:
         return kept
     own = next((decision for decision in found if decision.older == latest), None)
-    is_named = _is_named(this.undone)
+    is_named = _is_named(_left(this))
     chance = max(SURE if is_named else LIKELY, own.probability if own and own.relation == "UPDATES" else 0.0)
     old = candidates[latest].statement
     marked = replace(
@@ -75,6 +79,11 @@ def with_undone(
     return sorted([*kept, marked], key=lambda decision: decision.older)
 
 
+def _left(this: Reading) -> frozenset[str]:
+    """What a text says was undone; without that, what was given up."""
+    return this.undone or this.given_up
+
+
 def _states(new: Statement, this: Reading) -> bool:
     """Whether it is said that something was undone, and not asked, proposed or imagined."""
     if new.speech_act in rules.STATES_NOTHING or new.speech_act == "request" or len(new.text) > _LONGEST:
@@ -85,15 +94,16 @@ def _states(new: Statement, this: Reading) -> bool:
 
 
 def _introduced(new: Statement, this: Reading, old: Statement) -> bool:
-    """Whether `old` says that its speaker began, changed or acquired all that `new` says was undone."""
+    """Whether `old` says that its speaker began, changed or came to have all that `new` says was left."""
     other = read(old.text)
     if old.speech_act in _UNSURE_ACTS or other.asks or len(old.text) > _LONGEST:
         return False
-    if not rules.is_theirs(new, old) or not all(holds_value(other, value) for value in this.undone):
+    left = _left(this)
+    if not rules.is_theirs(new, old) or not all(holds_value(other, value) for value in left):
         return False
-    if this.undone & (other.undone | values_left(old.text)) or denies(old.text, this.undone):
+    if left & (_left(other) | values_left(old.text)) or denies(old.text, left):
         return False
-    return _INTRODUCES.search(old.text.lower()) is not None
+    return (_INTRODUCES if this.undone else _ACQUIRES).search(old.text.lower()) is not None
 
 
 def _is_left(
@@ -103,7 +113,7 @@ def _is_left(
     old = candidates[decision.older].statement
     if introduced is not None and old.occurred_at < candidates[introduced].statement.occurred_at:
         return True
-    return not any(holds_value(read(old.text), value) for value in this.undone)
+    return not any(holds_value(read(old.text), value) for value in _left(this))
 
 
 def _is_named(undone: frozenset[str]) -> bool:

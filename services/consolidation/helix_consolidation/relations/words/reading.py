@@ -56,7 +56,9 @@ class Reading(NamedTuple):
     returned: frozenset[str] = frozenset()
     """Stems and values beside a phrase of return: "back to X", "X again"."""
     undone: frozenset[str] = frozenset()
-    """Stems and values of what was undone: "rolled back X", "returned X"."""
+    """Stems and values of what was undone: "rolled back X"."""
+    given_up: frozenset[str] = frozenset()
+    """Stems and values of what somebody returned, sent or gave back: "returned X"."""
     regained: frozenset[str] = frozenset()
     """Stems and values of what somebody got back."""
     negated: bool = False
@@ -105,6 +107,7 @@ def _read(text: str) -> Reading:
         back=returns.is_there or _is_back(phrases & cues.BACK, returns),
         returned=_stems_and_values(returns.returned),
         undone=_stems_and_values([word for word in returns.undone if word not in CHANGES]),
+        given_up=_stems_and_values(returns.given_up),
         regained=_stems_and_values(returns.regained),
         negated="n't" in text or not phrases.isdisjoint(cues.NEGATION),
         hypothetical=not happened.isdisjoint(cues.HYPOTHETICAL),

@@ -80,6 +80,8 @@ class Returns(NamedTuple):
 
     returned: tuple[str, ...]
     undone: tuple[str, ...]
+    given_up: tuple[str, ...]
+    """Things that somebody returned, sent or gave back."""
     regained: tuple[str, ...]
     """What somebody got back: "got our deposit back"."""
     is_there: bool
@@ -94,6 +96,7 @@ class _Found:
     def __init__(self) -> None:
         self.returned: list[str] = []
         self.undone: list[str] = []
+        self.given_up: list[str] = []
         self.regained: list[str] = []
         self.is_there = False
         self.is_other_back = False
@@ -101,6 +104,10 @@ class _Found:
     def returns(self, words: Sequence[str]) -> None:
         """Take a value up to what only tells when it returned ("from Monday")."""
         self.returned += itertools.takewhile(lambda word: word not in _SINCE, words)
+        self.is_there = True
+
+    def gives_up(self, words: Sequence[str]) -> None:
+        self.given_up += words
         self.is_there = True
 
     def undoes(self, words: Sequence[str]) -> None:
@@ -122,8 +129,14 @@ def returns_of(text: str, words_of: Callable[[str], list[str]]) -> Returns:
         for at, word in enumerate(words):
             _read(found, words, at, word, before)
         before = words or before
-    returned, undone, regained = map(tuple, (found.returned, found.undone, found.regained))
-    return Returns(returned, undone, regained, found.is_there, found.is_other_back)
+    return Returns(
+        tuple(found.returned),
+        tuple(found.undone),
+        tuple(found.given_up),
+        tuple(found.regained),
+        is_there=found.is_there,
+        is_other_back=found.is_other_back,
+    )
 
 
 def _read(found: _Found, words: list[str], at: int, word: str, before: list[str]) -> None:
@@ -149,7 +162,7 @@ def _read_back(found: _Found, words: list[str], at: int) -> None:
         _read_undoing(found, words, at - len(between) - 1, between or after, behind=after)
     elif not _SEND.isdisjoint(before) and after[:1] != ["on"]:
         verb = max(n for n, one in enumerate(before) if one in _SEND)
-        found.undoes([one for one in before[verb + 1 :] or after[:NEAR] if one not in _PRONOUNS])
+        found.gives_up([one for one in before[verb + 1 :] or after[:NEAR] if one not in _PRONOUNS])
     elif _is_no_return(before, after):
         found.is_other_back = True
         if not _GET.isdisjoint(before):
@@ -181,7 +194,7 @@ def _read_return(found: _Found, words: list[str], at: int) -> None:
     if after[:1] == ["to"]:
         found.returns(after[1 : 1 + NEAR])
     elif _gives_up_item(words[at - 1 : at], after):
-        found.undoes(after[: 1 + NEAR])
+        found.gives_up(after[: 1 + NEAR])
 
 
 def _gives_up_item(before: list[str], after: list[str]) -> bool:
