@@ -79,6 +79,8 @@ class Route:
     """Whether the query names a person or a thing."""
     asks_for_former: bool = False
     """Whether the words surely ask for a former thing; `past` is also set by guesses."""
+    asks_whether: bool = False
+    """Whether the query asks for yes or no in the present tense."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from helix_query.profile.sections.ranking import Outdated
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Related, Route, Window
 from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacements_that_count
+from helix_query.recall.routing.current_value import asks_whether
 from helix_shared.artifacts.signals.columns import NO_TIME
 
 CONSTANTS = Outdated(enabled=True, inherited=1.0, lost_share=1.0, past_tense=0.75, share_otherwise=0.5)
@@ -130,6 +131,29 @@ def test_other_questions_count_a_part_of_the_links() -> None:
     """One that does not ask for a value that changes: half."""
     found = replacements_that_count(links((1, 0, 0.8)), told(5, 9), Route(), CONSTANTS)
     assert found.probability.tolist() == pytest.approx([0.4])
+
+
+def test_a_question_whether_something_holds_counts_all_of_the_links() -> None:
+    """What denies it since is the answer."""
+    found = replacements_that_count(links((1, 0, 0.8)), told(5, 9), Route(asks_whether=True), CONSTANTS)
+    assert found.probability.tolist() == pytest.approx([0.8])
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("do we have a car?", True),
+        ("So, is Emma pregnant", True),
+        ("can I drive?", True),
+        ("did we have a car?", False),
+        ("what do we have?", False),
+        ("who is my manager?", False),
+        ("we have a car", False),
+    ],
+)
+def test_a_question_for_yes_or_no_begins_with_its_verb(query: str, expected: bool) -> None:
+    """In the present tense."""
+    assert asks_whether(query.lower()) == expected
 
 
 def test_plans_for_a_time_to_come_change() -> None:

@@ -48,14 +48,15 @@ def replacements_that_count(
 ) -> Related:
     """The pairs with the part of their probability that counts for this question.
 
-    All of it counts for a question about a value that changes or has changed, and about a time to come,
-    because plans change; a part of it for other questions and for the past tense; nothing for a question with
-    words of earlier times, and for a replacement that came after the time that the question names. If a plan
-    changed before its time, all of it counts for a question in the past tense that asks when or for a value.
+    All of it counts for a question about a value that changes or has changed, for one whether something
+    holds, and for one about a time to come, because plans change; a part of it for other questions and for
+    the past tense; nothing for a question with words of earlier times, and for a replacement that came after
+    the time that the question names. If a plan changed before its time, all of it counts for a question in
+    the past tense that asks when or for a value.
     """
     is_to_come = route.window is not None and route.as_of_moment is None
     asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in ASKS_FOR_CHANGED
-    share = 1.0 if asks_for_value or is_to_come else constants.share_otherwise
+    share = 1.0 if asks_for_value or is_to_come or route.asks_whether else constants.share_otherwise
     share *= {Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}.get(route.past, 1.0)
     probability = share * related.probability
     if route.past is Past.TENSE and ASKS_FOR_PLANS.intersection(route.intents):

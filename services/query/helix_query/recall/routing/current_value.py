@@ -87,6 +87,10 @@ _AT_A_TIME: Final = re.compile(
     r"\byesterday\b|\bat the time\b"
     r"|\b(?:19|20)\d\d\b"
 )
+_WHETHER: Final = re.compile(
+    r"\W*(?:(?:so|and|ok|hey|btw|wait|but),? )?"
+    r"(?:do|does|is|are|am|can|may|have|has|will|should|must|don't|isn't|aren't|can't)\b"
+)
 _PATTERNS: Final = (_ATTRIBUTE, _OF_A_THING, _THINGS_OF_A_KIND, _ROLE, _PLACE)
 _PAST: Final = frozenset(["did", "was", "were", "had"])
 
@@ -106,6 +110,11 @@ def asks_for_value(folded: str, *, is_question: bool) -> bool:
         return True
     amount = _AMOUNT.search(folded)
     return amount is not None and bool(_MY.search(folded)) and not _OVER_TIME.search(folded)
+
+
+def asks_whether(folded: str) -> bool:
+    """Whether a query, in lower case, asks for yes or no in the present tense: "do we have a car?"."""
+    return _WHETHER.match(folded) is not None
 
 
 def mentions_present(folded: str) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
+from helix_query.profile.past import Past
 from helix_query.recall.candidates import Route, Window
 from helix_query.recall.query_text import read_query
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
 from helix_query.recall.routing.asked_person import asked_person
+from helix_query.recall.routing.current_value import asks_whether
 from helix_query.recall.routing.past.past_question import asks_for_former, past_of
 from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
-    from helix_query.profile.past import Past
     from helix_query.recall.routing.anchors import EventLookup
     from helix_query.recall.routing.centroids import Centroids
 
@@ -75,6 +76,7 @@ def route(
         asked_person=asked_person(query),
         names_something=any(name.kind == "name" for name in find_names(read_query(query))),
         asks_for_former=past.wants_replaced and asks_for_former(query),
+        asks_whether=past is Past.NO and asks_whether(read_query(query).lower()),
     )
 
 
