@@ -218,3 +218,13 @@ def test_the_order_in_time_decides_only_where_no_link_tells_the_first_value(
     assert [step.name for step in builder.steps] == steps
     if steps:
         assert builder.scores[0] > builder.scores[1]
+
+
+def test_a_named_time_tells_more_than_the_order() -> None:
+    """A question about "the beginning of November" asks for no first value."""
+    moment, none = datetime(2022, 11, 1, tzinfo=UTC), np.zeros(2, bool)
+    builder = ScoreBuilder(np.array([1.0, 1.1]))
+    route = Route(past=Past.FIRST, window=(moment, moment))
+    constants = Rank(newer=Newer(gain_first=0.5))
+    past_steps(builder, signals([1, 9]), route, constants, None, none, lambda: np.ones(2))
+    assert builder.steps == []

@@ -121,11 +121,12 @@ def past_steps(
     others: NDArray[np.bool_],
     met: Callable[[], NDArray[np.float64]],
 ) -> None:
-    """The order of what was replaced; for a first value that no link tells, the order in time."""
+    """The order of what was replaced; for a first value that no link and no named time tells, that in time."""
     likely = None if holding is None else without_unlikely(holding)
     if likely is not None:
         _changed_steps(builder, likely, route, constants.outdated)
-    if route.past is Past.FIRST and (likely is None or not likely.probability.any()):
+    names_time = route.window is not None or route.as_of_moment is not None
+    if route.past is Past.FIRST and not names_time and (likely is None or not likely.probability.any()):
         builder.times("earliest", earliest_factors(builder.scores, raw, constants.newer, others, met()))
 
 
