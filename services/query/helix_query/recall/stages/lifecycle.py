@@ -121,7 +121,7 @@ def past_steps(
     others: NDArray[np.bool_],
     met: Callable[[], NDArray[np.float64]],
 ) -> None:
-    """The order of what was replaced; for a first value that no link and no named time tells, that in time."""
+    """The order of what was replaced; for a first value that no link or named time tells, that in time."""
     likely = None if holding is None else without_unlikely(holding)
     if likely is not None:
         _changed_steps(builder, likely, route, constants.outdated)
