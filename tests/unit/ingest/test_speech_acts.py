@@ -347,6 +347,84 @@ def test_an_assistant_asks_and_reports_but_commands_nothing() -> None:
     assert speech_act(said(text, "assistant"), text) == "question"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm so happy I passed the exam",
+        "so sad that our cat died",
+        "I'm happy with my new job at the bank",
+        "So glad mum is out of hospital",
+        "This is terrible for my back",
+        "it's hard since dad left",
+        "I'm sorry I missed the dentist appointment",
+        "It is hard to sleep with the new baby",
+        "I'm proud of my daughter",
+        "great to finally have a garden",
+        "so excited the visa came through",
+        "it's awful living next to the motorway",
+        "good that the boiler man came",
+    ],
+)
+def test_a_feeling_about_something_of_ones_own_states_it(text: str) -> None:
+    """What follows the word of praise or comfort has a content of its own."""
+    assert speech_act(said(text), text) == "statement"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm so glad you asked first",
+        "so happy for you!",
+        "What a cute dog",
+        "That's a great way to relax",
+        "sorry to hear about your dad",
+        "I'm so proud of you for trying",
+        "Sounds really lovely",
+        "it's amazing how animals talk",
+        "Congratulations on the new flat!",
+        "glad it all worked out",
+        "You're really good with kids.",
+        "such great news",
+    ],
+)
+def test_praise_and_comfort_for_the_other_speaker_acknowledge(text: str) -> None:
+    """They tell nothing of the speaker."""
+    assert speech_act(said(text), text) == "acknowledgement"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which vet do you use? I can look up their opening hours.",
+        "How long will you stay? I hope the weather is good.",
+        "Got it! I've saved that. Anything else?",
+        "Noted, I'll remember that. When is it?",
+        "I'd be happy to compare them. Which two?",
+        "Glad he's safe. Is there an alarm on the gate?",
+    ],
+)
+def test_an_agents_question_stays_one_beside_offers_promises_and_wishes(text: str) -> None:
+    """They state nothing that a memory should rank above the answer."""
+    assert speech_act(said(text, "assistant"), text) == "question"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Redux is a solid library. Do you want TypeScript?",
+        "I've moved the dentist to Friday at 3. Anything else?",
+        "I can see two open invoices. Which one?",
+        "I recommend the wool one. Shall I order it?",
+        "The flight lands at 9. I can book a taxi. Shall I?",
+    ],
+)
+def test_an_agents_report_and_advice_stay_statements(text: str) -> None:
+    """A question beside them does not take their place."""
+    assert speech_act(said(text, "assistant"), text) in {"statement", "plan"}
+    own = "I can play the cello. Did you know?"
+    assert speech_act(said(own), own) == "statement"
+
+
 def test_what_is_stored_on_purpose_is_never_small_talk() -> None:
     """An explicit memory, a tool's output and a correction have no listener."""
     memory = MemoryEvent(event_id="e", tenant_id="t", text="thanks")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_ingest.extraction.acts.remarks import is_remark
 from helix_ingest.extraction.acts.sentences import words
 
 READ_CHARACTERS: Final = 400
@@ -72,25 +73,11 @@ _UNSPACED_ACKNOWLEDGEMENT: Final = re.compile(
     r"|\uc548\ub155(?:\ud558\uc138\uc694)?"
     r"|\ub124|\uc751|\uc54c\uaca0(?:\uc5b4\uc694?|\uc2b5\ub2c8\ub2e4)|\uc88b\uc544\uc694?)"
 )
-_REMARK: Final = re.compile(
-    # praise, comfort: "That sounds really lovely", "I'm so glad you asked first"
-    r"^\W*(?:(?:wow|oh|ah|haha|yes|yeah|aw+|ha)\b\W*)?(?:(?:that|this|it)(?:['\u2019]?s| is| was| sounds"
-    r"| looks"
-    r"| must (?:be|have been))|sounds|what|how|such|so|i(?:['\u2019]?m| am)|you(?:['\u2019]?re| are))?"
-    r"(?: (?:a|an|so|such|really|very|just|truly|pretty|quite|like|always|too|to|be))*\s*"
-    r"(?:good|great|lovely|nice|awesome|amazing|wonderful|fantastic|brilliant|beautiful|exciting|fun"
-    r"|funny|cute"
-    r"|sweet|glad|happy|sorry|proud|impressive|inspiring|interesting|incredible|terrible|awful|sad|tough|hard"
-    r"|rough|scary|cool|perfect|excited|delicious|hilarious|congratulations|congrats|love that"
-    r"|love it)\b[^.!?,;:]{0,60}[.!,]*$",
-    re.IGNORECASE,
-)
 NUMBER_WORD: Final = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty"
     r"|hundred)\b",
     re.IGNORECASE,
 )
-_SIGN: Final = re.compile(r"\d|[/\\_`@#]|(?<=[a-z] )[A-Z][a-z]+")
 _BEGINS_ASSENT: Final = re.compile(rf"^\W*(?:{_ASSENT})\b", re.IGNORECASE)
 _BEGINS_DISSENT: Final = re.compile(
     rf"^\W*(?:{_DISSENT})\b(?! (?:worries|problem|prob|comment|idea|mind))", re.IGNORECASE
@@ -109,7 +96,7 @@ def is_acknowledgement(text: str) -> bool:
     # "thanks Mira"
     if len(left) == 1 and not NUMBER_WORD.search(rest) and _ADDRESSED.match(text):
         return True
-    return bool(_REMARK.match(text)) and not _SIGN.search(text)
+    return is_remark(text)
 
 
 def assents(text: str) -> bool:

@@ -14,6 +14,7 @@ from helix_ingest.extraction.acts.acknowledgement import NUMBER_WORD, is_acknowl
 from helix_ingest.extraction.acts.asked_changes import asks_for_change
 from helix_ingest.extraction.acts.decision import decides
 from helix_ingest.extraction.acts.instructions import OPENERS, asks_for_reminder, is_standing, tells_fact
+from helix_ingest.extraction.acts.remarks import is_courtesy, is_receipt
 from helix_ingest.extraction.acts.sentences import is_question, sentences, words
 from helix_ingest.extraction.acts.slips import corrects_before
 from helix_ingest.extraction.acts.subject_nouns import begins_with_subject
@@ -154,8 +155,11 @@ def _act_of_turn(text: str, *, commands: bool) -> SpeechAct:
     """The strongest act of the sentences of a turn; unreal ones count by their share of the words."""
     acts: dict[SpeechAct, int] = {}
     found = sentences(text)
+    asks = not commands and any(is_question(sentence.text) for sentence in found)
     for number, sentence in enumerate(found):
         act = _act_of_sentence(sentence.text, commands=commands)
+        if not commands and act in _STATED and _is_polite(sentence.text, asks=asks):
+            act = "acknowledgement"
         if act == "statement" and _is_topic(sentence.text) and number + 1 < len(found):
             # "chunked uploads. ideas?"
             follows = found[number + 1].text
@@ -178,6 +182,12 @@ def _act_of_sentence(sentence: str, *, commands: bool) -> SpeechAct:
     """The act of one sentence, by the first rule that holds; an assistant gives no `commands`."""
     text = sentence[:_READ_CHARACTERS]
     return next((act for act, holds in _RULES if holds(text, commands)), "statement")
+
+
+def _is_polite(text: str, *, asks: bool) -> bool:
+    """Whether an agent's sentence states nothing: "saved that", and what it offers beside a question."""
+    read = text[:_READ_CHARACTERS]
+    return is_receipt(read) or (asks and is_courtesy(read))
 
 
 def _is_command(text: str) -> bool:
