@@ -18,6 +18,7 @@ from typing import Final
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from helix_ingest.extraction.acts.answered_question import says_nothing
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, NEAR_TURNS
 from helix_ingest.extraction.persons.pronouns import has_pronoun
 from helix_ingest.extraction.values import LoggedEvent
@@ -97,8 +98,8 @@ class SessionTurns:
     async def before(self, logged: LoggedEvent, client: Client) -> list[LoggedEvent]:
         """Up to `NEAR_TURNS` turns of the same session before the event, oldest first.
 
-        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she". Only the last `MOST_VISITED`
-        messages before the event are read.
+        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she", or says nothing. Only the
+        last `MOST_VISITED` messages before the event are read.
 
         Raises:
             TemporaryError: the log does not answer.
@@ -120,7 +121,7 @@ class SessionTurns:
             # a repetition of this event is not an earlier turn
             if found.logged is not None and found.logged.event.event_id != event.event_id:
                 turns.append(found.logged)
-            if len(turns) == NEAR_TURNS and any(map(_has_pronoun, (logged, *turns))):
+            if len(turns) == NEAR_TURNS and any(map(_points_back, (logged, *turns))):
                 wanted = CONTEXT_TURNS
         with self._changing(subject):
             self._prepend(subject, visited, above=logged.sequence)
@@ -182,8 +183,10 @@ def _turns_wanted(event: Event) -> int:
     return 1 if isinstance(event, ToolEvent) else 0
 
 
-def _has_pronoun(turn: LoggedEvent) -> bool:
-    return isinstance(turn.event, MessageEvent) and has_pronoun(turn.event.text)
+def _points_back(turn: LoggedEvent) -> bool:
+    """Whether a turn is read with more turns before it: it has a pronoun, or stands before an answer."""
+    event = turn.event
+    return isinstance(event, MessageEvent) and (has_pronoun(event.text) or says_nothing(event))
 
 
 async def _read(client: Client, subject: str, sequence: int) -> _SessionMessage | None:

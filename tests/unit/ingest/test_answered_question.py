@@ -164,6 +164,64 @@ def test_a_tools_output_between_question_and_answer_is_passed_over() -> None:
     assert found[1].text == "how large is the log. 412 megabytes."
 
 
+NAME = "What is the name of your new landlord?"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [("Mira", "one sec")],
+        [("Mira", "hold on, doorbell")],
+        [("Mira", "let me check"), ("assistant", "Sure, take your time.")],
+        [("Mira", "wait"), ("assistant", "No problem!"), ("Mira", "ok")],
+        [("Mira", "hmm good question")],
+        [("Mira", "hang on, I'll look it up"), ("assistant", "I can wait.")],
+        [("Mira", "brb")],
+    ],
+)
+def test_turns_that_say_nothing_are_passed_over(between: list[tuple[str, str]]) -> None:
+    """What puts the answer off, and what is polite about it, is no answer."""
+    assert statement(("assistant", NAME), *between, ("Mira", "Gerrit Maes")) == f"{NAME} Gerrit Maes"
+    for n in range(1, len(between) + 1):
+        assert statement(("assistant", NAME), *between[:n]) == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "between"),
+    [
+        (NAME, [("Mira", "I forgot it")]),
+        (NAME, [("Mira", "Gerrit")]),
+        (NAME, [("Mira", "one sec"), ("assistant", "The contract is in the drawer.")]),
+        (NAME, [("Mira", "one sec"), ("assistant", "When did you move in?"), ("Mira", "in May")]),
+        ("Shall I book it?", [("Mira", "yes please")]),
+        (NAME, [("Mira", "ok"), *[("Mira", "one sec")] * 5]),
+    ],
+)
+def test_what_says_something_in_between_ends_the_wait(asked: str, between: list[tuple[str, str]]) -> None:
+    """An answer, another statement, another question; and more turns than are read."""
+    assert statement(("assistant", asked), *between, ("Mira", "Gerrit Maes")) == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["hold on, I think it is 640", "wait until Friday", "let me see, Gerrit Maes", "one minute past six"],
+)
+def test_an_answer_behind_words_that_put_off_is_one(answer: str) -> None:
+    """It tells a value or a name."""
+    assert statement(("assistant", NAME), ("Mira", answer)) == f"{NAME} {answer}"
+
+
+def test_a_question_answered_later_is_linked() -> None:
+    """The revision that comes with the answer says what answers it; its context stays whole."""
+    said = [("Mira", "hello"), ("assistant", "Hi."), ("assistant", NAME), ("Mira", "one sec")]
+    turns = [turn(n, speaker, text) for n, (speaker, text) in enumerate([*said, ("Mira", "Gerrit Maes")], 1)]
+    question = next(one for one in drafts(turns[-1], *turns[:-1]) if one.logged is turns[2])
+    assert question.answered_by == memory_id("t", "e5", 0)
+    assert question.revision_sequence == 5
+    assert "one sec" in question.context
+    assert "hello" in question.context
+
+
 def test_what_is_said_on_another_day_answers_nothing() -> None:
     """In one long session too; the same words a minute later are an answer."""
     asked = turn(1, "Jonas", "Maybe we could launch in January if the review fails again?")

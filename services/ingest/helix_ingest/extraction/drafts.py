@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from helix_ingest.extraction.acts.answered_question import answered_question
+from helix_ingest.extraction.acts.answered_question import answered_question, says_nothing
 from helix_ingest.extraction.contextualise import (
     NEIGHBOUR_CHARACTERS,
     TURNS_BEFORE,
@@ -101,9 +101,12 @@ def _drafts_of_turn(
     cut: Cut,
     *,
     after: LoggedEvent | None = None,
+    answer: LoggedEvent | None = None,
     revision: int | None = None,
 ) -> list[Draft]:
     """Drafts of a turn, with the turns `before` it and, in a later revision, the turn `after` it.
+
+    `answer` is the turn that answers it, if other turns stand in between.
 
     Only this function adds turns to the memory of another turn, so it removes those that may not be quoted.
     A turn of one piece that answers a question also gives a derived statement, numbered after its piece.
@@ -111,7 +114,7 @@ def _drafts_of_turn(
     event = logged.event
     if not isinstance(event, MessageEvent):
         return []
-    question = answered_question(logged, before[-TURNS_BEFORE:])
+    question = answered_question(logged, before)
     session = quotable(before, logged)
     just_before = next(iter(quotable(before[-1:], logged)), None)
     before = quotable(before[-TURNS_BEFORE:], logged)
@@ -120,7 +123,8 @@ def _drafts_of_turn(
     above = neighbours(before, most_characters=NEIGHBOUR_CHARACTERS)
     below = neighbours([after] if after else [], most_characters=NEIGHBOUR_CHARACTERS)
     answers = _piece_id(question.asked, cut, question.start) if question else ""
-    answered = _answered_at(logged, after, pieces)
+    answer = answer or after
+    answered = _answered_at(logged, answer, pieces)
     drafts = []
     for n, piece in enumerate(pieces):
         around = (
@@ -142,7 +146,7 @@ def _drafts_of_turn(
                 window=_turn_window(before, passage, after) if windowed else "",
                 revision_sequence=revision or logged.sequence,
                 answers=answers if n == 0 else "",
-                answered_by=_id(after, 0) if after and n == answered else "",
+                answered_by=_id(answer, 0) if answer and n == answered else "",
                 quotes=_quoted([*before, *([after] if after else [])], logged),
             )
         )
@@ -218,7 +222,8 @@ def _turn_window(before: Sequence[LoggedEvent], passage: str, after: LoggedEvent
 def _revised_drafts(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> list[Draft]:
     """New revisions of the memories of the previous turn that `logged`, the turn after it, changes.
 
-    These are its last piece, its derived statement, and the piece with the question that `logged` answers.
+    These are its last piece, its derived statement, and the piece with the question that `logged` answers,
+    which may also stand a few turns earlier.
     """
     if not before or not logged.event.session_id:
         return []
@@ -227,7 +232,22 @@ def _revised_drafts(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut
         before[-1], before[:-1][-SESSION_TURNS:], cut, after=after, revision=logged.sequence
     )
     last = max((draft.piece for draft in drafts if not draft.derived_from), default=0)
-    return [draft for draft in drafts if draft.piece == last or draft.derived_from or draft.answered_by]
+    kept = [draft for draft in drafts if draft.piece == last or draft.derived_from or draft.answered_by]
+    return kept + _answered_earlier(logged, before, cut)
+
+
+def _answered_earlier(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> list[Draft]:
+    """The piece with the question that `logged` answers, where other turns stand in between."""
+    question = answered_question(logged, before)
+    at = next((n for n, turn in enumerate(before[:-1]) if question and turn is question.asked), None)
+    if at is None or not any(says_nothing(turn.event) for turn in before[at + 1 :]):
+        # behind a tool alone, the turns before the question may not have been read
+        return []
+    earlier = before[:at][-SESSION_TURNS:]
+    drafts = _drafts_of_turn(
+        before[at], earlier, cut, after=before[at + 1], answer=logged, revision=logged.sequence
+    )
+    return [draft for draft in drafts if draft.answered_by]
 
 
 def _drafts_of_pieces(

@@ -73,6 +73,39 @@ _UNSPACED_ACKNOWLEDGEMENT: Final = re.compile(
     r"|\uc548\ub155(?:\ud558\uc138\uc694)?"
     r"|\ub124|\uc751|\uc54c\uaca0(?:\uc5b4\uc694?|\uc2b5\ub2c8\ub2e4)|\uc88b\uc544\uc694?)"
 )
+_MOMENT: Final = (
+    r"(?:(?:just )?(?:one|a|1) (?:sec(?:ond)?|moment|min(?:ute)?|mo|tick)|(?:hold|hang) on|wait|brb"
+    r"|be right back|(?:please )?bear with me|give me (?:a|one|two|5|five|1|2) (?:sec|moment|min|tick)\w*"
+    r"|back in a (?:sec|min)\w*)"
+)
+_SEARCH: Final = (
+    r"(?:let me (?:just |quickly )?(?:check|look(?: (?:it|that|this|them) up)?|see|find(?: (?:it|that"
+    r"|out))?|grab"
+    r"|get|fetch|have a look|dig|look for)"
+    r"|(?:i(?:['\u2019]?ll| will| need to| have to|['\u2019]?d have to)|gotta|need to"
+    r"|have to) (?:just |quickly )?"
+    r"(?:check|look (?:it|that|this|them) up|find (?:it|that|out)|have a look)"
+    r"|(?:still )?(?:checking|looking|searching))"
+)
+_STALLING: Final = re.compile(
+    r"^\W*(?:(?:oh|ok(?:ay)?|yeah|sure|um+|uh+|hm+|sorry|well|good question|not sure)\b\W*)*"
+    rf"(?:{_MOMENT}|{_SEARCH})\b"
+    r"(?:[ ,;:.!-]+(?:a (?:sec(?:ond)?|moment|min(?:ute)?|bit)|it|that|this|them|please|for (?:it|that|you)"
+    r"|(?:it|that) up|(?:with|in|on|at|from) (?:my |the |our |his |her )?[\w'\u2019-]+|first|quickly"
+    r"|then|now|again"
+    rf"|my \w+(?: \w+)?|{_MOMENT}|{_SEARCH})\b)*\W*$",
+    re.IGNORECASE,
+)
+"""A turn that only puts its answer off ("hold on", "let me check my calendar")."""
+_INTERRUPTED: Final = re.compile(
+    rf"^\W*{_MOMENT}(?: a (?:sec(?:ond)?|moment|min(?:ute)?|bit))?[,;:.!-]+ *(?P<why>[^\d?.!]{{0,40}})\W*$",
+    re.IGNORECASE,
+)
+"""The same with a reason ("hold on, doorbell")."""
+_MOST_REASON_WORDS: Final = 4
+_NAMED: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_SEARCHED_DAY: Final = re.compile(r"\b(?:on|at|in) (?:the )?(?:\w+day|weekend|\d)", re.IGNORECASE)
+"""What will be done then is a plan ("I'll check on Friday")."""
 NUMBER_WORD: Final = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty"
     r"|hundred)\b",
@@ -96,7 +129,18 @@ def is_acknowledgement(text: str) -> bool:
     # "thanks Mira"
     if len(left) == 1 and not NUMBER_WORD.search(rest) and _ADDRESSED.match(text):
         return True
-    return is_remark(text)
+    return is_remark(text) or puts_off(text)
+
+
+def puts_off(text: str) -> bool:
+    """Whether a text does nothing but ask for a moment, with at most a short reason."""
+    if _SEARCHED_DAY.search(text):
+        return False
+    found = _INTERRUPTED.match(text)
+    is_reason = (
+        found is not None and not _NAMED.search(text) and len(words(found["why"])) <= _MOST_REASON_WORDS
+    )
+    return is_reason or _STALLING.match(text) is not None
 
 
 def assents(text: str) -> bool:

@@ -1,5 +1,8 @@
 """Tells which question a turn answers: one of another speaker in the turn before it.
 
+Turns that say nothing in between are passed over: the output of a tool, an own "one sec", and the other
+speaker's "sure, take your time".
+
 The answer may be long ("No, I sold my ticket in March"), and the question need not end its turn. A turn that
 changes the subject, only thanks, or asks in return is no answer. An offer is only answered by a
 turn that accepts or declines it, or speaks of it (`offers`).
@@ -12,8 +15,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from helix_ingest.extraction.acts.acknowledgement import assents, dissents, is_acknowledgement
+from helix_ingest.extraction.acts.acknowledgement import assents, dissents, is_acknowledgement, puts_off
 from helix_ingest.extraction.acts.offers import is_offer, takes_up
+from helix_ingest.extraction.acts.remarks import is_courtesy
 from helix_ingest.extraction.acts.sentences import (
     MOST_CHARACTERS,
     asks_yes_or_no,
@@ -32,11 +36,18 @@ if TYPE_CHECKING:
     from helix_ingest.extraction.values import LoggedEvent
 
 TOPIC_CHARACTERS: Final = 200
+NEAR_TURNS: Final = 2
+"""Turns before an answer that are always read; more only where one of these says nothing."""
+PASSED_TURNS: Final = 5
+"""Turns before an answer among which its question is looked for."""
+PASSED_CHARACTERS: Final = 120
+"""A longer turn between question and answer says something."""
 _ELLIPTIC_WORDS: Final = 3
 _PRONOUN_WORDS: Final = 10
 _POINTING: Final = frozenset(
     ["he", "she", "it", "they", "him", "her", "them", "that", "this", "there", "those", "one", "ones", "its"]
 )
+_SHORT_WORDS: Final = 6
 _QUESTIONS: Final = 2
 """Questions of one turn that an answer may take, the last ones."""
 _SENTENCES_AFTER: Final = 4
@@ -69,13 +80,13 @@ class Question:
 def answered_question(answering: LoggedEvent, before: Sequence[LoggedEvent]) -> Question | None:
     """The question that a turn answers; `before` holds the turns before it in its session, oldest first.
 
-    The output of a tool between question and answer is passed over. A question counts only if everybody who
-    may recall the answer may also recall the question.
+    Turns that say nothing are passed over between question and answer. A question counts only if everybody
+    who may recall the answer may also recall the question.
     """
     event = answering.event
     if not isinstance(event, MessageEvent) or _CHANGES_SUBJECT.match(event.text):
         return None
-    number = _last_other(event, before)
+    number = _asking_turn(event, before)
     if number is None or not may_quote(answering.scope, before[number].scope):
         return None
     if answering.occurred_at - before[number].occurred_at > ANSWERED_WITHIN:
@@ -83,18 +94,53 @@ def answered_question(answering: LoggedEvent, before: Sequence[LoggedEvent]) -> 
     question = _question_of(before[number])
     if question is None or not _answers(event, question):
         return None
+    if not _is_open(question, event, before[number + 1 :]):
+        return None
     return question if question.topic else _with_topic(question, answering, before[:number])
 
 
-def _last_other(event: MessageEvent, before: Sequence[LoggedEvent]) -> int | None:
-    """Index of the turn before, if it is another speaker's."""
-    for number in reversed(range(len(before))):
+def _is_open(question: Question, event: MessageEvent, between: Sequence[LoggedEvent]) -> bool:
+    """Whether a question still waits for its answer after the turns `between`.
+
+    "One sec" keeps it open. Behind "ok" alone a longer turn is more often about something else.
+    """
+    own = [turn.event for turn in between if isinstance(turn.event, MessageEvent)]
+    own = [one for one in own if _speaker(one) == _speaker(event)]
+    if any(_answers(one, question) for one in own):
+        return False
+    is_kept = not own or any(puts_off(one.text) for one in own)
+    return is_kept or (not question.yes_or_no and len(words(event.text)) <= _SHORT_WORDS)
+
+
+def says_nothing(event: object) -> bool:
+    """Whether a turn may stand between a question and its answer: it acknowledges, puts off, or is polite."""
+    if not isinstance(event, MessageEvent) or len(event.text) > PASSED_CHARACTERS:
+        return False
+    is_polite = is_courtesy if event.role == "assistant" else is_acknowledgement
+    said = [one.text for one in sentences(event.text)]
+    return all(not is_question(one) and (is_acknowledgement(one) or is_polite(one)) for one in said)
+
+
+def _asking_turn(event: MessageEvent, before: Sequence[LoggedEvent]) -> int | None:
+    """Index of the turn that may have asked: the last one of another speaker that says something."""
+    least = len(before) - (PASSED_TURNS if any(map(_passed, before[-NEAR_TURNS:])) else NEAR_TURNS)
+    speakers = {_speaker(event)}
+    for number in reversed(range(max(0, least), len(before))):
         previous = before[number].event
         if not isinstance(previous, MessageEvent):
             return None
-        if previous.role != "tool":
-            return None if _speaker(previous) == _speaker(event) else number
+        if previous.role == "tool":
+            continue
+        if not says_nothing(previous):
+            # what a third speaker says in between may be the answer
+            others = speakers - {_speaker(event), _speaker(previous)}
+            return None if others or _speaker(previous) == _speaker(event) else number
+        speakers.add(_speaker(previous))
     return None
+
+
+def _passed(turn: LoggedEvent) -> bool:
+    return says_nothing(turn.event)
 
 
 def _with_topic(question: Question, answering: LoggedEvent, before: Sequence[LoggedEvent]) -> Question:

@@ -68,7 +68,7 @@ _PURPOSE: Final = re.compile(
     re.IGNORECASE,
 )
 """What praised things are for ("a great way to relax")."""
-_CLAUSE: Final = FUNCTION_WORDS | frozenset(["came", "died", "went"])
+_CLAUSE: Final = FUNCTION_WORDS - {"one", "ones", "up", "out", "own", "other"} | {"came", "died", "went"}
 _NAMED_WORDS: Final = 3
 """Words of the name of what is praised."""
 _TAKEN_BACK: Final = re.compile(
@@ -88,7 +88,8 @@ _OFFERED: Final = re.compile(
     rf"{_LEAD}(?:(?:i|we)(?:['\u2019]ll| will| can| could| would| shall|['\u2019]d)"
     rf"(?: then| also| gladly| happily| just)* {_REPORTED}"
     r"|(?:i|we)(?: would|['\u2019]d| am| are|['\u2019][mr]e?)(?: be)? (?:happy|glad|able|ready|here) to\b"
-    r"|(?:i|we) (?:really )?hope\b|hope(?:fully)?\b|fingers crossed\b|wish(?:ing)? you\b|(?:have|enjoy)\b"
+    r"|(?:i|we) (?:really )?hope\b|hope(?:fully)?\b|fingers crossed\b|wish(?:ing)? you\b|have (?:an?"
+    r"|fun|some)\b|enjoy\b"
     r"|(?:happy|glad|here) to (?:help|assist|look|check)\b|take your time\b|no (?:rush|hurry)\b|feel free\b)",
     re.IGNORECASE,
 )
