@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from helix_ingest.extraction.acts.negation import is_asserted
+from helix_ingest.extraction.meant_time import meant_time
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
 from helix_memory.vocabulary.memory_types import MemoryType
 from helix_memory.vocabulary.speech_acts import SpeechAct
 from helix_shared.text.scripts import word_count
-from helix_shared.timex import find_time_expressions
 
 _TYPE_SALIENCE: Final = {"decision": 0.35, "procedural": 0.25, "semantic": 0.2, "code": 0.15, "episodic": 0.1}
 _SPECIFIC: Final = re.compile(r"\d+|[A-Za-z]_[A-Za-z]|[/\\][\w.]+|`[^`]+`|(?<=[a-z,] )[A-Z][a-z]+")
@@ -27,21 +27,6 @@ _HEDGED: Final = re.compile(
 _CONFIRMED: Final = re.compile(
     r"\b(?:confirmed|verified|definitely|we decided|agreed|tested|fixed)\b", re.IGNORECASE
 )
-_NEW_TIME: Final = re.compile(
-    r"(?:\bnew (?:date|day|time|slot|deadline)\b[^.!?\n]{0,20}"
-    r"|\b(?:now|instead|rather)(?: be| is)?(?: (?:on|in|for))?"
-    r"|\b(?:moved|shifted|rescheduled|postponed|pushed|put back|brought forward|changed)(?: \w+){0,3}"
-    r" (?:to|until|till|for)) (?:the )?$",
-    re.IGNORECASE,
-)
-"""Words before a time that takes the place of another one."""
-_NO_TIME: Final = re.compile(
-    r"(?:\bnot|n['\u2019]t(?: be)?|\bno longer|\bnever|\binstead of|\brather than)"
-    r"(?: (?:on|in|for))?(?: the)? $",
-    re.IGNORECASE,
-)
-"""Words before a time at which it does not happen."""
-_INTRODUCED_CHARACTERS: Final = 60
 _RICH_WORDS: Final = 40
 _SPECIFICS: Final = 6
 _SCORED_TEXTS: Final = 512
@@ -121,17 +106,7 @@ def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
 @functools.lru_cache(_SCORED_TEXTS)
 def _time_of(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
     """The time of a text. The offset is a cache key: equal instants can be different days."""
-    found = [
-        time
-        for time in find_time_expressions(text, occurred_at)
-        if time.certainty != "open" and time.is_storable
-    ]
-    first = found[0] if found else None
-    if len(found) > 1:
-        before = [text[max(0, time.span[0] - _INTRODUCED_CHARACTERS) : time.span[0]] for time in found]
-        new = (time for time, words in zip(found, before, strict=True) if _NEW_TIME.search(words))
-        held = (time for time, words in zip(found, before, strict=True) if not _NO_TIME.search(words))
-        first = next(new, None) or next(held, first)
+    meant = meant_time(text, occurred_at)
     return (
-        EventTimes(first.start, first.end, first.certainty == "guessed") if first else EventTimes(None, None)
+        EventTimes(meant.start, meant.end, meant.certainty == "guessed") if meant else EventTimes(None, None)
     )
