@@ -2,6 +2,7 @@
 
 "I can't make Friday, Saturday instead" happens on Saturday. The clause of a time decides. Where all are
 denied, or none is, the first one counts.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Final
 from helix_ingest.extraction.acts.acknowledgement import NUMBER_WORD, is_acknowledgement
 from helix_ingest.extraction.acts.asked_changes import asks_for_change
 from helix_ingest.extraction.acts.decision import decides
-from helix_ingest.extraction.acts.instructions import OPENERS, asks_for_reminder, is_standing, tells_fact
+from helix_ingest.extraction.acts.instructions import (
+    OPENERS,
+    asks_for_reminder,
+    is_standing,
+    tells_beside,
+    tells_fact,
+)
 from helix_ingest.extraction.acts.remarks import is_courtesy, is_receipt
 from helix_ingest.extraction.acts.sentences import is_question, sentences, words
 from helix_ingest.extraction.acts.slips import corrects_before
@@ -216,6 +222,7 @@ _RULES: Final[tuple[tuple[SpeechAct, Callable[[str, bool], object]], ...]] = (
     ("statement", lambda text, commands: commands and tells_fact(text)),
     ("plan", lambda text, commands: commands and asks_for_reminder(text)),
     ("decision", lambda text, commands: commands and asks_for_change(text) and not begins_with_subject(text)),
+    ("statement", lambda text, commands: commands and _REQUESTED.match(text) and tells_beside(text)),
     ("request", lambda text, commands: _ASKED_TO_ACT.match(text) or (commands and _is_command(text))),
     ("question", lambda text, _: is_question(text)),
     ("acknowledgement", lambda text, _: is_acknowledgement(text)),
