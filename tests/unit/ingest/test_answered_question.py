@@ -164,6 +164,35 @@ def test_a_tools_output_between_question_and_answer_is_passed_over() -> None:
     assert found[1].text == "how large is the log. 412 megabytes."
 
 
+PAY = "1. Pay now\n2. Pay in instalments\n3. Cancel"
+PLANS = "A) the small plan\nB) the family plan\nC) none"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "expected"),
+    [
+        (f"{PAY}\nWhich option do you prefer?", "2", "Which option do you prefer? 2 (Pay in instalments)"),
+        (
+            f"Which option do you prefer?\n{PAY}",
+            "option 2 please",
+            "Which option do you prefer? option 2 please (Pay in instalments)",
+        ),
+        (f"Here they are:\n{PLANS}\nWhich one?", "B", "Which one? B (the family plan)"),
+        (f"Here they are:\n{PLANS}\nWhich one?", "the last one", "Which one? the last one (none)"),
+        (
+            "Do you want a) tea, b) coffee or c) water?",
+            "c",
+            "Do you want a) tea, b) coffee or c) water? c (water)",
+        ),
+        ("- oak\n- walnut\nWhich wood?", "the second one", "Which wood? the second one (walnut)"),
+        ("How many chairs do you need?", "2", "How many chairs do you need? 2"),
+    ],
+)
+def test_a_pick_from_a_list_has_the_item_picked(asked: str, answer: str, expected: str) -> None:
+    """A number or letter alone says nothing without the list, before or behind the question."""
+    assert statement(("assistant", asked), ("Mira", answer)).startswith(expected)
+
+
 NAME = "What is the name of your new landlord?"
 
 

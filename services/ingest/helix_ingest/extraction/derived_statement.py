@@ -64,6 +64,8 @@ def derived_statement(
         text = with_person(as_turn(event), turns) or with_organisation(as_turn(event), turns)
         return DerivedStatement(text, text) if text else None
     asked, said = _resolved_question(question, turns), with_person(as_turn(event), turns) or event.text
+    if question.picked:
+        said = f"{said.rstrip('.')} ({question.picked})"
     answered = f"{_ended(asked[-QUESTION_CHARACTERS:].strip())} {said}"
     text = f"{_ended(question.topic)} {answered}" if question.topic else answered
     return DerivedStatement(text, answered)

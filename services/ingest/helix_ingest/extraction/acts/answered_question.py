@@ -16,6 +16,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import assents, dissents, is_acknowledgement, puts_off
+from helix_ingest.extraction.acts.choices import picked_item, without_items
 from helix_ingest.extraction.acts.offers import is_offer, takes_up
 from helix_ingest.extraction.acts.remarks import is_courtesy
 from helix_ingest.extraction.acts.sentences import (
@@ -73,6 +74,8 @@ class Question:
     start: int
     """Where its words begin in the text of `asked`."""
     yes_or_no: bool
+    picked: str = ""
+    """The item of its list that the answer picks by a number or a letter; else empty."""
     topic: str = ""
     """What an elliptic question is about ("For how long?"): the words said before it; else empty."""
 
@@ -91,12 +94,14 @@ def answered_question(answering: LoggedEvent, before: Sequence[LoggedEvent]) -> 
         return None
     if answering.occurred_at - before[number].occurred_at > ANSWERED_WITHIN:
         return None
-    question = _question_of(before[number])
+    picked = picked_item(getattr(before[number].event, "text", ""), event.text)
+    question = _question_of(before[number], picked)
     if question is None or not _answers(event, question):
         return None
     if not _is_open(question, event, before[number + 1 :]):
         return None
-    return question if question.topic else _with_topic(question, answering, before[:number])
+    is_whole = question.topic or question.picked
+    return question if is_whole else _with_topic(question, answering, before[:number])
 
 
 def _is_open(question: Question, event: MessageEvent, between: Sequence[LoggedEvent]) -> bool:
@@ -179,11 +184,11 @@ def _speaker(event: MessageEvent) -> tuple[str, str]:
     return event.role, event.speaker
 
 
-def _question_of(asked: LoggedEvent) -> Question | None:
-    """The last questions of a turn, if they are near its end."""
+def _question_of(asked: LoggedEvent, picked: str) -> Question | None:
+    """The last questions of a turn, if they are near its end; a list with the `picked` item is left out."""
     text = getattr(asked.event, "text", "")
     skipped = max(0, len(text) - MOST_CHARACTERS)
-    found = sentences(text[skipped:])
+    found = sentences(without_items(text[skipped:]) if picked else text[skipped:])
     questions = [n for n, sentence in enumerate(found) if is_question(sentence.text)]
     if not questions or questions[-1] < len(found) - 1 - _SENTENCES_AFTER:
         return None
@@ -194,8 +199,8 @@ def _question_of(asked: LoggedEvent) -> Question | None:
     asking = " ".join(sentence.text for sentence in chosen)
     yes_or_no = any(asks_yes_or_no(sentence.text) for sentence in chosen)
     before = found[first - 1].text if first and _is_elliptic(asking) else ""
-    topic = "" if not before or is_acknowledgement(before) else before[:TOPIC_CHARACTERS]
-    return Question(asked, asking, skipped + chosen[0].start, yes_or_no, topic)
+    topic = "" if picked or not before or is_acknowledgement(before) else before[:TOPIC_CHARACTERS]
+    return Question(asked, asking, skipped + chosen[0].start, yes_or_no, picked, topic)
 
 
 def _answers(event: MessageEvent, question: Question) -> bool:
