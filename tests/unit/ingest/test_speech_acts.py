@@ -323,6 +323,29 @@ def test_a_statement_may_begin_with_a_word_that_commands(text: str) -> None:
     assert speech_act(said(text), text) == "statement"
 
 
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        (
+            "> We should meet on Friday at 10 in the main office as usual.\nThe hall is booked then.",
+            "statement",
+        ),
+        ("> The budget for the offsite is 4,000 as discussed with Kim.\nIt's 5,000 now.", "statement"),
+        (
+            "On Tue, 3 Mar 2026, Bob wrote:\n> Where do we host?\n> I suggest AWS\n\nHetzner is cheaper.",
+            "statement",
+        ),
+        ("> Where do we host?\nthanks!", "acknowledgement"),
+        ("> we close in August\nIs that still so?", "question"),
+        ("> we close in August", "quotation"),
+        ("On Tue Bob wrote:\n> we close in August\n> and in May", "quotation"),
+    ],
+)
+def test_the_lines_of_another_mail_do_not_decide(text: str, act: str) -> None:
+    """What its author says below decides; a quotation alone is one."""
+    assert speech_act(said(text), text) == act
+
+
 def test_please_that_answers_a_question_is_a_statement() -> None:
     """Alone it asks for something."""
     assert speech_act(said("pls"), "pls", answers=True) == "statement"

@@ -119,6 +119,11 @@ _REQUESTED: Final = re.compile(
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{2,400}\"|\u201c[^\u201d\n]{2,400}\u201d|\u300c[^\u300d\n]{2,200}\u300d"
 )
+_QUOTED_LINES: Final = re.compile(
+    r"(?:^[^\n>]{0,200}\b(?:wrote|writes|said"
+    r"|schrieb)[^\n]{0,40}:[^\S\n]*\n+)?(?:^[^\S\n]{0,8}>[^\n]*(?:\n|\Z))+",
+    re.MULTILINE | re.IGNORECASE,
+)
 _ATTRIBUTED: Final = re.compile(
     r"^\W*(?:>|(?:[\w.' ]{2,40} )?(?:wrote|writes|said|says|quote)\s*:)", re.IGNORECASE
 )
@@ -160,7 +165,8 @@ def _contrasts(text: str) -> bool:
 def _act_of_turn(text: str, *, commands: bool) -> SpeechAct:
     """The strongest act of the sentences of a turn; unreal ones count by their share of the words."""
     acts: dict[SpeechAct, int] = {}
-    found = sentences(text)
+    own = _without_quoted_lines(text)
+    found = sentences(own if words(own) else text)
     asks = not commands and any(is_question(sentence.text) for sentence in found)
     for number, sentence in enumerate(found):
         act = _act_of_sentence(sentence.text, commands=commands)
@@ -188,6 +194,11 @@ def _act_of_sentence(sentence: str, *, commands: bool) -> SpeechAct:
     """The act of one sentence, by the first rule that holds; an assistant gives no `commands`."""
     text = sentence[:_READ_CHARACTERS]
     return next((act for act, holds in _RULES if holds(text, commands)), "statement")
+
+
+def _without_quoted_lines(text: str) -> str:
+    """A reply without the lines of another mail that it quotes (">") and the line that announces them."""
+    return _QUOTED_LINES.sub("", text) if ">" in text else text
 
 
 def _is_polite(text: str, *, asks: bool) -> bool:
