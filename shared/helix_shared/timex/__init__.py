@@ -3,8 +3,8 @@
 Start with `find` (`find_time_expressions`, used by ingest for the event times of a turn) and `question`
 (`resolve_window`, used by query for the time that a question names). Both are pure, linear in the length of
 the text, and never raise on any text. `words` (also counts such as "a few"), `cues` and `verbs` are the
-vocabulary, `windows` the calendar arithmetic, `reading` what the rules share, `clause` and `tense` decide
-which occurrence a date means, and `rules/` holds the rules. May import the top-level modules of
+vocabulary, `windows` the calendar arithmetic, `reading` what the rules share, `clause`, `booked` and `tense`
+decide which occurrence a date means, and `rules/` holds the rules. May import the top-level modules of
 `helix_shared` only.
 
 Conventions for ambiguous English:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from helix_shared.text.apostrophes import spelt_words
 from helix_shared.timex import verbs
+from helix_shared.timex.booked import tells_booked
 from helix_shared.timex.clause import Evidence, read_after, read_before
 from helix_shared.timex.cues import OPENS_A_STRETCH
 from helix_shared.timex.words import WEEKDAY
@@ -88,10 +89,12 @@ def implied(passage: Passage, span: tuple[int, int]) -> Implied:
         return Implied("past", "stated")
     if verbs.HABITS.intersection(_clause(around)):
         return Implied("past", "open")
+    is_weekday = _WEEKDAY_ONLY.fullmatch(passage.folded, *span)
+    if not passage.asks and not is_weekday and tells_booked(_body(around), around.after, around.cue):
+        return Implied("near" if around.cue == "on" else "future", "guessed")
     found = _evidence(around)
     if around.cue == "from" and not around.opens and found.kind in _NO_STRETCH:
         certainty: Certainty = "stated" if found.sure else "guessed"
-        is_weekday = _WEEKDAY_ONLY.fullmatch(passage.folded, *span)
         if found.tense == "future" or (found.kind in _NO_VERB and not is_weekday and not passage.asks):
             # "they are cutting hours from February", "day clinic from 1 June", "the photo from 1 June"
             return Implied("near", certainty)

@@ -86,6 +86,17 @@ ARRANGED = frozenset([
 ])  # fmt: skip
 """Where a clause with one of these ends, the date behind it is the one planned ("rescheduled: 12 April")."""
 
+BOOKED = frozenset(["booked", "reserved", "registered", "enrolled", "rebooked"])
+"""With an object or "for" behind them, a date without a year is that of what is booked."""
+
+OBTAINED = BOOKED | frozenset(["got", "bought", "ordered", "paid", "purchased", "grabbed", "snagged"])
+"""The same where what is obtained is an appointment ("got tickets for the gig 14 June")."""
+
+OBTAINED_BY = frozenset(
+    ["i", "we", "i've", "we've", "have", "just", "finally", "already", "also", "has", "and"]
+)
+"""Words before them of whoever did it; "was booked" is another thing."""
+
 PAID = frozenset(["payment", "transfer", "refund", "receipt", "order", "purchase"])
 """What is confirmed when it is done ("payment confirmed, 16 March")."""
 

@@ -166,3 +166,37 @@ def test_minhash_estimates_jaccard() -> None:
     assert (a == np.frombuffer(minhash(base.upper()), "<u4")).all()
     assert 0.75 < (a == b).mean() < 1.0
     assert (a == c).mean() < 0.1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "let me check",
+        "class starts at 9 on mondays",
+        "public transport is free on sundays here",
+        "import duties on the bike were 45 euros",
+        "flight BA2490 lands at 9",
+        "Invoice R2031 is paid",
+        "procedure on my knee is on Tuesday",
+        "I know how to swim",
+    ],
+)
+def test_words_that_also_begin_code_are_not_code(text: str) -> None:
+    """Only the form of code is code, and only what tells how to do something is a procedure."""
+    assert classify(MessageEvent(event_id="e", tenant_id="t", text=text), text) == "episodic"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "let x = 4;",
+        "const total: number = 1",
+        "public static void main()",
+        "import os",
+        "class A(B):",
+        "def f(x):",
+    ],
+)
+def test_lines_of_code_are_code(text: str) -> None:
+    """Of several languages."""
+    assert classify(MessageEvent(event_id="e", tenant_id="t", text=text), text) == "code"

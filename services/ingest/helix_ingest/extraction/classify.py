@@ -19,17 +19,22 @@ _INDENT: Final = r"[^\S\n]*"
 """White space at the start of a line; `\\s*` would also match empty lines and take quadratic time."""
 
 _PROCEDURE: Final = re.compile(
-    r"\bhow to\b|\bstep \d\b|\bsteps to\b|\brunbook\b|\bprocedure\b"
+    r"(?<!know )(?<!knows )(?<!learn )(?<!learned )(?<!learnt )(?<!learning )\bhow to\b|\bstep \d\b"
+    r"|\bsteps to\b|\brunbook\b"
+    r"|\bprocedure\b(?! (?:on|is|was|at|went|will|with|tomorrow|today)\b)"
     r"|\bto \w+ [^.\n]{3,80}, (?:run|use|call|set|open|first)\b",
     re.IGNORECASE,
 )
 _NUMBERED: Final = re.compile(rf"^{_INDENT}(?:\d+[.)]|step \d+)\s+\S", re.MULTILINE | re.IGNORECASE)
 _CODE_LINE: Final = (
-    rf"^{_INDENT}(?:def |class |import |from \w+ import|fn |func |const |let |var |public |#include"
-    r"|Traceback)"
+    rf"^{_INDENT}(?:(?:async )?def \w+\(|class \w+[^\n]{{0,80}}[:{{(]|import [\w.{{*]+(?:;|[^\S\n]*$"
+    rf"|[ ,]+(?:as|from)\b)"
+    r"|from [\w.]+ import|fn \w+[<(]|func [\w(]|(?:const|let|var) (?:mut )?[\w{[][\w ,}\]:]{0,60}="
+    r"|public (?:static|class|void|final|async|interface|enum|\w+ \w+\()|#include|Traceback)"
 )
 _CODE: Final = re.compile(
-    rf"```|{_CODE_LINE}|\b\w+(?:Error|Exception)\b|\berror\[[A-Z]\d+\]|\b[A-Z]{{1,4}}\d{{3,5}}\b",
+    rf"```|{_CODE_LINE}|\b\w+(?:Error|Exception)\b|\berror\[[A-Z]\d+\]|\b(?:error|warning|code"
+    rf"|rule)s?:? [A-Z]{{1,4}}\d{{3,5}}\b|\b[A-Z]{{1,4}}\d{{3,5}}: ",
     re.MULTILINE,
 )
 _WRITTEN_CODE: Final = re.compile(_CODE_LINE)

@@ -27,10 +27,7 @@ _NEW_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 """Words before a time that takes the place of another one."""
-_NEW_AFTER: Final = re.compile(
-    r"^(?:,? (?:at )?\d[\w:.]*| at \w+)?,? (?:instead|(?:would )?works?\b(?! ?(?:from|at|on)\b)|suits\b)",
-    re.IGNORECASE,
-)
+_NEW_AFTER: Final = re.compile(r"^(?:,? (?:at )?\d[\w:.]*| at \w+)?,? instead\b", re.IGNORECASE)
 _DENIED_BEFORE: Final = re.compile(
     # "not on Friday"; "can't make it on Friday", but not "can't come until Friday"
     rf"(?:{_NOT}(?: be)?|\b(?:no longer|nothing|instead of|rather than))(?: (?:on|in|for))?(?: the)? $"

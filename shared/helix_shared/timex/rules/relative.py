@@ -73,6 +73,8 @@ _WHICH: dict[str, Which] = {
 _AND = frozenset(["and", "or"])
 _ARTICLES = frozenset(["a", "an"])
 _HOW_OFTEN = frozenset(["once", "twice", "times", "per", "only", "days", "hours"])
+_ELAPSED = frozenset(["once", "twice", "times", "been", "was", "took", "lost", "for", "after", "only"])
+_WEEKS = {"week": 1, "fortnight": 2}
 _DEADLINE_CUES = frozenset(["by", "before", "until", "till"])
 
 
@@ -81,6 +83,10 @@ def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
     if is_work(passage, match.span("day")) or (written.isupper() and len(written) <= len("tmrw")):
         return None
     day = passage.frame.today + timedelta(days=DAYS[match["day"]])
+    *before, article, unit = ["", "", "", *words_before(passage, match.start())]
+    if DAYS[match["day"]] >= 0 and article == "a" and before[-1] not in _ELAPSED:
+        # "a fortnight today" is two weeks from today
+        day += timedelta(weeks=_WEEKS.get(unit, 0))
     return Reading(one_day(passage.frame, day), match.span(), "day")
 
 
@@ -245,8 +251,10 @@ _POINTER = (
 )
 _POINTED = Rule(
     re.compile(
-        rf"{_POINTER}(?:{_NAMED_UNIT}(?!{S}of{S}(?:the\b|[0-9]|{MONTH}))|(?P<count>{COUNT}){S}(?P<units>{UNIT})"
-        rf"|(?P<weekday>{WEEKDAY})(?!{S}(?:of|in){S}(?:the{S})?(?:month\b|{MONTH}))|(?P<month>{MONTH})(?!{S}[0-9])|(?P<season>{SEASON})"
+        rf"{_POINTER}(?:{_NAMED_UNIT}(?!{S}of{S}(?:the\b|[0-9]|{MONTH}))"
+        rf"|(?P<count>{COUNT}){S}(?P<units>{UNIT})"
+        rf"|(?P<weekday>{WEEKDAY})(?!{S}(?:of|in){S}(?:the{S})?(?:month\b|{MONTH}))"
+        rf"|(?P<month>{MONTH})(?!{S}[0-9])|(?P<season>{SEASON})"
         r"|(?P<part>morning|afternoon|evening|night)\b)(?![-(=]\w?)"
     ),
     _read_pointed,

@@ -46,6 +46,12 @@ def test_what_happened_then_goes_first(house: Past) -> None:
         ("What did Ana repair last week?", False),
         ("where did we eat last Friday", False),
         ("what happened?", False),
+        ("what's planned for next week", True),
+        ("where will I work in July?", False),
+        ("where did I work in 2019?", False),
+        ("who did I work with last year?", False),
+        ("who told me yesterday?", False),
+        ("how long did we work yesterday", False),
     ],
 )
 def test_a_query_names_nothing_but_a_time(query: str, *, is_alone: bool) -> None:

@@ -5,6 +5,7 @@ Memories that answer "which port did we use in October 2023" need not contain "O
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Final
 
@@ -22,6 +23,12 @@ _ANY_EVENT: Final = frozenset(
 )
 """Words that name no thing: they ask for whatever there was at a time."""
 
+_ASKS_FOR_ONE: Final = re.compile(
+    r"\b(?:who|whos|whom|whose|where|wheres|which|why|how (?:many|much|long|often|far|old|big|late))\b",
+    re.IGNORECASE,
+)
+"""Words that ask for a person, a place, a reason or a number: the answer has to name one."""
+
 
 def strip_times(query: str, now: datetime) -> str:
     """`query` without its time expressions; unchanged if no letters are left."""
@@ -36,4 +43,6 @@ def asks_for_time_alone(query: str, now: datetime) -> bool:
     """Whether a query names a time and nothing else to look for ("what happened last week?")."""
     read = read_query(query)
     rest = strip_times(read, now)
+    if _ASKS_FOR_ONE.search(rest):
+        return False
     return rest != read and _ANY_EVENT.issuperset(stems(rest))
