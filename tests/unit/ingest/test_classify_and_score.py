@@ -183,7 +183,7 @@ def test_minhash_estimates_jaccard() -> None:
 )
 def test_words_that_also_begin_code_are_not_code(text: str) -> None:
     """Only the form of code is code, and only what tells how to do something is a procedure."""
-    assert classify(MessageEvent(event_id="e", tenant_id="t", text=text), text) == "episodic"
+    assert classify(MessageEvent(event_id="e", tenant_id="t", role="user", text=text), text) == "episodic"
 
 
 @pytest.mark.parametrize(
@@ -199,4 +199,4 @@ def test_words_that_also_begin_code_are_not_code(text: str) -> None:
 )
 def test_lines_of_code_are_code(text: str) -> None:
     """Of several languages."""
-    assert classify(MessageEvent(event_id="e", tenant_id="t", text=text), text) == "code"
+    assert classify(MessageEvent(event_id="e", tenant_id="t", role="user", text=text), text) == "code"

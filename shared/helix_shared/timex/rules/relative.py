@@ -83,8 +83,8 @@ def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
     if is_work(passage, match.span("day")) or (written.isupper() and len(written) <= len("tmrw")):
         return None
     day = passage.frame.today + timedelta(days=DAYS[match["day"]])
-    *before, article, unit = ["", "", "", *words_before(passage, match.start())]
-    if DAYS[match["day"]] >= 0 and article == "a" and before[-1] not in _ELAPSED:
+    before, article, unit = [*"   ", *words_before(passage, match.start())][-3:]
+    if DAYS[match["day"]] >= 0 and article == "a" and before not in _ELAPSED:
         # "a fortnight today" is two weeks from today
         day += timedelta(weeks=_WEEKS.get(unit, 0))
     return Reading(one_day(passage.frame, day), match.span(), "day")
