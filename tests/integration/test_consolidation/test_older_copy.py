@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from nats.js import JetStreamContext
 
@@ -57,6 +59,30 @@ async def test_sequences_that_a_truncated_stream_gives_again_are_taken(stack: St
     assert 1 in state.derived
     assert 2 not in state.derived
     assert await pending(jetstream, subjects.DERIVED_STREAM, durable) == 1
+
+
+async def test_sequences_that_were_given_again_are_told_by_their_time(stack: Stack) -> None:
+    """The stream has grown past its old end: messages 2 and 3 are younger than the generation with them."""
+    jetstream, durable = stack.client.jetstream(), streams.CONSOLIDATION_DERIVED
+    await stack.log_events(5)
+    published_at = datetime.now(UTC)
+    for number in range(5):
+        if number == 1:
+            published_at = datetime.now(UTC)
+        await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
+    await acknowledge(jetstream, subjects.DERIVED_STREAM, durable, 3)
+    for missing in (0, 3):
+        if missing:
+            await jetstream.delete_msg(subjects.DERIVED_STREAM, missing)
+        state = ConsolidationState()
+        for sequence in (1, 2, 3):
+            state.derived.mark(sequence)
+        assert await check_acknowledged(jetstream, state, published_at=datetime.now(UTC)) == 0
+        assert state.derived.floor == 3
+        assert await check_acknowledged(jetstream, state, published_at=published_at) == 2
+        assert state.derived.floor == 1
+    await request_redelivery(jetstream, state)
+    assert await pending(jetstream, subjects.DERIVED_STREAM, durable) == 3
 
 
 async def test_derived_messages_that_an_older_copy_lacks_are_delivered_again(stack: Stack) -> None:

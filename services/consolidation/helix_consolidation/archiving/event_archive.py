@@ -57,6 +57,8 @@ class EventArchive:
         self._place = place
         self._busy = threading.Lock()
         self._is_closed = False
+        self._seen: EventRecord | None = None
+        """The last event that was read, of whatever shard."""
         self._archive = Archive(data / ARCHIVE, log=created_text(log), segment_bytes=segment_bytes)
         if self._archive.last_sequence > log.last_sequence:
             last = self._archive.last_sequence
@@ -76,10 +78,7 @@ class EventArchive:
         last = await asyncio.to_thread(self._archive.last_record)
         logged = last and await log.message_at(self._client, EVENTS_STREAM, last.sequence)
         if last and logged and (logged.subject, logged.body) != (last.subject, last.body):
-            raise PermanentError(
-                f"event {last.sequence} of the archive is another one than that of {EVENTS_STREAM}: the "
-                f"stream was truncated, and has taken new events since; {RESTORE_LOG}"
-            )
+            raise _reused(last.sequence)
 
     @property
     def last_sequence(self) -> int:
@@ -91,17 +90,30 @@ class EventArchive:
 
         Raises:
             TemporaryError: NATS does not answer.
+            PermanentError: the log has another event in the place of the last one.
             OSError: the disk is full, or fails.
         """
         if until <= self.last_sequence:
             return
         first, every = self.last_sequence, [f"{ROOT}.events.>"]
-        async for batch in read_range(self._client, EVENTS_STREAM, every, after=first, until=until):
-            own = [record for record in batch if self._place.owns_subject(record.subject)]
-            await asyncio.to_thread(self._append, own)
+        after = first if self._seen is None else self._seen.sequence - 1
+        async for batch in read_range(self._client, EVENTS_STREAM, every, after=after, until=until):
+            self._check_same(batch[0])
+            new = [record for record in batch if record.sequence > first]
+            await asyncio.to_thread(
+                self._append, [one for one in new if self._place.owns_subject(one.subject)]
+            )
+            self._seen = batch[-1]
         if until > self.last_sequence:
             await asyncio.to_thread(self._append, (), until)
         _log.debug("archived", first=first + 1, last=until)
+
+    def _check_same(self, record: EventRecord) -> None:
+        before = self._seen
+        if before is None or before.sequence != record.sequence:
+            return  # it left the log
+        if (before.subject, before.body) != (record.subject, record.body):
+            raise _reused(record.sequence)
 
     async def erase(self, sequences: Collection[int]) -> frozenset[int]:
         """Remove events from every segment; returns which of them were there.
@@ -138,6 +150,13 @@ class EventArchive:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _reused(sequence: int) -> PermanentError:
+    return PermanentError(
+        f"event {sequence} of the archive is another one than that of {EVENTS_STREAM}: the stream was "
+        f"truncated, and has taken new events since; {RESTORE_LOG}"
+    )
 
 
 async def erase_where_none_is_written(

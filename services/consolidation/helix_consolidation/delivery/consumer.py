@@ -177,8 +177,11 @@ async def _write_with(
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)
-    if missing := await check_acknowledged(jetstream, shard.state, shard=place.shard):
-        _log.warning("data folder is an older copy: derived messages are read again", first=missing)
+    published_at = None if shard.manifest is None else shard.manifest.published_at
+    if missing := await check_acknowledged(
+        jetstream, shard.state, shard=place.shard, published_at=published_at
+    ):
+        _log.warning("derived messages are read again: the data folder lacks them", first=missing)
     shard.state.set_access_stream(await created_at(jetstream, ACCESS_STREAM))
     drop_foreign = partial(shard.drop_foreign, now=microseconds(datetime.now(UTC)))
     if moved := await loop.run_in_executor(executor, drop_foreign):
@@ -216,7 +219,7 @@ async def _write_with(
         inboxes=inboxes,
         arrived=arrived,
         health=health,
-        log=FollowedLog(jetstream, log, archive),
+        log=FollowedLog(client, log, archive),
         erase_archived=erase_archived if archive is None else archive.erase,
     )
     try:

@@ -25,6 +25,9 @@ from helix_shared.errors import REBUILD, RESTORE_LOG, PermanentError, TemporaryE
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from nats.aio.client import Client
     from nats.js import JetStreamContext
 
     from helix_consolidation.archiving.event_archive import EventArchive
@@ -41,6 +44,11 @@ DURABLES: Final = (
 EVERYTHING: Final = {EVENTS_STREAM: f"{ROOT}.events.>", DERIVED_STREAM: f"{ROOT}.derived.>"}
 
 _log = logger(__name__)
+
+
+def server_id(client: Client) -> str:
+    """The NATS server that a client is connected to; another one after each start of it."""
+    return str(client._server_info.get("server_id", ""))  # noqa: SLF001  it has no public name
 
 
 async def event_stream(jetstream: JetStreamContext) -> StreamState:
@@ -61,55 +69,60 @@ async def _stream(jetstream: JetStreamContext, name: str) -> StreamState:
 class FollowedLog:
     """The log as a writer follows it: it grows, and the archive has all of it before anything is applied.
 
-    A server that starts again with a damaged file gives sequences a second time: HELIX_DERIVED grows, too.
+    A server that starts again with a damaged file drops what is behind it, and gives the sequences a second
+    time. So the writer begins again with every other server, and compares before it applies anything.
     """
 
-    def __init__(self, jetstream: JetStreamContext, log: StreamState, archive: EventArchive | None) -> None:
-        self._jetstream, self._log, self._archive = jetstream, log, archive
-        self._derived: StreamState | None = None
+    def __init__(self, client: Client, log: StreamState, archive: EventArchive | None) -> None:
+        self._client, self._log, self._archive = client, log, archive
+        self._server = server_id(client)
 
     @property
     def last_sequence(self) -> int:
         """Its end, as far as it was followed."""
         return self._log.last_sequence
 
-    async def now(self) -> StreamState:
-        """The log as it is.
+    async def now(self) -> StreamState | None:
+        """The log as it is; None where NATS does not answer.
 
         Raises:
-            TemporaryError: a stream lost messages: the writer begins again, which compares all of them.
-            UNANSWERED: NATS does not answer.
+            TemporaryError: it lost events, or may have: the writer begins again, and compares.
         """
-        log, derived = [await _stream(self._jetstream, name) for name in (EVENTS_STREAM, DERIVED_STREAM)]
-        for now, before in ((log, self._log), (derived, self._derived or derived)):
-            if now.created_at != before.created_at or now.last_sequence < before.last_sequence:
-                raise TemporaryError(
-                    f"{now.name} of {now.created_at} ends at {now.last_sequence}, that of "
-                    f"{before.created_at} ended at {before.last_sequence}"
-                )
-        self._log, self._derived = log, derived
+        try:
+            log = await event_stream(self._client.jetstream())
+        except UNANSWERED as error:
+            _warn(error)
+            return None
+        before = self._log
+        if server_id(self._client) != self._server:
+            raise TemporaryError("another NATS server answers")
+        if log.created_at != before.created_at or log.last_sequence < before.last_sequence:
+            raise TemporaryError(
+                f"{log.name} of {log.created_at} ends at {log.last_sequence}, that of {before.created_at} "
+                f"ended at {before.last_sequence}"
+            )
+        self._log = log
         return log
 
     async def archive(self) -> bool:
         """Whether the archive holds everything up to the end of the log; False: not now.
 
-        Raises: as `now`, but for UNANSWERED.
+        Raises:
+            TemporaryError: as `now`.
+            PermanentError: the log has other events than the archive.
         """
+        log = await self.now()
         try:
-            log = await self.now()
-        except UNANSWERED as error:
-            return _not_yet(error)
-        try:
-            if self._archive is not None:
+            if log is not None and self._archive is not None:
                 await self._archive.catch_up(log.last_sequence)
         except (*UNANSWERED, TemporaryError) as error:
-            return _not_yet(error)
-        return True
+            _warn(error)
+            return False
+        return log is not None
 
 
-def _not_yet(error: Exception) -> bool:
+def _warn(error: Exception) -> None:
     _log.warning("not applied yet", reason=str(error) or type(error).__name__)
-    return False
 
 
 def check_stream(stream: StreamState, manifest: Manifest) -> None:
@@ -147,24 +160,31 @@ def check_epoch(epoch: int, manifest: Manifest) -> None:
 
 
 async def check_acknowledged(
-    jetstream: JetStreamContext, state: ConsolidationState, *, shard: int = 0
+    jetstream: JetStreamContext,
+    state: ConsolidationState,
+    *,
+    shard: int = 0,
+    published_at: datetime | None = None,
 ) -> int:
-    """Compare the acknowledgements of HELIX_DERIVED with what this data folder holds.
+    """Compare the acknowledgements of HELIX_DERIVED with what this data folder holds since `published_at`.
 
-    Acknowledged sequences without a message are marked as processed, and those that a truncated stream will
-    give again are not. Returns the first acknowledged message
-    that this folder, an older copy, lacks and the stream still has (0: none): `request_redelivery` gets it.
+    Acknowledged sequences without a message are marked as processed, and those that a truncated stream gives
+    again are not. Returns the first acknowledged message that this folder, which is an older copy or of
+    before the truncation, lacks and the stream has (0: none): `request_redelivery` gets it.
 
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
     derived = await _stream(jetstream, DERIVED_STREAM)
     state.set_derived_stream(_text(derived))
-    if derived.last_sequence < state.derived.highest:
-        _log.warning("HELIX_DERIVED was truncated", last=derived.last_sequence, held=state.derived.highest)
-        state.truncate_derived(derived.last_sequence)
+    held, same = state.derived.highest, derived.last_sequence
+    if published_at is not None:
+        same = min(same, await _last_before(jetstream, derived, published_at, highest=held))
+    if same < held:
+        _log.warning("HELIX_DERIVED was truncated", last=same, held=held)
+        state.truncate_derived(same)
     acknowledged = await _acknowledged(jetstream, DERIVED_STREAM, CONSOLIDATION_DERIVED, shard)
-    if acknowledged > state.derived.highest:
+    if acknowledged > held:
         raise PermanentError(
             f"derived messages up to {acknowledged} were acknowledged, this data folder holds them up to "
             f"{state.derived.highest}; use the folder that has them, or {REBUILD}"
@@ -180,6 +200,30 @@ async def check_acknowledged(
             return sequence
         state.derived.mark(sequence)
     return 0
+
+
+async def _last_before(
+    jetstream: JetStreamContext, stream: StreamState, moment: datetime, *, highest: int
+) -> int:
+    """The last sequence up to `highest` whose message is not younger than `moment`.
+
+    What is processed came before the generation that says so: a younger message has a sequence that the
+    server gave a second time. A sequence without a message is as old as the next one.
+    """
+    low, high, first_young = max(1, stream.first_sequence), highest, highest + 1
+    while low <= high:
+        middle = (low + high) // 2
+        try:
+            found = await jetstream.get_msg(DERIVED_STREAM, seq=middle, subject=">", next=True)
+        except NotFoundError:
+            found = None
+        if found is None or found.seq is None or found.time is None or found.seq > highest:
+            high = middle - 1
+        elif found.time > moment:
+            first_young, high = found.seq, middle - 1
+        else:
+            low = found.seq + 1
+    return first_young - 1
 
 
 async def request_redelivery(

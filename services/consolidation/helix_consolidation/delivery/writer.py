@@ -255,10 +255,12 @@ class Writer:
         self._publishing.last = time.monotonic()
         if self._shard.purge.is_due:
             mark_erasure(self._settings.data_dir)
+        if (log := await self._log.now()) is None:
+            return
         try:
             await store_unreached(self._client, self._shard.unreached, self._publisher)
             await self._pairs.store(self._shard)
-            info = PublicationInfo(self._lease.epoch, await self._log.now(), datetime.now(UTC))
+            info = PublicationInfo(self._lease.epoch, log, datetime.now(UTC))
             manifest = await self._thread.run(self._shard.publish, info, ensure_lease=self._lease.ensure_held)
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
