@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from nats.js import JetStreamContext
 
 from helix_cli.backup import whole_log
+from helix_cli.backup.log_writing import FILLER
 from helix_cli.backup.whole_log import MadeWhole, make_whole
 from helix_cli.home.folder import HomeFolder
 from helix_consolidation.archiving.event_archive import ARCHIVE, EventArchive
-from helix_consolidation.delivery.stream_state import FollowedLog, event_stream
+from helix_consolidation.delivery.leading.lease import Lease
+from helix_consolidation.delivery.stream_state import FollowedLog, check_epoch, event_stream
+from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
+from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
 from helix_shared.event_log.archive_card import logs_before
 from helix_shared.shard_map import ShardMap, ShardPlace
 from tests.integration.damaged_log import damage
+from tests.unit.consolidation.conftest import Bench, Stream, row
 
 from .test_event_copy import log_of
 
@@ -139,6 +149,70 @@ async def test_a_restore_that_is_killed_is_repeated(
     assert len(await log_of(nats_client)) == 5
     assert await make_whole(nats_client, home) == MadeWhole(EVENTS, EVENTS, 2)
     assert [one.sequence for one in await log_of(nats_client)] == list(range(1, EVENTS + 3))
+
+
+async def test_a_restore_that_is_killed_before_its_end_leaves_no_filler(
+    nats_client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archive has a hole, and every event is back when the first call is killed."""
+    home, jetstream = HomeFolder.at(tmp_path), nats_client.jetstream()
+    await publish(nats_client, map(text, range(1, EVENTS + 1)))
+    await jetstream.delete_msg(subjects.EVENTS_STREAM, 9)
+    await archived(nats_client, home)
+    before = await log_of(nats_client)
+    await jetstream.delete_stream(subjects.EVENTS_STREAM)
+    await provision(jetstream)
+
+    async def dying(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JetStreamContext, "purge_stream", dying)
+        with pytest.raises(KeyboardInterrupt):
+            await make_whole(nats_client, home)
+    assert FILLER in {one.subject for one in await log_of(nats_client)}
+    assert await make_whole(nats_client, home) == MadeWhole(EVENTS, 0)
+    assert essence(await log_of(nats_client)) == essence(before)
+
+
+async def test_shards_and_leases_are_as_before_the_loss_of_everything_in_nats(tmp_path: Path) -> None:
+    """The newest generation says where the tenants lie; readers begin after what their shard has applied."""
+    home, stream = HomeFolder.at(tmp_path), Stream()
+    places = ShardMap(shards=2, starts=(0, 0), overrides={"acme": 1, "beta": 0})
+    with NatsServer(home.nats) as server:
+        client = await connect(server.url, name="tests")
+        await provision(client.jetstream())
+        await publish(client, map(text, range(1, EVENTS + 1)))
+        await archived(client, home, shards=2)
+        await client.close()
+    for shard, tenant in enumerate(("beta", "acme")):
+        data = home.data_of(shard)
+        opened = Shard.open(data, maintain_every=64, place=ShardPlace(shard=shard, map=places))
+        bench = Bench(data, opened)
+        bench.apply(stream.memories(tenant, "e", 1, [row(tenant, "e", 1, "hello")]), log_end=1)
+        bench.publish(epoch=7 + shard)
+        opened.close()
+    shutil.rmtree(home.nats)
+    with NatsServer(home.nats) as server:
+        client = await connect(server.url, name="tests")
+        jetstream = client.jetstream()
+        await provision(jetstream)
+        assert (await make_whole(client, home)).events == EVENTS
+        assert await read_map(jetstream) == places
+        log = await event_stream(jetstream)
+        for shard in range(2):
+            data = home.data_of(shard)
+            manifest = Manifest.read(folder_of(data, current_number(data) or 0))
+            assert manifest.stream.created_at == log.created_at
+            bucket = await jetstream.key_value(streams.LEASES)
+            lease = await Lease.acquire(bucket, lock_identity="test", shard=shard)
+            assert lease is not None
+            check_epoch(lease.epoch, manifest)
+            name = streams.writer_durable(streams.CONSOLIDATION_LIFECYCLE, shard)
+            reader = await jetstream.consumer_info(subjects.EVENTS_STREAM, name)
+            assert reader.delivered is not None
+            assert reader.delivered.stream_seq == manifest.applied_sequence
+        await client.close()
 
 
 async def test_a_damaged_or_missing_archive_changes_nothing(nats_client: Client, tmp_path: Path) -> None:

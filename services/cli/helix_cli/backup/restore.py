@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helix_cli.backup.contents import Contents, FileCopy, ShardCopy, check_pieces
+from helix_cli.backup.coordination import continue_leases, place_tenants
 from helix_cli.backup.derived_copy import publish_derived
 from helix_cli.backup.event_copy import publish_events
 from helix_cli.backup.log_writing import WrittenLog, name_log
@@ -33,9 +34,7 @@ from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT, SIGNALS, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
-from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
-from helix_shared.broker.shard_bucket import replace_map
 from helix_shared.encoders.store import folder_with_checksum
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, PermanentError
 from helix_shared.keys.key_store import KEYS, KeyStore
@@ -164,8 +163,9 @@ def _streams(
         async with connected_client(server.address, credentials=server.nats) as client:
             for name, copy in contents.streams.items():
                 await restore(client, name, copy, pieces)
-            # before the consumers of the writers, which are made for each shard
-            await _place_tenants(client, contents, pieces)
+            # without a key that opens it hashing places every tenant: nothing is applied then
+            places = None if contents.shard_map is None else ShardMap.decoded(pieces.read(contents.shard_map))
+            await place_tenants(client.jetstream(), places, shards=len(contents.shards))
             await provision(client.jetstream(), endpoint=subjects.ANSWERS_STREAM in contents.streams)
             published = None
             if contents.events is not None and store is not None:
@@ -178,24 +178,13 @@ def _streams(
         return run_async(work(server))
 
 
-async def _place_tenants(client: Client, contents: Contents, pieces: Pieces) -> None:
-    """Restore the shard map. Where no key opens it, hashing places every tenant: nothing is applied yet."""
-    if contents.shard_map is not None:
-        places = ShardMap.decoded(pieces.read(contents.shard_map))
-    else:
-        places = ShardMap(shards=len(contents.shards), starts=(0,) * len(contents.shards))
-    if places.shards > 1:
-        await replace_map(client.jetstream(), ShardMap(), places, replicas=1)
-
-
 async def _continue_readers(client: Client, contents: Contents) -> None:
     """Let the readers of the log continue where they were, and the lease count on."""
     jetstream = client.jetstream()
     for name, floor in contents.floors.items():
         if floor:
             await jetstream.reset_consumer(subjects.EVENTS_STREAM, name, floor + 1)
-    # a writer refuses a generation whose epoch its lease does not follow
-    await jetstream.purge_stream(streams.LEASE_STREAM, seq=max(one.epoch for one in contents.shards) + 1)
+    await continue_leases(jetstream, max(one.epoch for one in contents.shards))
 
 
 def _finish_generation(copy: ShardCopy, data: Path, log: StreamState) -> Manifest | None:

@@ -15,8 +15,10 @@ import heapq
 import os
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Self
 
+from helix_cli.backup.coordination import continue_leases, place_tenants
 from helix_cli.backup.log_writing import FILLER, name_log, write_log
 from helix_cli.backup.stream_copy import ask
 from helix_consolidation.archiving.event_archive import ARCHIVE, created_text
@@ -25,9 +27,10 @@ from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
-from helix_shared.broker import streams
+from helix_shared.artifacts.generation.reader import place_of
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.provisioning.provision import provision
+from helix_shared.broker.streams import CONSOLIDATION_LIFECYCLE, INGEST, writer_durable
 from helix_shared.errors import NotFoundError
 from helix_shared.event_log.archive import GONE
 from helix_shared.event_log.archive_card import continue_as
@@ -44,7 +47,9 @@ if TYPE_CHECKING:
     from helix_cli.home.folder import HomeFolder
     from helix_shared.artifacts.generation.manifest import StreamState
     from helix_shared.event_log.record import EventRecord
+    from helix_shared.shard_map import ShardMap
 
+_DRAFT: Final = ".draft"
 _EVERY: Final = f"{subjects.ROOT}.events.>"
 
 
@@ -75,22 +80,29 @@ async def make_whole(client: Client, home: HomeFolder) -> MadeWhole:
         CorruptArtifactError: an archive is damaged; nothing was changed.
         TemporaryError: NATS does not answer, or somebody publishes meanwhile.
     """
-    data = [home.data_of(shard) for shard in range(home.shards)]
-    archives = _Archives([one / ARCHIVE for one in data])
-    applied = [manifest.applied_sequence for manifest in map(_manifest, data) if manifest is not None]
+    jetstream, data = client.jetstream(), [home.data_of(shard) for shard in range(home.shards)]
     waiting = home.later_events
+    waiting.with_suffix(_DRAFT).unlink(missing_ok=True)
+    archives = _Archives([one / ARCHIVE for one in data])
+    made = [manifest for manifest in map(_manifest, data) if manifest is not None]
+    await place_tenants(jetstream, _newest_map(data), shards=len(data))
+    await provision(jetstream)
     lost = await _compare(client, archives, waiting) if not waiting.exists() else 0
     if waiting.exists():
         events, later = await _write_anew(client, archives, waiting)
     else:
         events, later = lost, 0
         await _append(client, archives)
-        await _name_everywhere(client, data, first_unapplied=min(applied, default=0) + 1)
-    log = await event_stream(client.jetstream())
+        await _name_everywhere(client, data)
+    # a call before that was killed has left them
+    await jetstream.purge_stream(subjects.EVENTS_STREAM, subject=FILLER)
+    await continue_leases(jetstream, max((manifest.epoch for manifest in made), default=0))
+    log = await event_stream(jetstream)
     for one in data:
         continue_as(one / ARCHIVE, created_text(log))
     waiting.unlink(missing_ok=True)
-    return MadeWhole(archives.last, events, later, max(applied, default=0))
+    applied = max((manifest.applied_sequence for manifest in made), default=0)
+    return MadeWhole(archives.last, events, later, applied)
 
 
 class _Archives:
@@ -158,7 +170,7 @@ class _Waiting:
     """A file of events that get their places later; it is there once it is left, if it is needed."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._draft = path, path.with_suffix(".draft")
+        self._path, self._draft = path, path.with_suffix(_DRAFT)
         self._count, self.is_needed = 0, False
 
     def add(self, record: EventRecord) -> None:
@@ -212,21 +224,30 @@ async def _config(client: Client) -> dict[str, object]:
     return dict(info["config"])
 
 
-async def _name_everywhere(client: Client, data: Sequence[Path], *, first_unapplied: int) -> None:
-    """Where the log was created again: generations name it, and its readers begin after what is applied."""
-    jetstream = client.jetstream()
+async def _name_everywhere(client: Client, data: Sequence[Path]) -> None:
+    """Where the log was created again: its readers begin after what is applied, and generations name it."""
+    jetstream, made = client.jetstream(), [_manifest(folder) for folder in data]
     log = await event_stream(jetstream)
-    if all(_is_of(manifest, log) for manifest in map(_manifest, data)):
+    if all(_is_of(manifest, log) for manifest in made):
         return
-    for folder in data:
-        if number := current_number(folder):
-            name_log(folder_of(folder, number), log)
-    if first_unapplied > 1:
-        lifecycle = [
-            streams.writer_durable(streams.CONSOLIDATION_LIFECYCLE, shard) for shard in range(len(data))
-        ]
-        for consumer in (streams.INGEST, *lifecycle):
-            await jetstream.reset_consumer(subjects.EVENTS_STREAM, consumer, first_unapplied)
+    applied = [0 if manifest is None else manifest.applied_sequence for manifest in made]
+    readers = {writer_durable(CONSOLIDATION_LIFECYCLE, shard): floor for shard, floor in enumerate(applied)}
+    for consumer, floor in {INGEST: min(applied), **readers}.items():
+        if floor:
+            await jetstream.reset_consumer(subjects.EVENTS_STREAM, consumer, floor + 1)
+    # last: a call that is killed before it does all of this again
+    for folder, manifest in zip(data, made, strict=True):
+        if manifest is not None:
+            name_log(folder_of(folder, manifest.generation), log)
+
+
+def _newest_map(data: Sequence[Path]) -> ShardMap | None:
+    """The shard map of the newest generation: whoever changes it lets the shards concerned publish."""
+    made = [(manifest.published_at, folder, manifest) for folder in data if (manifest := _manifest(folder))]
+    if not made:
+        return None
+    _, folder, manifest = max(made, key=itemgetter(0))
+    return place_of(folder_of(folder, manifest.generation), manifest).map
 
 
 def _is_of(manifest: Manifest | None, log: StreamState) -> bool:

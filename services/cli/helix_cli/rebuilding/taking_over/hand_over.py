@@ -29,7 +29,6 @@ from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import streams
-from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, TemporaryError
 from helix_shared.moments import microseconds
@@ -197,12 +196,11 @@ class HandOver:
 async def draw_statements_again(jetstream: JetStreamContext) -> bool:
     """Let the worker `extract` read the log from the first turn on; returns whether it is provisioned.
 
-    It is stopped meanwhile. It publishes the statements of recorded answers with the model that it finds when
-    it starts, and asks nothing twice. Where this ends midway, `helix up` provisions before it starts it.
+    It publishes the statements of recorded answers, and asks nothing twice. Where the model is another one it
+    is stopped meanwhile: it takes the one that it finds when it starts.
     """
     try:
-        await jetstream.delete_consumer(subjects.EVENTS_STREAM, streams.EXTRACT)
+        await jetstream.reset_consumer(subjects.EVENTS_STREAM, streams.EXTRACT, seq=1)
     except NotFoundError:
         return False
-    await provision(jetstream, endpoint=True)
     return True
