@@ -200,7 +200,8 @@ async def draw_statements_again(jetstream: JetStreamContext) -> bool:
     is stopped meanwhile: it takes the one that it finds when it starts.
     """
     try:
-        await jetstream.reset_consumer(subjects.EVENTS_STREAM, streams.EXTRACT, seq=1)
+        await jetstream.consumer_info(subjects.EVENTS_STREAM, streams.EXTRACT)
     except NotFoundError:
         return False
+    await jetstream.reset_consumer(subjects.EVENTS_STREAM, streams.EXTRACT, seq=1)
     return True
