@@ -139,6 +139,21 @@ class Persons(Section):
     )
 
 
+class Doubtful(Section):
+    """What little confidence does to the score of a short memory: what an agent said, or somebody hedged."""
+
+    share: Share = Field(default=1.0, description="share of its score that it keeps")
+    below: Share = Field(
+        default=0.65, description="confidence below which a memory is doubtful: nobody has confirmed it"
+    )
+    tokens: int = Field(
+        default=32,
+        ge=0,
+        le=512,
+        description="tokens of such a memory at most; a longer one says more",
+    )
+
+
 class Rank(Section):
     """Stage 6. All signals are normalised over the candidates.
 
@@ -167,6 +182,7 @@ class Rank(Section):
     outdated: Outdated = Outdated()
     newer: Newer = Newer()
     persons: Persons = Persons()
+    doubtful: Doubtful = Doubtful()
     recipe: Recipe = Recipe()
     current_min_coverage: Share = Field(
         default=0.8,

@@ -1,0 +1,23 @@
+"""Little confidence in stage 6: short memories that nobody has confirmed go behind what is told.
+
+"Noted, 3 March" and "You can still have a green towel" are near to many questions and answer few: among the
+first places a short remark of an agent is relevant half as often as what a person told (ops/decisions/0124).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.profile.sections.ranking import Doubtful
+    from helix_query.recall.candidate_signals import CandidateSignals
+
+
+def doubtful_factors(raw: CandidateSignals, constants: Doubtful) -> NDArray[np.float64]:
+    """Factors that lower short memories of little confidence."""
+    is_doubtful = (raw.confidence < constants.below) & (raw.token_count <= constants.tokens)
+    return np.where(is_doubtful, constants.share, 1.0)
