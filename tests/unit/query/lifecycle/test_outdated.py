@@ -149,10 +149,26 @@ def test_a_question_whether_something_holds_counts_all_of_the_links() -> None:
         ("what do we have?", False),
         ("who is my manager?", False),
         ("we have a car", False),
+        ("will tom come?", True),
+        ("Will Emma come?", True),
+        ("Does Evans Bay Intermediate have a band", True),
+        ("may the children swim?", True),
+        ("don't we have a key?", True),
+        ("May 3rd meeting notes", False),
+        ("May the 4th meeting", False),
+        ("May's address", False),
+        ("Will Smith birthday", False),
+        ("Can openers we own", False),
+        ("can't log in to the vpn", False),
+        ("Do remind me what we chose", False),
+        ("Do not show empty lines", False),
+        ("do the dishes", False),
+        ("has been to Lyon", False),
+        ("Can you remind me what we chose?", False),
     ],
 )
 def test_a_question_for_yes_or_no_begins_with_its_verb(query: str, expected: bool) -> None:
-    """In the present tense."""
+    """In the present tense, and a subject follows it."""
     assert asks_whether(query.lower()) == expected
 
 

@@ -87,10 +87,20 @@ _AT_A_TIME: Final = re.compile(
     r"\byesterday\b|\bat the time\b"
     r"|\b(?:19|20)\d\d\b"
 )
-_WHETHER: Final = re.compile(
-    r"\W*(?:(?:so|and|ok|hey|btw|wait|but),? )?"
-    r"(?:do|does|is|are|am|can|may|have|has|will|should|must|don't|isn't|aren't|can't)\b"
+_BEGINS: Final = r"\W*(?:(?:so|and|ok|hey|btw|wait|but),? )?"
+_NO_SUBJECT: Final = r"(?!(?:not|no|been|being|still|now|have|be|remind|tell|show|give|let|help)\b)"
+_SUBJECT: Final = (
+    r"(?:i|we|he|she|it|they|there|this|that|these|those|any\w*|every\w*|some\w*|both|my|our|your|his|her"
+    r"|their|its|an?|the(?! \d))\b"
 )
+_WHETHER: Final = re.compile(
+    rf"{_BEGINS}(?:(?:is|are|does|has) {_NO_SUBJECT}\S|am i\b|(?:do|have|don't) (?:i|we|you|they)\b"
+    rf"|(?:can|may|will|can't) {_SUBJECT}|(?:should|must|isn't|aren't) (?:you\b|{_SUBJECT}))"
+)
+_WHETHER_MARKED: Final = re.compile(
+    rf"{_BEGINS}(?:do|have|can|will|should|must|don't|isn't|aren't|can't) (?!you\b){_NO_SUBJECT}[^\W\d]"
+)
+"""With a question mark any subject may follow ("will tom come?"): no note and no command has one."""
 _PATTERNS: Final = (_ATTRIBUTE, _OF_A_THING, _THINGS_OF_A_KIND, _ROLE, _PLACE)
 _PAST: Final = frozenset(["did", "was", "were", "had"])
 
@@ -113,8 +123,14 @@ def asks_for_value(folded: str, *, is_question: bool) -> bool:
 
 
 def asks_whether(folded: str) -> bool:
-    """Whether a query, in lower case, asks for yes or no in the present tense: "do we have a car?"."""
-    return _WHETHER.match(folded) is not None
+    """Whether a query, in lower case, asks for yes or no in the present tense: "do we have a car?".
+
+    A subject follows the verb: "May 3rd meeting notes", "do remind me" and "can you list them" ask no such
+    thing.
+    """
+    if _WHETHER.match(folded):
+        return True
+    return folded.rstrip().endswith("?") and _WHETHER_MARKED.match(folded) is not None
 
 
 def mentions_present(folded: str) -> bool:

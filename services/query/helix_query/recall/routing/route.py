@@ -66,7 +66,7 @@ def route(
         if intent not in by_rule and allows_intent(intent, query)
     )
     bounds, window_reason = _window(query, now, zone, look_up_event)
-    past = past_of(query)
+    past, text = past_of(query), read_query(query)
     return Route(
         intents=by_rule + by_example,
         window=None if bounds is None else Window(*bounds, zone or UTC, asks_for_time_alone(query, now)),
@@ -74,9 +74,9 @@ def route(
         reason=_reason(by_rule, by_example, window_reason, past),
         past=past,
         asked_person=asked_person(query),
-        names_something=any(name.kind == "name" for name in find_names(read_query(query))),
+        names_something=any(name.kind == "name" for name in find_names(text)),
         asks_for_former=past.wants_replaced and asks_for_former(query),
-        asks_whether=past is Past.NO and asks_whether(read_query(query).lower()),
+        asks_whether=past is Past.NO and asks_whether(text.lower()),
     )
 
 
