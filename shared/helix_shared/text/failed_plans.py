@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_REST: Final = r"[^.!?\n]{0,160}?[\s,;](?:but|until|till|so|however|instead|then)\b(?=[^.!?\n]{3})"
+_IN: Final = r"(?:[^.!?\n]|[.!?](?=\d))"
+"""A character within a sentence, as the point of 2.5 is."""
+_SUBJECT: Final = (
+    r"(?:(?:i|we|he|she|they|it|you|there|the|my|our|his|her|their|nobody|somebody|everybody)\b|(?-i:[A-Z]))"
+)
+_TURN: Final = (
+    rf"(?:[\s,;](?:but|until|till|however|instead(?! of\b))|[,;] ?(?:so|then)(?! that\b)"
+    rf"|\s(?:so|then)(?= {_SUBJECT}))\b"
+)
+"""What tells that a plan failed; "so" and "then" do so behind a comma or before a subject ("so happy")."""
+_REST: Final = rf"{_IN}{{0,160}}?{_TURN}(?={_IN}{{3}})"
 _PLANNED: Final = (
     r"\b(?:was|were|wasn['\u2019]?t|weren['\u2019]?t|had been) (?:(?:not|just|all|both|still|originally"
     r"|actually|really) )?(?:going to|gonna|planning (?:to|on)|supposed to|meant to|about to|intending to"
@@ -13,9 +23,9 @@ _PLANNED: Final = (
 )
 _WOULD_HAVE: Final = r"\b(?:would|could|might)(?:['\u2019]ve| have| of) \w"
 _FAILED: Final = re.compile(
-    rf"{_PLANNED}{_REST}|{_WOULD_HAVE}[^.!?\n]{{0,160}}?[\s,;]but\b(?=[^.!?\n]{{3}})", re.IGNORECASE
+    rf"{_PLANNED}{_REST}|{_WOULD_HAVE}{_IN}{{0,160}}?[\s,;]but\b(?={_IN}{{3}})", re.IGNORECASE
 )
-_END: Final = re.compile(r"[.!?\n]")
+_END: Final = re.compile(r"[.!?](?!\d)|\n")
 _IF: Final = re.compile(r"\bif\b", re.IGNORECASE)
 
 

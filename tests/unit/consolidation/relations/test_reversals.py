@@ -259,6 +259,14 @@ def test_what_stays_leaves_other_things_alone() -> None:
         ("I would have gone if I had known, but nobody told me", None),
         ("I'm going to buy the Canon but not now", None),
         ("I was going to study law at Leiden", None),
+        ("We were meant to be so happy about the flat in Porto.", None),
+        ("We were going to leave early, so that nobody waits", None),
+        ("I was going to take the bus instead of the tram", None),
+        ("I was going to drive so Ann took the train", "I   Ann took the train"),
+        ("We were meant to fly, so happy now that we drove", "We   happy now that we drove"),
+        ("I was supposed to take 2.5 mg but took 5 mg", "I   took 5 mg"),
+        ("I was going to the gym at 3.30, but it was closed", "I   it was closed"),
+        ("Would have gone at 3.30 but it rained", "  it rained"),
     ],
 )
 def test_a_plan_that_came_to_nothing_is_left_out(text: str, left: str | None) -> None:
