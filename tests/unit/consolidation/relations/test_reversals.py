@@ -80,6 +80,7 @@ def test_the_opposite_of_somebody_else_is_not_replaced_for_sure() -> None:
 @pytest.mark.parametrize(
     ("text", "returned", "undone"),
     [
+        ("The Buildkite migration was rolled back since builds failed", "", "buildkit"),
         ("We rolled back the move to Buildkite", "", "buildkit"),
         ("rolled the API back to v2", "v2", ""),
         ("timeouts rolled back to 30 s", "30", ""),

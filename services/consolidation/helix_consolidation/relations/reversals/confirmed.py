@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from helix_consolidation.relations import rules
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
+from helix_consolidation.relations.words.clauses import clauses
 from helix_consolidation.relations.words.opposites import ends
 from helix_consolidation.relations.words.quantities import Quantity, find_quantities
 from helix_consolidation.relations.words.reading import (
@@ -25,13 +26,10 @@ from helix_consolidation.relations.words.reading import (
 
 CONFIRMS: Final = "confirms"
 """Evidence: the new statement says that the older one still holds."""
-LIKELY: Final = 0.6
-"""Least probability of the link to what was said since the confirmed statement."""
 _CACHED: Final = 1_024
 _LONGEST: Final = 160
 """Characters of a statement that is read so; a long one says more."""
 _HOURS: Final = 24
-_CLAUSE: Final = re.compile(r"[.,:](?!\d)|[;!?()\n\u2013\u2014]|\s-\s|\b(?:so|but|because|since|while)\b")
 _THINGS: Final = r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\byou )(?<!\bwho )"
 _KEEPS: Final = re.compile(
     rf"{_THINGS}\b(?:stays?|staying|remains?|stands)\b(?! (?:up|out|for|overnight|over|home|there)\b)"
@@ -45,7 +43,6 @@ _CUES: Final = content_words(
     "stay stays staying remain remains stand stands keep keeps keeping kept stick sticks sticking stuck "
     "still unchanged planned plan agreed change changed same scrap that"
 )
-_UNREAL_ACTS: Final = frozenset(["question", "acknowledgement", "hypothetical", "request"])
 
 
 class _Kept(NamedTuple):
@@ -70,10 +67,10 @@ def with_confirmed(
         return [_holding(one) if one.older == latest and kept.words else one for one in changed]
     since, again = pair
     by_older = {decision.older: decision for decision in changed}
-    holding = by_older.get(again) or Decision(again, "EXTENDS", LIKELY, evidence={CONFIRMS: 1.0})
+    holding = by_older.get(again) or Decision(again, "EXTENDS", rules.LIKELY, evidence={CONFIRMS: 1.0})
     by_older[again] = _holding(holding)
-    own = by_older.get(since) or Decision(since, "UPDATES", LIKELY)
-    chance = max(LIKELY, own.probability if own.relation == "UPDATES" else 0.0)
+    own = by_older.get(since) or Decision(since, "UPDATES", rules.LIKELY)
+    chance = max(rules.LIKELY, own.probability if own.relation == "UPDATES" else 0.0)
     by_older[since] = replace(own, relation="UPDATES", probability=chance)
     return [by_older[at] for at in sorted(by_older)]
 
@@ -99,7 +96,7 @@ def _kept_by(new: Statement, this: Reading) -> _Kept | None:
 
 @functools.lru_cache(_CACHED)
 def _kept_in(text: str) -> _Kept | None:
-    for clause in _CLAUSE.split(text.replace("\u2019", "'").lower()):
+    for clause in clauses(text.replace("\u2019", "'").lower()):
         if _KEEPS.search(clause) and not _DENIED.search(clause):
             return _Kept(content_words(clause) - _CUES, frozenset(find_quantities(words_of(clause))))
     return None
@@ -108,7 +105,12 @@ def _kept_in(text: str) -> _Kept | None:
 def _confirms(kept: _Kept, old: Statement) -> bool:
     """Whether `old` says what is kept: the same words and values, and not that it ended or changes."""
     other = read(old.text)
-    if not (kept.words or kept.values) or old.speech_act in _UNREAL_ACTS or other.asks or other.negated:
+    if (
+        not (kept.words or kept.values)
+        or old.speech_act in rules.NOTHING_SO_YET
+        or other.asks
+        or other.negated
+    ):
         return False
     if not kept.words <= other.words or not kept.values <= other.quantities or ends(old.text):
         return False
@@ -141,7 +143,7 @@ def _said_since(
 
 def _has_another_value(kept: _Kept, old: Statement) -> bool:
     other = read(old.text)
-    if old.speech_act in _UNREAL_ACTS or other.asks or other.quantities & kept.values:
+    if old.speech_act in rules.NOTHING_SO_YET or other.asks or other.quantities & kept.values:
         return False
     kinds = set(map(_kind, kept.values))
     return any(_kind(one) in kinds for one in other.quantities)

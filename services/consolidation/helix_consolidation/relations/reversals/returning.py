@@ -19,9 +19,7 @@ SAYS_OPPOSITE: Final = "opposite"
 """Evidence: the older statement says the opposite of what holds again."""
 _HE_OR_SHE: Final = frozenset(["he", "she"])
 _PLANS: Final = frozenset(["plan", "request"])
-OPPOSITE: Final = 0.6
-"""Least probability that a return replaces a statement of the opposite about the same thing."""
-_LIKELY: Final = 0.5
+_SHARE_OF_BEST: Final = 0.5
 """Share of the best probability from which another update may be the one between."""
 
 
@@ -80,12 +78,12 @@ def _with_opposites(
     by_older = {decision.older: decision for decision in found}
     for at, candidate in enumerate(candidates):
         old = candidate.statement
-        own = by_older.get(at) or Decision(at, "UPDATES", OPPOSITE)
+        own = by_older.get(at) or Decision(at, "UPDATES", rules.LIKELY)
         if not opposite[at] or not (is_direct(new.text, old.text) or own.relation == "DUPLICATE"):
             continue
         if not _may_replace(new, this, old):
             continue
-        chance = max(OPPOSITE, own.probability if own.relation == "UPDATES" else 0.0)
+        chance = max(rules.LIKELY, own.probability if own.relation == "UPDATES" else 0.0)
         evidence = {**own.evidence, SAYS_OPPOSITE: 1.0}
         by_older[at] = replace(own, relation="UPDATES", probability=chance, evidence=evidence)
     return [by_older[at] for at in sorted(by_older)]
@@ -110,7 +108,7 @@ def _may_replace(new: Statement, this: Reading, old: Statement) -> bool:
 def _likely_replaced(found: Sequence[Decision]) -> list[Decision]:
     """The updates with at least half the probability of the most probable one."""
     replaced = [decision for decision in found if decision.relation == "UPDATES"]
-    least = _LIKELY * max((decision.probability for decision in replaced), default=0.0)
+    least = _SHARE_OF_BEST * max((decision.probability for decision in replaced), default=0.0)
     return [decision for decision in replaced if decision.probability >= least]
 
 

@@ -21,9 +21,7 @@ from helix_shared.naming.frequency import is_common
 UNDOES: Final = "undoes"
 """Evidence: the new statement says that what the older one introduced was undone."""
 SURE: Final = 0.9
-"""Probability of the link where the value is named by a name, a number or two words."""
-LIKELY: Final = 0.6
-"""The same where one common word names it."""
+"""Probability of the link where the value is named by a name, a number or two words; else `rules.LIKELY`."""
 _LONGEST: Final = 240
 """Characters of either text; a long one says more."""
 _SHORT: Final = 120
@@ -40,7 +38,6 @@ _INTRODUCES: Final = re.compile(
     r"|from now on|is up|put)\b"
 )
 """Words with which something is begun or changed."""
-_UNSURE_ACTS: Final = frozenset(["question", "acknowledgement", "hypothetical", "request"])
 
 
 def with_undone(
@@ -65,7 +62,9 @@ def with_undone(
         return kept
     own = next((decision for decision in found if decision.older == latest), None)
     is_named = _is_named(_left(this))
-    chance = max(SURE if is_named else LIKELY, own.probability if own and own.relation == "UPDATES" else 0.0)
+    chance = max(
+        SURE if is_named else rules.LIKELY, own.probability if own and own.relation == "UPDATES" else 0.0
+    )
     old = candidates[latest].statement
     marked = replace(
         own or Decision(latest, "UPDATES", chance),
@@ -96,7 +95,7 @@ def _states(new: Statement, this: Reading) -> bool:
 def _introduced(new: Statement, this: Reading, old: Statement) -> bool:
     """Whether `old` says that its speaker began, changed or came to have all that `new` says was left."""
     other = read(old.text)
-    if old.speech_act in _UNSURE_ACTS or other.asks or len(old.text) > _LONGEST:
+    if old.speech_act in rules.NOTHING_SO_YET or other.asks or len(old.text) > _LONGEST:
         return False
     left = _left(this)
     if not rules.is_theirs(new, old) or not all(holds_value(other, value) for value in left):

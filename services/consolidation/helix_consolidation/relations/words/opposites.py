@@ -11,17 +11,14 @@ import functools
 import re
 from typing import Final, NamedTuple
 
+from helix_consolidation.relations.words.clauses import small_clauses
 from helix_consolidation.relations.words.reading import READ_CHARACTERS, content_words, is_same_stem
 
 _CACHED: Final = 4_096
 _LEAST_SHARE: Final = 0.5
 _LEAST_OF_DENIED: Final = 0.6
 _MODAL: Final = content_words("allowed able supposed longer")
-_CLAUSE: Final = re.compile(
-    r"[.,:](?!\d)|[;!?()\n\u2013\u2014]|\s-\s|\b(?:and|so|but|because|since|while|although|though|when|until)\b"
-    r"|\bafter (?!all\b)"
-)
-_RETURN: Final = re.compile(
+_SAYS_RETURN: Final = re.compile(
     r"\b(?:again|back|after all|as before|like before|return(?:s|ed|ing)? to|restored?|reinstated"
     r"|re-?enabled|revert(?:ed|ing)? to)\b"
 )
@@ -126,11 +123,11 @@ def _shared(these: frozenset[str], others: frozenset[str]) -> frozenset[str]:
 @functools.lru_cache(_CACHED)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     found = []
-    for clause in _CLAUSE.split(_IDIOM.sub(" ", text.replace("\u2019", "'").lower())):
+    for clause in small_clauses(_IDIOM.sub(" ", text.replace("\u2019", "'").lower())):
         negation = _NEGATION.search(clause)
         words = content_words(clause)
         if words:
             denied = content_words(clause[negation.end() :]) if negation else frozenset[str]()
-            ends, returns = _ENDS.search(clause), _RETURN.search(clause)
+            ends, returns = _ENDS.search(clause), _SAYS_RETURN.search(clause)
             found.append(_Clause(words, denied, ends is not None, returns is not None))
     return tuple(found)

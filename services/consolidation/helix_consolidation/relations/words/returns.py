@@ -9,15 +9,15 @@ nothing.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
+
+from helix_consolidation.relations.words.clauses import clauses
 
 NEAR: Final = 4
 """Words beside a phrase of return that may name the value."""
 _OBJECT: Final = 6
 """Words in which a verb may stand in front of its "back" or its "to"."""
-_CLAUSE: Final = re.compile(r"[.,:](?!\d)|[;!?()\n\u2013\u2014]|\s-\s|\b(?:so|but|because|while)\b")
 _PLACES: Final = frozenset(["to", "on", "in", "at", "with", "for", "onto", "into", "under", "as", "using"])
 _BE: Final = frozenset([
     "is", "are", "was", "were", "am", "be", "been", "being", "'s", "it's", "i'm", "we're", "he's", "she's",
@@ -62,7 +62,7 @@ _RETURN_VERBS: Final = frozenset([
     "change", "changed", "changing", "turn", "turned",
 ])  # fmt: skip
 """With "back": the value behind it holds again, or an earlier one that is not named."""
-_SINCE: Final = frozenset(["from", "until", "till", "since", "after", "by", "if", "when"])
+_SINCE: Final = frozenset(["from", "until", "till", "after", "by", "if", "when"])
 _AFTER_PAIRS: Final = (["after", "all"], ["as", "before"], ["like", "before"])
 
 
@@ -124,7 +124,7 @@ class _Found:
 def returns_of(text: str, words_of: Callable[[str], list[str]]) -> Returns:
     """Read the phrases of return of a text in lower case; `words_of` splits a clause into words."""
     found, before = _Found(), list[str]()
-    for clause in _CLAUSE.split(text):
+    for clause in clauses(text):
         words = words_of(clause)
         for at, word in enumerate(words):
             _read(found, words, at, word, before)
