@@ -55,15 +55,21 @@ class _Kept(NamedTuple):
 def with_confirmed(
     new: Statement, this: Reading, candidates: Sequence[Candidate], found: list[Decision]
 ) -> list[Decision]:
-    """The decisions, where what `new` confirms is not replaced by it, but what was said since then."""
+    """The decisions, where what `new` confirms is not replaced by it, but what was said since then.
+
+    A value alone ("we stick to 5") confirms only what has been changed since. What another speaker said is
+    not replaced either, but only what `new` may change holds again.
+    """
     kept = _kept_by(new, this)
     confirmed = [at for at, one in enumerate(candidates) if kept and _confirms(kept, one.statement)]
     if kept is None or not confirmed:
         return found
-    changed = [_confirming(decision) if decision.older in confirmed else decision for decision in found]
-    pair = _said_since(new, kept, candidates, confirmed)
+    theirs = [at for at in confirmed if rules.is_theirs(new, candidates[at].statement)]
+    pair = _said_since(new, kept, candidates, theirs)
+    staying = set(confirmed if kept.words else pair[1:] if pair else ())
+    changed = [_confirming(decision) if decision.older in staying else decision for decision in found]
     if pair is None:
-        latest = max(confirmed, key=lambda at: (candidates[at].statement.occurred_at, at))
+        latest = max(theirs, key=lambda at: (candidates[at].statement.occurred_at, at), default=None)
         return [_holding(one) if one.older == latest and kept.words else one for one in changed]
     since, again = pair
     by_older = {decision.older: decision for decision in changed}
