@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS, SpeechAct
 from helix_query.profile.intent import Intent
@@ -218,6 +219,20 @@ def test_the_order_in_time_decides_only_where_no_link_tells_the_first_value(
     assert [step.name for step in builder.steps] == steps
     if steps:
         assert builder.scores[0] > builder.scores[1]
+
+
+def test_without_a_gain_the_order_in_time_is_not_computed() -> None:
+    """Nor how well the candidates match the question."""
+    called: list[bool] = []
+
+    def met() -> NDArray[np.float64]:
+        called.append(True)
+        return np.ones(2)
+
+    builder = ScoreBuilder(np.array([1.0, 1.1]))
+    past_steps(builder, signals([1, 9]), Route(past=Past.FIRST), Rank(), None, np.zeros(2, bool), met)
+    assert builder.steps == []
+    assert not called
 
 
 def test_a_named_time_tells_more_than_the_order() -> None:

@@ -130,7 +130,9 @@ def past_steps(
     if likely is not None:
         _changed_steps(builder, likely, route, constants.outdated)
     names_time = route.window is not None or route.as_of_moment is not None
-    if route.past is Past.FIRST and not names_time and (likely is None or not likely.probability.any()):
+    if not constants.newer.gain_first or route.past is not Past.FIRST or names_time:
+        return
+    if likely is None or not likely.probability.any():
         builder.times("earliest", earliest_factors(builder.scores, raw, constants.newer, others, met()))
 
 
