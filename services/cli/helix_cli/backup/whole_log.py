@@ -25,8 +25,8 @@ from helix_consolidation.archiving.event_archive import ARCHIVE, created_text
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync
-from helix_shared.artifacts.generation.folders import current_number, folder_of
-from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.generation.manifest import Manifest, current_manifest
 from helix_shared.artifacts.generation.reader import place_of
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.provisioning.provision import provision
@@ -84,7 +84,7 @@ async def make_whole(client: Client, home: HomeFolder) -> MadeWhole:
     waiting = home.later_events
     waiting.with_suffix(_DRAFT).unlink(missing_ok=True)
     archives = _Archives([one / ARCHIVE for one in data])
-    made = [manifest for manifest in map(_manifest, data) if manifest is not None]
+    made = [manifest for manifest in map(current_manifest, data) if manifest is not None]
     await place_tenants(jetstream, _newest_map(data), shards=len(data))
     await provision(jetstream)
     lost = await _compare(client, archives, waiting) if not waiting.exists() else 0
@@ -226,7 +226,7 @@ async def _config(client: Client) -> dict[str, object]:
 
 async def _name_everywhere(client: Client, data: Sequence[Path]) -> None:
     """Where the log was created again: its readers begin after what is applied, and generations name it."""
-    jetstream, made = client.jetstream(), [_manifest(folder) for folder in data]
+    jetstream, made = client.jetstream(), [current_manifest(folder) for folder in data]
     log = await event_stream(jetstream)
     if all(_is_of(manifest, log) for manifest in made):
         return
@@ -243,7 +243,9 @@ async def _name_everywhere(client: Client, data: Sequence[Path]) -> None:
 
 def _newest_map(data: Sequence[Path]) -> ShardMap | None:
     """The shard map of the newest generation: whoever changes it lets the shards concerned publish."""
-    made = [(manifest.published_at, folder, manifest) for folder in data if (manifest := _manifest(folder))]
+    made = [
+        (manifest.published_at, folder, manifest) for folder in data if (manifest := current_manifest(folder))
+    ]
     if not made:
         return None
     _, folder, manifest = max(made, key=itemgetter(0))
@@ -252,8 +254,3 @@ def _newest_map(data: Sequence[Path]) -> ShardMap | None:
 
 def _is_of(manifest: Manifest | None, log: StreamState) -> bool:
     return manifest is None or manifest.stream.created_at in (None, log.created_at)
-
-
-def _manifest(data: Path) -> Manifest | None:
-    number = current_number(data)
-    return Manifest.read(folder_of(data, number)) if number else None

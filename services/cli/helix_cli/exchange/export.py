@@ -18,8 +18,7 @@ from helix_cli.exchange.erased import NOTHING_ERASED, Erased, erased_memories
 from helix_cli.exchange.orphans import Orphans
 from helix_memory import subjects
 from helix_memory.transport import dead_letters
-from helix_shared.artifacts.generation.folders import current_number, folder_of
-from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.generation.manifest import current_manifest
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
@@ -208,13 +207,10 @@ def tenant_of(subject: str) -> str:
 def _model(data: Path) -> str:
     """Model of the current generation; empty where there is none."""
     try:
-        number = current_number(data)
-        if number is None:
-            return ""
-        model = Manifest.read(folder_of(data, number)).model
+        manifest = current_manifest(data)
     except CorruptArtifactError:
         return ""
-    return f"{model.name} {model.checksum[:12]}"
+    return "" if manifest is None else f"{manifest.model.name} {manifest.model.checksum[:12]}"
 
 
 def _rules() -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.model_build.publish import put_back
-from helix_shared.artifacts.generation.folders import current_number, folder_of
-from helix_shared.artifacts.generation.manifest import Manifest, ModelIdentity, check_format
+from helix_shared.artifacts.generation.manifest import ModelIdentity, check_format, current_manifest
 from helix_shared.encoders.model import ModelCard, read_card
 from helix_shared.encoders.store import choose_model, default_model, folder_with_checksum
 from helix_shared.errors import NotFoundError
@@ -24,10 +23,9 @@ def model_of(data: Path) -> ModelIdentity | None:
     Raises:
         CorruptArtifactError: CURRENT or the manifest cannot be read, or it is of another format.
     """
-    number = current_number(data)
-    if number is None:
+    manifest = current_manifest(data)
+    if manifest is None:
         return None
-    manifest = Manifest.read(folder_of(data, number))
     check_format({"format_version": manifest.format_version})
     return manifest.model
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from helix_memory.refusal import first_broken
+from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.errors import REBUILD, CorruptArtifactError
 from helix_shared.identity import id_digest
 
@@ -161,6 +162,16 @@ class Manifest(_Frozen):
                 f"manifest of {where} is damaged: another checksum than it states; {REBUILD}"
             )
         return found.model_copy(update={"checksum": ""})
+
+
+def current_manifest(root: Path) -> Manifest | None:
+    """The manifest of the current generation of a data folder; None before the first.
+
+    Raises:
+        CorruptArtifactError: CURRENT or the manifest cannot be read.
+    """
+    number = current_number(root)
+    return None if number is None else Manifest.read(folder_of(root, number))
 
 
 def _checksum_of(manifest: Manifest) -> str:
