@@ -15,7 +15,6 @@ import heapq
 import os
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Self
 
 from helix_cli.backup.coordination import continue_leases, place_tenants
@@ -39,13 +38,12 @@ from helix_shared.event_log.read import records_of
 from helix_shared.event_log.segment import MAGIC, Entry, Gap, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nats.aio.client import Client
 
     from helix_cli.home.folder import HomeFolder
-    from helix_shared.artifacts.generation.manifest import StreamState
     from helix_shared.event_log.record import EventRecord
     from helix_shared.shard_map import ShardMap
 
@@ -84,8 +82,8 @@ async def make_whole(client: Client, home: HomeFolder) -> MadeWhole:
     waiting = home.later_events
     waiting.with_suffix(_DRAFT).unlink(missing_ok=True)
     archives = _Archives([one / ARCHIVE for one in data])
-    made = [manifest for manifest in map(current_manifest, data) if manifest is not None]
-    await place_tenants(jetstream, _newest_map(data), shards=len(data))
+    made = {folder: manifest for folder in data if (manifest := current_manifest(folder)) is not None}
+    await place_tenants(jetstream, _newest_map(made), shards=len(data))
     await provision(jetstream)
     lost = await _compare(client, archives, waiting) if not waiting.exists() else 0
     if waiting.exists():
@@ -93,15 +91,15 @@ async def make_whole(client: Client, home: HomeFolder) -> MadeWhole:
     else:
         events, later = lost, 0
         await _append(client, archives)
-        await _name_everywhere(client, data)
+        await _name_everywhere(client, data, made)
     # a call before that was killed has left them
     await jetstream.purge_stream(subjects.EVENTS_STREAM, subject=FILLER)
-    await continue_leases(jetstream, max((manifest.epoch for manifest in made), default=0))
+    await continue_leases(jetstream, max((manifest.epoch for manifest in made.values()), default=0))
     log = await event_stream(jetstream)
     for one in data:
         continue_as(one / ARCHIVE, created_text(log))
     waiting.unlink(missing_ok=True)
-    applied = max((manifest.applied_sequence for manifest in made), default=0)
+    applied = max((manifest.applied_sequence for manifest in made.values()), default=0)
     return MadeWhole(archives.last, events, later, applied)
 
 
@@ -224,33 +222,25 @@ async def _config(client: Client) -> dict[str, object]:
     return dict(info["config"])
 
 
-async def _name_everywhere(client: Client, data: Sequence[Path]) -> None:
+async def _name_everywhere(client: Client, data: Sequence[Path], made: Mapping[Path, Manifest]) -> None:
     """Where the log was created again: its readers begin after what is applied, and generations name it."""
-    jetstream, made = client.jetstream(), [current_manifest(folder) for folder in data]
+    jetstream = client.jetstream()
     log = await event_stream(jetstream)
-    if all(_is_of(manifest, log) for manifest in made):
+    if all(manifest.stream.created_at in (None, log.created_at) for manifest in made.values()):
         return
-    applied = [0 if manifest is None else manifest.applied_sequence for manifest in made]
+    applied = [made[folder].applied_sequence if folder in made else 0 for folder in data]
     readers = {writer_durable(CONSOLIDATION_LIFECYCLE, shard): floor for shard, floor in enumerate(applied)}
     for consumer, floor in {INGEST: min(applied), **readers}.items():
         if floor:
             await jetstream.reset_consumer(subjects.EVENTS_STREAM, consumer, floor + 1)
     # last: a call that is killed before it does all of this again
-    for folder, manifest in zip(data, made, strict=True):
-        if manifest is not None:
-            name_log(folder_of(folder, manifest.generation), log)
+    for folder, manifest in made.items():
+        name_log(folder_of(folder, manifest.generation), log)
 
 
-def _newest_map(data: Sequence[Path]) -> ShardMap | None:
+def _newest_map(made: Mapping[Path, Manifest]) -> ShardMap | None:
     """The shard map of the newest generation: whoever changes it lets the shards concerned publish."""
-    made = [
-        (manifest.published_at, folder, manifest) for folder in data if (manifest := current_manifest(folder))
-    ]
     if not made:
         return None
-    _, folder, manifest = max(made, key=itemgetter(0))
+    folder, manifest = max(made.items(), key=lambda each: each[1].published_at)
     return place_of(folder_of(folder, manifest.generation), manifest).map
-
-
-def _is_of(manifest: Manifest | None, log: StreamState) -> bool:
-    return manifest is None or manifest.stream.created_at in (None, log.created_at)
