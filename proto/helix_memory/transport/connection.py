@@ -33,6 +33,11 @@ UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
 _log = logging.getLogger(__name__)
 
 
+def server_id(client: Client) -> str:
+    """Of the NATS server that a client is connected to: another one after each start of the server."""
+    return str(client._server_info.get("server_id", ""))  # noqa: SLF001  it has no public name
+
+
 def connection_options(*, name: str) -> dict[str, Any]:
     """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`; credentials are separate."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError
 
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EDGES, EVENTS_STREAM, ROOT
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, server_id
 from helix_shared.artifacts.generation.manifest import StreamState
 from helix_shared.broker.streams import (
     CONSOLIDATION_ACCESS,
@@ -44,11 +44,6 @@ DURABLES: Final = (
 EVERYTHING: Final = {EVENTS_STREAM: f"{ROOT}.events.>", DERIVED_STREAM: f"{ROOT}.derived.>"}
 
 _log = logger(__name__)
-
-
-def server_id(client: Client) -> str:
-    """The NATS server that a client is connected to; another one after each start of it."""
-    return str(client._server_info.get("server_id", ""))  # noqa: SLF001  it has no public name
 
 
 async def event_stream(jetstream: JetStreamContext) -> StreamState:
