@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from helix_query.profile.sections.ranking import Doubtful
-from helix_query.recall.lifecycle.doubtful import doubtful_factors
+from helix_query.recall.lifecycle.doubtful import is_doubtful
 
 from .test_speech_acts import signals_of
 
@@ -16,6 +15,5 @@ def test_a_short_remark_that_nobody_confirmed_is_lowered() -> None:
     raw = replace(
         signals_of(["statement"] * 5, [8, 8, 8, 8, 200]), confidence=np.array([0.8, 0.6, 0.55, 0.75, 0.6])
     )
-    factors = doubtful_factors(raw, Doubtful(share=0.75))
-    assert factors.tolist() == pytest.approx([1.0, 0.75, 0.75, 1.0, 1.0])
-    assert doubtful_factors(raw, Doubtful()).tolist() == [1.0] * 5
+    assert is_doubtful(raw, Doubtful(share=0.75)).tolist() == [False, True, True, False, False]
+    assert not is_doubtful(raw, Doubtful()).any()

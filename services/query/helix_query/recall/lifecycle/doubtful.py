@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from helix_query.recall.candidate_signals import CandidateSignals
 
 
-def doubtful_factors(raw: CandidateSignals, constants: Doubtful) -> NDArray[np.float64]:
-    """Factors that lower short memories of little confidence."""
-    is_doubtful = (raw.confidence < constants.below) & (raw.token_count <= constants.tokens)
-    return np.where(is_doubtful, constants.share, 1.0)
+def is_doubtful(raw: CandidateSignals, constants: Doubtful) -> NDArray[np.bool_]:
+    """Which candidates are short memories of little confidence; none where they keep all of their score."""
+    if constants.share == 1.0:
+        return np.zeros(len(raw.confidence), np.bool_)
+    found: NDArray[np.bool_] = (raw.confidence < constants.below) & (raw.token_count <= constants.tokens)
+    return found

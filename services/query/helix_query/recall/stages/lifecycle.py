@@ -13,7 +13,7 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.recall.evidence.comparisons import question_match
-from helix_query.recall.lifecycle.doubtful import doubtful_factors
+from helix_query.recall.lifecycle.doubtful import is_doubtful
 from helix_query.recall.lifecycle.newer import earliest_factors, newer_factors, newest_gain
 from helix_query.recall.lifecycle.outdated import (
     ASKS_FOR_CHANGED,
@@ -67,9 +67,9 @@ def lifecycle_steps(
     asked = route.asked_person
     if constants.persons.factor != 1.0 and others.any() and asked and not asked.is_named:
         builder.times("other_person", np.where(others, constants.persons.factor, 1.0))
-    doubted = doubtful_factors(raw, constants.doubtful)
-    if (doubted != 1.0).any():
-        builder.times("doubtful", doubted)
+    doubted = is_doubtful(raw, constants.doubtful)
+    if doubted.any():
+        builder.times("doubtful", np.where(doubted, constants.doubtful.share, 1.0))
     related = candidates.related
     if related is not None and len(related.answers):
         share = answer_share(route, constants.acts)
