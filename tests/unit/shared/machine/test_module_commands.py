@@ -1,5 +1,6 @@
 """Processes of our modules, started in a folder of somebody else."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,11 +36,12 @@ def test_nothing_is_imported_from_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "path").mkdir()
     (tmp_path / "path/spawns.py").write_text(SPAWNS)
     environment = environment_of_children()
-    environment["PYTHONPATH"] += f":{tmp_path / 'path'}"
+    # an empty part would be the current folder
+    path = os.pathsep.join(filter(None, (environment["PYTHONPATH"], str(tmp_path / "path"))))
     done = subprocess.run(
         module_command("spawns"),
         cwd=hostile.path,
-        env=environment,
+        env=environment | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=60,
