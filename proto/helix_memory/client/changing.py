@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from helix_memory.client import arguments, messages
-from helix_memory.client.options import CorrectOptions, MemoryRef, SelectOptions, WriteOptions
+from helix_memory.client.options import ActorOptions, CorrectOptions, MemoryRef, SelectOptions
 from helix_memory.client.results import Written
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ class Changing(ABC):
         return self._act("forget", {"restore": True, **self._selected(memories, options)})
 
     def undo(
-        self, memory: MemoryRef, *, other: MemoryRef | None = None, **options: Unpack[WriteOptions]
+        self, memory: MemoryRef, *, other: MemoryRef | None = None, **options: Unpack[ActorOptions]
     ) -> Written:
         """Take back how a memory was related to others, or to one other: what it closed holds again.
 
         `history` shows these relations. Nothing decides them again.
         """
-        arguments.known_options(options, WriteOptions)
+        arguments.known_options(options, ActorOptions)
         fields = {
             "memory_id": messages.id_of(memory),
             "other": "" if other is None else messages.id_of(other, "other"),
@@ -76,13 +76,13 @@ class Changing(ABC):
         helpful: Iterable[MemoryRef] = (),
         unhelpful: Iterable[MemoryRef] = (),
         query: str = "",
-        **options: Unpack[WriteOptions],
+        **options: Unpack[ActorOptions],
     ) -> Written:
         """Say which recalled memories helped and which did not; at least one.
 
         With `query`, the log keeps the question, so that the tenant's words can be learned from it.
         """
-        arguments.known_options(options, WriteOptions)
+        arguments.known_options(options, ActorOptions)
         fields = {
             "helpful": messages.ids_of("helpful", helpful),
             "unhelpful": messages.ids_of("unhelpful", unhelpful),
@@ -95,4 +95,4 @@ class Changing(ABC):
         return {"memory_ids": list(map(messages.id_of, memories)), **options}
 
     def _act(self, kind: str, fields: dict[str, Any]) -> Written:
-        return self._write(kind, {"acl": list(self._scope.principals), "project": "", **fields})
+        return self._write(kind, {"acl": list(self._scope.principals), **fields})

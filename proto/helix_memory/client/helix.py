@@ -39,6 +39,8 @@ ATTEMPTS: Final = 5
 """Of a call to the query service that is too busy or does not answer, within the deadline."""
 _NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
 """Kinds of events that make no memory of their own."""
+_ABOUT_MEMORIES: Final = (*LIFECYCLE_KINDS, "correct")
+"""Kinds of events about memories that exist."""
 
 
 class Helix(Caller, Remembering, Changing, Listing, Explaining):
@@ -209,12 +211,14 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         return messages.recall_request(self._scope, query, options, project=self._project, time_zone=zone)
 
     def _write(self, kind: str, fields: dict[str, Any]) -> Written:
+        # a memory that is changed keeps its own project: even an empty one would replace it
+        project = {} if kind in _ABOUT_MEMORIES else {"project": self._project}
         event = messages.event_of(
             kind,
             {
                 "tenant_id": self._scope.tenant_id,
                 "user": self._scope.user_id,
-                "project": self._project,
+                **project,
                 "occurred_at": local_now() if self._zone is None else datetime.now(self._zone),
                 **fields,
             },

@@ -97,11 +97,27 @@ class RememberOptions(EventOptions, MemoryOptions, total=False):
     """What `remember` takes."""
 
 
-class CorrectOptions(WriteOptions, MemoryOptions, total=False):
-    """What `correct` takes."""
+class ActorOptions(WriteOptions, total=False):
+    """For whom an event about memories acts: it reaches those that a recall for these could return."""
+
+    user: str
+    """By default the user of the client; without a user it acts for the whole tenant."""
+    acl: Sequence[str]
+    """Principals, at most 64; by default those of the client."""
 
 
-class SelectOptions(WriteOptions, total=False):
+class CorrectOptions(ActorOptions, MemoryOptions, total=False):
+    """What `correct` takes. Who may recall the memory does not change."""
+
+    session: str
+    """By default that of the memory."""
+    project: str
+    """By default that of the memory, not of the client."""
+    tags: Sequence[str]
+    """Labels in place of those of the memory, at most 32."""
+
+
+class SelectOptions(ActorOptions, total=False):
     """Which memories are meant where none is named: all of exactly one of these."""
 
     of_session: str

@@ -114,12 +114,13 @@ def test_a_call_with_a_wrong_argument_is_not_made(call: Any, field: str) -> None
         (lambda h: h.remember("x", kind="message"), "kind"),
         (lambda h: h.remember("x", tenant_id="other"), "tenant_id"),
         (lambda h: h.message("x", session="a", session_id="b"), "session_id"),
-        (lambda h: h.correct(ID, "x", acl=["staff"]), "acl"),
+        (lambda h: h.correct(ID, "x", shared=True), "shared"),
         (lambda h: h.forget(ID, restore=True), "restore"),
         (lambda h: h.restore(ID, restore=False), "restore"),
         (lambda h: h.erase(ID, memory_ids=[]), "memory_ids"),
-        (lambda h: h.undo(ID, acl=["staff"]), "acl"),
-        (lambda h: h.feedback(helpful=[ID], user="bo"), "user"),
+        (lambda h: h.undo(ID, session="s"), "session"),
+        (lambda h: h.feedback(helpful=[ID], tags=["x"]), "tags"),
+        (lambda h: h.forget(ID, acl="staff"), "acl"),
         (lambda h: h.remember("x", wait="no"), "wait"),
     ],
 )
@@ -128,6 +129,36 @@ def test_an_option_that_a_write_does_not_have_is_not_dropped(call: Any, field: s
     with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError) as refused:
         call(helix)
     assert (refused.value.field, sent) == (field, [])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda h, **actor: h.correct(ID, "x", **actor),
+        lambda h, **actor: h.forget(ID, **actor),
+        lambda h, **actor: h.restore(ID, **actor),
+        lambda h, **actor: h.erase(ID, **actor),
+        lambda h, **actor: h.undo(ID, **actor),
+        lambda h, **actor: h.feedback(helpful=[ID], **actor),
+    ],
+)
+def test_what_changes_memories_acts_for_who_is_named(call: Any, sent: list[Any]) -> None:
+    """Else for the caller of the client with all principals: it reaches what that one could recall."""
+    with Helix(user="ana", principals=["staff"], project="web", **NOWHERE) as helix:
+        call(helix)
+        call(helix, user="bo", acl=("team", "press"))
+    assert [(one.user_id, one.acl) for one in sent] == [("ana", ["staff"]), ("bo", ["team", "press"])]
+    assert not any("project_id" in one.model_fields_set for one in sent)
+
+
+def test_a_correction_moves_a_memory_only_where_that_is_said(sent: list[Any]) -> None:
+    """A field that is set, even empty, takes the place of the old one."""
+    with Helix(project="web", **NOWHERE) as helix:
+        helix.correct(ID, "x", session="s", project="api", tags=["y"])
+        helix.correct(ID, "x")
+    moved, kept = sent
+    assert (moved.session_id, moved.project_id, moved.tags) == ("s", "api", ["y"])
+    assert not {"session_id", "project_id", "tags"} & kept.model_fields_set
 
 
 def test_an_option_that_is_misspelt_is_told_with_the_nearest_one() -> None:

@@ -109,12 +109,15 @@ async def test_a_role_is_needed_for_each_kind_of_call(tokens: Any) -> None:
         assert await status("ana", "remember", {"text": "x", "acl": ["staff"]}) == 200
         assert await status("ana", "remember", {"text": "x", "acl": ["admins"]}) == 403
         assert await status("ana", "forget", ids) == 200
+        assert await status("ana", "forget", {**ids, "acl": ["staff"]}) == 200
+        assert await status("ana", "forget", {**ids, "acl": ["admins"]}) == 403
+        assert await status("ana", "forget", {**ids, "user": "bo"}) == 400
         assert await status("ana", "erase", ids) == 403
         assert await status("eraser", "erase", ids) == 200
         assert await status("eraser", "recall", {"query": "x"}) == 403
         several = {"text": "x"}
         assert (await client.post("/v1/remember", json=several, headers=bearer("any"))).status_code == 403
-    assert [name for name, _, _ in helix.calls] == ["remember", "forget", "erase"]
+    assert [name for name, _, _ in helix.calls] == ["remember", "forget", "forget", "erase"]
 
 
 async def test_names_in_headers_are_utf8_and_bounded() -> None:

@@ -23,6 +23,7 @@ OPTIONS = {
     "recall": options.RecallOptions, "list": options.ListOptions, "timeline": options.TimelineOptions,
     "sessions": options.PageOptions, "remember": options.RememberOptions, "message": options.EventOptions,
     "document": options.EventOptions, "correct": options.CorrectOptions, "forget": options.SelectOptions,
+    "undo": options.ActorOptions, "feedback": options.ActorOptions,
 }  # fmt: skip
 NOT_REMOTE = {"acting_as", "close", "principals", "session", "state", "tenant", "user", "wait"}
 """What a client has that is no operation; `why_not` tells the state of a memory, too."""

@@ -13,11 +13,11 @@ from helix_gateway.operations.replies import reply_of
 from helix_gateway.operations.requests import Arguments, MemoryId, Several, arguments, given
 from helix_memory import limits
 from helix_memory.client.options import (
+    ActorOptions,
     CorrectOptions,
     EventOptions,
     RememberOptions,
     SelectOptions,
-    WriteOptions,
 )
 from helix_memory.client.results import Written
 from helix_memory.events.content import MediaType, Role
@@ -69,10 +69,10 @@ _DOCUMENT: Final = arguments(
     deleted=(bool, False),
 )
 _CORRECT: Final = arguments("CorrectRequest", CorrectOptions, id=MemoryId, text=str)
-_UNDO: Final = arguments("UndoRequest", WriteOptions, id=MemoryId, other=(MemoryId | None, None))
+_UNDO: Final = arguments("UndoRequest", ActorOptions, id=MemoryId, other=(MemoryId | None, None))
 _SELECT: Final = arguments("SelectRequest", SelectOptions, memories=_IDS)
 _FEEDBACK: Final = arguments(
-    "FeedbackRequest", WriteOptions, helpful=_IDS, unhelpful=_IDS, query=(str | None, None)
+    "FeedbackRequest", ActorOptions, helpful=_IDS, unhelpful=_IDS, query=(str | None, None)
 )
 
 
