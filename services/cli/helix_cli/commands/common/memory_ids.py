@@ -21,6 +21,8 @@ ENOUGH: Final = f"at least the first {limits.ID_PREFIX_DIGITS} hexadecimal digit
 ID_FIELDS: Final = ("memory_id", "other")
 ID_LISTS: Final = ("memory_ids", "helpful", "unhelpful")
 """Fields of events that name memories."""
+_ASKED_FIELDS: Final = ("id", "prefix")
+"""Fields of refusals that concern what was typed, and not for whom it is looked up."""
 
 
 def is_short(given: str) -> bool:
@@ -54,6 +56,8 @@ def whole_ids(
         except NotFoundError as error:
             raise with_owner_hint(error, scope) from error
         except InvalidInputError as error:
+            if error.field not in _ASKED_FIELDS:
+                raise
             raise InvalidInputError(field, error.reason) from error
 
 
