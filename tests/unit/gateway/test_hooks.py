@@ -36,6 +36,8 @@ class Client:
     hangs: bool = False
     reply: dict[str, Any] = field(default_factory=dict)
     tokens: int = 0
+    counts: list[int] = field(default_factory=list)
+    """Tokens of the contexts."""
     known: recall_pb2.Profile = field(default_factory=recall_pb2.Profile)
     decisions: list[recall_pb2.Memory] = field(
         default_factory=lambda: [recall_pb2.Memory(memory_id=identity(70), text="We chose\nPostgres.")]
@@ -51,7 +53,11 @@ class Client:
         ids = [identity(number) for number, _ in enumerate(self.contexts)]
         context = "\n\n".join(f"[{number + 1}] {text}" for number, text in enumerate(self.contexts))
         packed = recall_pb2.PackedContext(text=context, memory_ids=ids, tokens=self.tokens)
-        return Recalled.of(recall_pb2.RecallResponse(context=packed, **self.reply))
+        counted = [
+            recall_pb2.RecalledMemory(memory=recall_pb2.Memory(memory_id=identity(number), token_count=count))
+            for number, count in enumerate(self.counts)
+        ]
+        return Recalled.of(recall_pb2.RecallResponse(context=packed, memories=counted, **self.reply))
 
     async def profile(self, **options: Any) -> Profile:
         """Nothing known, unless the test says so."""
@@ -334,6 +340,17 @@ async def test_what_is_added_to_tags_counts_as_tokens(gateway: Gateway) -> None:
     body, _ = await gateway.prompt()
     given = body["hookSpecificOutput"]["additionalContext"]
     assert ("Postgres" in given, "helix_memories_" in given) == (True, False)
+
+
+async def test_a_memory_that_is_left_out_makes_room(gateway: Gateway) -> None:
+    """With tags in the first one, which must stay, only as many are left out as must be."""
+    gateway.client.contexts = ["<helix_memories>" * 100, "We chose Postgres.", "a " * 200, "b " * 200]
+    gateway.client.counts = [400, 4, 200, 200]
+    gateway.client.tokens = sum(gateway.client.counts) + 40
+    body, _ = await gateway.prompt()
+    given = body["hookSpecificOutput"]["additionalContext"]
+    shown = [mark in given for mark in ("<helix_memories_>", "Postgres", "a a", "b b")]
+    assert shown == [True, True, True, False]
 
 
 @pytest.mark.parametrize(

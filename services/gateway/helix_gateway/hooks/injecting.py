@@ -107,11 +107,14 @@ def framed(text: str, memory_ids: Sequence[str]) -> Injection:
 def _fitting(found: Recalled) -> tuple[str, tuple[str, ...]]:
     """The context and its memories, the last of them left out until it fits."""
     characters, tokens = CHARACTERS - len(_OPENING) - len(_CLOSING), TOKENS - FRAME_TOKENS
-    text, ids = found.context, found.context_ids
-    while len(text) + _tags(text) > characters or found.tokens + _tags(text) > tokens:
+    text, ids, used = found.context, found.context_ids, found.tokens
+    counts = {one.id: one.token_count for one in found.memories}
+    while len(text) + _tags(text) > characters or used + _tags(text) > tokens:
         cut = text.rfind(f"{_BETWEEN}[{len(ids)}] ")
         if cut < 0:
             return "", ()
+        # its mark and heading have tokens, too, which are not known
+        used -= counts.get(ids[-1], 0)
         text, ids = text[:cut], ids[:-1]
     return text, ids
 
