@@ -30,6 +30,11 @@ _EVENT: Final = "mcp-"
 _CORRECTION: Final = "mcp-correct-"
 """Prefix of those that `correct` writes."""
 
+_RECALL_NAMES: Final = {
+    "token_budget": "max_tokens", "event_after": "since", "event_before": "until", "sessions": "session",
+}  # fmt: skip
+"""Argument of `recall` by the option of the client that it fills, where it has another name."""
+
 
 class RecallArguments(Arguments):
     """Arguments of recall."""
@@ -112,14 +117,22 @@ async def recall(caller: Caller, sent: Any) -> Recollection:
     if sent.max_tokens is not None and sent.detail != "context":
         raise InvalidInputError("max_tokens", "bounds the context, which only detail=context returns")
     options = given(sent, "query", "max_tokens", "since", "until", "session", "detail")
-    more = {
-        "token_budget": sent.max_tokens,
-        "event_after": sent.since,
-        "event_before": sent.until,
-        "sessions": None if sent.session is None else [sent.session],
-    }
+    more = {name: getattr(sent, argument) for name, argument in _RECALL_NAMES.items()}
+    more["sessions"] = None if sent.session is None else [sent.session]
     options |= {name: value for name, value in more.items() if value is not None}
-    return Recollection.of(await caller.helix.recall(sent.query, **options), sent.detail)
+    try:
+        found = await caller.helix.recall(sent.query, **options)
+    except InvalidInputError as error:
+        raise _named_as_argument(error) from error
+    return Recollection.of(found, sent.detail)
+
+
+def _named_as_argument(error: InvalidInputError) -> InvalidInputError:
+    """The refusal of a recall under the names of the tool."""
+    reason = error.reason
+    for option, argument in _RECALL_NAMES.items():
+        reason = reason.replace(option, argument) if "_" in option else reason
+    return InvalidInputError(_RECALL_NAMES.get(error.field, error.field), reason)
 
 
 async def remember(caller: Caller, sent: Any) -> Kept:

@@ -17,7 +17,7 @@ from helix_gateway.mcp.tools import (
     remember,
 )
 from helix_gateway.operations.requests import parsed
-from helix_memory.client import Recalled, Written
+from helix_memory.client import AsyncHelix, Recalled, Written
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 from helix_shared.rpc.access.credential import WRITE, Credential
@@ -225,6 +225,28 @@ async def test_a_recall_tells_what_it_did_not_do() -> None:
     assert refused.value.field == "max_tokens"
     found = await recall(caller, RecallArguments(query="x", max_tokens=500, detail="context"))
     assert (found.degraded, found.skipped) == (["dense"], True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "reason"),
+    [
+        (
+            {"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"},
+            "since",
+            "must be earlier than until",
+        ),
+        ({"session": "a\n"}, "session", "must not hold control characters"),
+        ({"query": " "}, "query", "must hold more than white space"),
+    ],
+)
+async def test_a_refused_recall_names_the_arguments_of_the_tool(
+    arguments: dict[str, Any], field: str, reason: str
+) -> None:
+    """Not those of the client behind it, which the tool does not have."""
+    async with AsyncHelix(nats_port=1, query_port=1, deadline_seconds=0.1) as helix:
+        with pytest.raises(InvalidInputError) as refused:
+            await recall(Caller(helix, "acme", "ana"), parsed(RecallArguments, {"query": "x", **arguments}))
+    assert (refused.value.field, refused.value.reason) == (field, reason)
 
 
 @pytest.mark.parametrize(
