@@ -71,14 +71,24 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
     return Kept.of(written, visible=waits)
 
 
-async def hide(caller: Caller, ids: Sequence[str], *, restore: bool = False, wait: bool = True) -> Changed:
+async def hide(
+    caller: Caller,
+    ids: Sequence[str],
+    *,
+    restore: bool = False,
+    wait: bool = True,
+    perhaps: Sequence[str] | None = None,
+) -> Changed:
     """Hide memories, or show them again, and name those that do not exist, to a caller who may recall.
+
+    `perhaps` are those that may not exist, where the caller has asked for them.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
     act, may_ask = caller.helix.restore if restore else caller.helix.forget, caller.may(RECALL)
-    perhaps = await unknown(caller, ids) if may_ask else []
+    if perhaps is None:
+        perhaps = await unknown(caller, ids) if may_ask else []
     waits = wait or bool(perhaps) or not may_ask
     written = await act(*ids, wait=waits)
     return Changed.of(written, visible=waits, missing=await unknown(caller, perhaps))

@@ -7,10 +7,12 @@ import pytest
 from helix_gateway.callers import Caller
 from helix_gateway.mcp.names.server_memory import SERVER_MEMORY
 from helix_gateway.operations.requests import parsed
+from helix_memory import limits
 from helix_memory.client import MemoryPage, Recalled, Written
-from helix_memory.identity import memory_id
+from helix_memory.identity import digest, memory_id
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError
+from helix_shared.rpc.access.credential import RECALL, WRITE, Credential
 
 TOOLS = {one.name: one for one in SERVER_MEMORY}
 
@@ -22,6 +24,9 @@ class Store:
         self.memories: dict[str, recall_pb2.Memory] = {}
         self.forgotten: set[str] = set()
         self.abstains = False
+        self.asked: list[str] = []
+        """Entities whose neighbours, and memories whose state was asked for."""
+        self.hidden_at_once: list[int] = []
 
     async def remember(
         self, *, event_id: str, text: str, title: str = "", tags: tuple[str, ...] = (), **_: Any
@@ -42,6 +47,7 @@ class Store:
     async def neighbours(self, *, entity: str, hops: int) -> recall_pb2.NeighboursResponse:
         """The memories that name it, whatever the case."""
         assert hops == 1
+        self.asked.append(entity)
         found = [one for one in self.shown if entity.lower() in one.entities]
         if not found:
             raise NotFoundError(f"no entity {entity}")
@@ -62,6 +68,7 @@ class Store:
 
     async def forget(self, *memories: str, **_: Any) -> Written:
         """Hide them."""
+        self.hidden_at_once.append(len(memories))
         if not self.memories.keys() & set(memories):
             raise InvalidInputError("memory_ids", "names nothing")
         self.forgotten |= set(memories)
@@ -70,6 +77,7 @@ class Store:
     async def state(self, memory: Written | str) -> recall_pb2.MemoryState | None:
         """Whether it is forgotten; None where it does not exist."""
         name = memory if isinstance(memory, str) else memory.memory_id
+        self.asked.append(name)
         loss = recall_pb2.LOSS_FORGOTTEN if name in self.forgotten else recall_pb2.LOSS_NONE
         return recall_pb2.MemoryState(loss=loss) if name in self.memories else None
 
@@ -180,3 +188,38 @@ async def test_a_text_that_was_corrected_is_not_deleted_by_its_old_version(store
     with pytest.raises(NotFoundError, match="likes figs"):
         await called(store, "delete_observations", deletions=[deletion])
     assert not store.forgotten
+
+
+async def test_an_entity_is_read_once_however_many_observations_are_deleted(store: Store) -> None:
+    """Whatever the case of its name; the state of a memory that is shown is not asked for."""
+    for number in range(3):
+        await store.remember(event_id=f"own-{number}", text=f"Ada: has {number} cats", title="Ada")
+    store.asked.clear()
+    deletions = [
+        {"entityName": "Ada", "observations": ["has 0 cats", "has 1 cats", "likes plums", "likes plums"]},
+        {"entityName": "ADA", "observations": ["has 2 cats"]},
+    ]
+    told = await called(store, "delete_observations", deletions=deletions)
+    plums = memory_id("acme", "graph-" + digest("ana", "Ada", "likes plums"), 0)
+    # of what is shown nowhere, before and after
+    assert (store.asked, told["missing"]) == (["ADA", plums, plums], ["Ada: likes plums"])
+    assert store.hidden_at_once == [4]
+
+
+@pytest.mark.parametrize("roles", [(RECALL, WRITE), (WRITE,)])
+async def test_no_event_hides_more_memories_than_it_may_name(
+    store: Store, monkeypatch: pytest.MonkeyPatch, roles: tuple[str, ...]
+) -> None:
+    """Also where nothing of one of the events is there."""
+    monkeypatch.setattr(limits, "SELECTED_IDS", 2)
+    texts = ["likes plums", "likes pears", "likes figs", "works at Acme Corp", "likes nuts"]
+    caller = Caller(store, "acme", "ana", Credential("a", frozenset({"acme"}), "ana", None, frozenset(roles)))  # type: ignore[arg-type]  # a stub
+    deletion = {"entityName": "Ada", "observations": texts}
+    tool = TOOLS["delete_observations"]
+    told: Any = await tool.run(caller, parsed(tool.arguments, {"deletions": [deletion]}))
+    assert store.hidden_at_once == [2, 2, 1]
+    assert sorted(store.memories[one].text for one in store.forgotten) == [
+        "Ada: likes figs",
+        "Ada: works at Acme Corp",
+    ]
+    assert told.missing == ["Ada: likes plums", "Ada: likes pears", "Ada: likes nuts"]

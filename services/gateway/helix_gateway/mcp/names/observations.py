@@ -7,6 +7,7 @@ a list to the first of them, or to `NAMELESS`.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field
@@ -31,6 +32,8 @@ EVENT: Final = "graph-"
 FOUND: Final = 50
 """Memories of a search at most."""
 _BETWEEN: Final = ": "
+Fact = tuple[str, str]
+"""The name of an entity, and an observation of it."""
 
 
 class Entity(BaseModel):
@@ -79,21 +82,35 @@ async def opened(caller: Caller, name: str) -> Entity | None:
     return entity if memories else None
 
 
-async def ids_of(caller: Caller, name: str, observation: str) -> list[str]:
-    """The memories that are shown as this observation of an entity.
+async def ids_of(caller: Caller, facts: Sequence[Fact]) -> tuple[list[list[str]], set[str]]:
+    """The memories that are shown as each of these observations, and those of them that may not exist.
 
     Where there is none, or the caller may not recall, the one that was written as it, which may not be
-    processed yet; none if that was replaced by a later version.
+    processed yet; none if that was replaced by a later version. An entity is read once.
     """
-    own = memory_id(caller.tenant, EVENT + event_of(caller, name, observation), 0)
     if not caller.may(RECALL):
-        return [own]
-    around = [one.id for one in await _around(caller, name) if _observation(name, one.text) == observation]
-    if shown := around or await _found(caller, name, observation):
-        return shown
+        return [[_own_id(caller, fact)] for fact in facts], set()
+    names = {name.casefold(): name for name, _ in facts}
+    read = await asyncio.gather(*(_around(caller, name) for name in names.values()))
+    around = dict(zip(names, read, strict=True))
+    found = await asyncio.gather(*(_ids_of(caller, fact, around[fact[0].casefold()]) for fact in facts))
+    return [ids for ids, _ in found], {one for ids, is_there in found if not is_there for one in ids}
+
+
+async def _ids_of(caller: Caller, fact: Fact, around: Sequence[Memory]) -> tuple[list[str], bool]:
+    """The memories that are shown as an observation of an entity, and whether they are there."""
+    name, observation = fact
+    near = [one.id for one in around if _observation(name, one.text) == observation]
+    if shown := near or await _found(caller, name, observation):
+        return shown, True
+    own = _own_id(caller, fact)
     state = await caller.helix.state(own)
     is_it = state is None or state.loss in (recall_pb2.LOSS_NONE, *HIDDEN)
-    return [own] if is_it else []
+    return [own] if is_it else [], state is not None
+
+
+def _own_id(caller: Caller, fact: Fact) -> str:
+    return memory_id(caller.tenant, EVENT + event_of(caller, *fact), 0)
 
 
 async def _around(caller: Caller, name: str) -> list[Memory]:

@@ -16,6 +16,7 @@ from helix_gateway.mcp.names.observations import (
     EVENT,
     FOUND,
     TAG,
+    Fact,
     Graph,
     event_of,
     graph_of,
@@ -27,7 +28,7 @@ from helix_gateway.mcp.results import Changed, Kept
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, Several
 from helix_memory import limits
-from helix_shared.errors import NotFoundError
+from helix_shared.errors import InvalidInputError, NotFoundError
 from helix_shared.rpc.access.credential import RECALL, WRITE
 
 if TYPE_CHECKING:
@@ -163,18 +164,27 @@ async def _keep(caller: Caller, facts: Iterable[tuple[str, str]]) -> Writes:
     return Writes(written=list(await asyncio.gather(*writes)))
 
 
-async def _hide(caller: Caller, facts: Sequence[tuple[str, str]]) -> Changed:
+async def _hide(caller: Caller, facts: Sequence[Fact]) -> Changed:
     """Hide what is shown as these observations, and name those that are not there.
 
     Raises:
         NotFoundError, InvalidInputError: none of them is there.
     """
-    found = await asyncio.gather(*(ids_of(caller, *fact) for fact in facts))
+    facts = list(dict.fromkeys(facts))
+    found, perhaps = await ids_of(caller, facts)
     ids = list(dict.fromkeys(one for each in found for one in each))
-    if not ids:
-        raise NotFoundError(f"there is no observation {text_of(*facts[0])[:200]!r}")
-    changed = await hide(caller, ids)
-    gone = set(changed.missing)
+    changed, gone, refusal = None, set[str](), None
+    for start in range(0, len(ids), limits.SELECTED_IDS):
+        part = ids[start : start + limits.SELECTED_IDS]
+        try:
+            changed = await hide(caller, part, perhaps=[one for one in part if one in perhaps])
+            gone.update(changed.missing)
+        except InvalidInputError as error:
+            # none of this part is there
+            refusal = error
+            gone.update(part)
+    if changed is None:
+        raise refusal or NotFoundError(f"there is no observation {text_of(*facts[0])[:200]!r}")
     missing = [text_of(*fact) for fact, each in zip(facts, found, strict=True) if gone.issuperset(each)]
     return changed.model_copy(update={"missing": missing})
 
@@ -244,7 +254,7 @@ SERVER_MEMORY: Final = (
     Tool(
         "open_nodes",
         "Open nodes",
-        "What is known of entities, of each at most 149 memories.",
+        f"What is known of entities, of each at most {limits.GRAPH_NODES - 1} memories.",
         OpenArguments,
         Graph,
         RECALL,
