@@ -124,7 +124,7 @@ class HelixGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except HelixError as error:
-            complain(_named_as_typed(error))
+            complain(message_of(error))
             raise typer.Exit(exit_code(error)) from error
         except UnicodeEncodeError as error:
             # of an argument that is no UTF-8, Python makes surrogates, which no message may hold
@@ -137,15 +137,11 @@ class HelixGroup(TyperGroup):
             raise typer.Exit(FAILED_EXIT) from error
 
 
-def _named_as_typed(error: HelixError) -> str:
+def message_of(error: HelixError) -> str:
     """The message of an error, with the option for a field of the contract that it fills."""
     if not isinstance(error, InvalidInputError) or error.field not in OPTIONS:
         return str(error)
-    reason = error.reason
-    for field, option in OPTIONS.items():
-        # without a dot it may be a word
-        reason = reason.replace(field, option) if "." in field else reason
-    return f"{OPTIONS[error.field]}: {reason}"
+    return f"{OPTIONS[error.field]}: {error.reason}"
 
 
 def load_command(name: str) -> Any:

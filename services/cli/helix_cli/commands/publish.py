@@ -163,7 +163,8 @@ def publish_command(
             try:
                 items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)]
             except InvalidInputError as error:
-                raise named_as_typed(error, {**fields, "tenant_id": tenant}) from error
+                typed = {**fields, "tenant_id": tenant, "kind": kind, "role": role}
+                raise named_as_typed(error, typed) from error
         if strict:
             items = _all_or_none(items, as_json=as_json)
         server = nats_server(nats, home)

@@ -16,7 +16,7 @@ from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.deep import ask_deep, print_deep
 from helix_cli.commands.common.hints import note_hints
 from helix_cli.commands.common.memory_ids import take_whole_ids
-from helix_cli.commands.group import help_text
+from helix_cli.commands.group import help_text, message_of
 from helix_cli.home.addresses import deep_server, nats_server, query_server
 from helix_cli.home.served import wait_until_served
 from helix_cli.output.dates import happened_on, window_days
@@ -132,9 +132,9 @@ def recall_command(
             elif more_questions and not as_json:
                 stdout().print(plain(f"\n{printable(sent.query)}"), style="bold")
             if isinstance(reply, HelixError):
-                complain(f"{printable(sent.query)}: {reply}")
+                complain(f"{printable(sent.query)}: {message_of(reply)}")
                 if as_json:
-                    typer.echo(json.dumps({"error": str(reply)}, indent=2))
+                    typer.echo(json.dumps({"error": message_of(reply)}, indent=2))
                 continue
             print_reply(reply)
             if not as_json:

@@ -20,17 +20,17 @@ USER: Final = "user"
 OPTIONS: Final = {
     "session_id": "--session", "user_id": "--user", "project_id": "--project", "type": "--type",
     "tags": "--tag", "event_id": "--event-id", "speaker": "--speaker", "title": "--title", "text": "--text",
-    "body": "--text", "tenant_id": "--tenant",
+    "body": "--text", "tenant_id": "--tenant", "kind": "--kind", "role": "--role",
 }  # fmt: skip
 """The option that fills a field of an event."""
-OPTION_FIELDS: Final = frozenset({"text", "body", "session_id", "role", "type", "title"})
-"""Fields that an event may need and that have an option of their own."""
+_DEFAULTS: Final = {"kind": MESSAGE, "role": USER, "tenant_id": ""}
 
 
 def named_as_typed(error: InvalidInputError, fields: Mapping[str, Any]) -> InvalidInputError:
-    """The error, with the option that filled its field."""
+    """The error, with the option that filled its field with another value than the default."""
     name = error.field.partition(".")[0]
-    is_typed = fields.get("text" if name == "body" else name)
+    value = fields.get("text" if name == "body" else name)
+    is_typed = value and value != _DEFAULTS.get(name)
     return InvalidInputError(OPTIONS[name], error.reason) if is_typed and name in OPTIONS else error
 
 
@@ -57,9 +57,9 @@ def one_event(
     if options.get("text"):
         fields[BODY_FIELDS.get(kind, "text")] = options["text"]
     typed = set(fields)
-    fields |= {"kind": kind, "tenant_id": tenant}
-    if kind == MESSAGE:
-        fields["role"] = role
+    named = {"kind": kind, "tenant_id": tenant} | ({"role": role} if kind == MESSAGE else {})
+    typed |= {name for name, value in named.items() if value != _DEFAULTS[name]}
+    fields |= named
     for name, value in map(_assigned, options.get("set") or []):
         if name in typed:
             raise InvalidInputError("--set", f"{name} is given twice")
@@ -81,7 +81,7 @@ def one_event(
 
 def _how_given(refusal: Refusal, fields: dict[str, Any]) -> str:
     """How a missing field without an option of its own is given; empty for any other refusal."""
-    if refusal.field in fields or refusal.field in OPTION_FIELDS or refusal.reason != MISSING:
+    if refusal.field in fields or refusal.field in OPTIONS or refusal.reason != MISSING:
         return ""
     return f"; give it with --set {refusal.field}=VALUE"
 

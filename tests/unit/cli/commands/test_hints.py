@@ -113,11 +113,3 @@ def test_a_refused_field_has_the_name_of_its_option(service: FakeService) -> Non
     service.refuse = (grpc.StatusCode.INVALID_ARGUMENT, "scope.tenant_id: must match it")
     command = ["memory", "history", "a" * 32, "--tenant", "a b", "--query", service.address]
     assert CliRunner().invoke(app, command).stderr == "error: --tenant: must match it\n"
-
-
-def test_each_field_that_a_refusal_names_has_the_name_of_its_option(service: FakeService) -> None:
-    """The field that is wrong, and the one that it contradicts."""
-    told = "filter.event_after: must be earlier than filter.event_before"
-    service.refuse = (grpc.StatusCode.INVALID_ARGUMENT, told)
-    command = ["recall", "what?", "--tenant", "acme", "--query", service.address]
-    assert CliRunner().invoke(app, command).stderr == "error: --after: must be earlier than --before\n"

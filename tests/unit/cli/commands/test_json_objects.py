@@ -86,7 +86,7 @@ def test_secrets(printed: Printed, home: Path, monkeypatch: pytest.MonkeyPatch) 
     assert printed("security", "token", "--tenant", "acme", "--days", "1")["expires_at"].endswith("+00:00")
     assert printed("security", "revoke", token["id"]) == {"ended": token["id"]}
     assert printed("security", "rotate", "--tenant", "acme") == {"tenant": "acme", "file": file}
-    assert printed("security", "rotate") == {"tenant": "", "file": ""}
+    assert printed("security", "rotate") == {"rotated": True}
     monkeypatch.setattr(jwks, "fetch_keys", lambda *_: 3)
     keys = str(home / "keys.json")
     assert printed("security", "jwks", "https://issuer.example", keys) == {"keys": 3, "file": keys}

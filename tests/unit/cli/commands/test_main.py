@@ -116,6 +116,18 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
         (["publish", "--tenant", "acme", "--text", " "], "error: --text: must hold more than white space"),
         (["publish", "--tenant", "acme", "--tag", "", "--text", "hi"], "error: --tag: must not be empty"),
         (["publish", "--tenant", "acme", "--text", "hi", "--set", "text=ho"], "text is given twice"),
+        (
+            ["publish", "--tenant", "acme", "--text", "hi", "--role", "assistant", "--set", "role=user"],
+            "error: --set: role is given twice",
+        ),
+        (["publish", "--tenant", "acme", "--text", "hi", "--set", "tenant_id=b"], "tenant_id is given twice"),
+        (
+            ["publish", "--tenant", "acme", "--kind", "memory", "--text", "hi", "--set", "kind=tool"],
+            "kind is given twice",
+        ),
+        (["publish", "--tenant", "acme", "--text", "hi", "--kind", "mesage"], "error: --kind: "),
+        (["publish", "--tenant", "acme", "--text", "hi", "--role", "foo"], "error: --role: must be"),
+        (["publish", "--tenant", "acme", "--text", "hi", "--set", "role=foo"], "error: role: must be"),
         (["publish", "--tenant", "acme", "--set", "a=1", "--set", "a=2"], "a is given twice"),
         (["publish", "--tenant", "acme", "--kind", "memory", "--role", "tool", "--text", "x"], "--role"),
         (["publish", "x.jsonl", "--role", "tool"], "--role"),

@@ -207,3 +207,17 @@ def test_waiting_ends_when_the_sequence_is_applied_and_not_before(service: FakeS
         assert client.wait_until_applied(3, wait_seconds=5).applied_sequence == 3
         with pytest.raises(TemporaryError, match="999"):
             client.wait_until_applied(999, wait_seconds=0.1)
+
+
+def test_an_error_of_one_of_several_questions_names_the_option(service: FakeService, recall: Recall) -> None:
+    """As that of a single question, and in JSON, too."""
+    refused = recall_pb2.RecallError(code=3, message="ranking_profile: is unknown")
+    service.results = [
+        recall_pb2.RecallResult(response=a_reply()),
+        recall_pb2.RecallResult(error=refused),
+    ]
+    code, _, err = recall("when?")
+    assert (code, err) == (2, "error: when?: --profile: is unknown\n")
+    told = recall("when?", "--json")[1]
+    _, end = json.JSONDecoder().raw_decode(told)
+    assert json.loads(told[end:]) == {"error": "--profile: is unknown"}

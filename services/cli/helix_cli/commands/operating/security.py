@@ -139,7 +139,9 @@ def rotate_command(
     if tenant:
         setup.renew_tenant(folder, tenant, end_older=end_old)
         file = folder.nats_file(f"tenant-{tenant}")
-        typer.echo(_rotated(tenant, str(file)) if as_json else f"tenant {tenant}: {file}")
+        typer.echo(
+            json.dumps({"tenant": tenant, "file": str(file)}) if as_json else f"tenant {tenant}: {file}"
+        )
         return
     if end_old:
         raise InvalidInputError("--end-old", "belongs to --tenant; the old secrets of services end anyway")
@@ -150,7 +152,11 @@ def rotate_command(
         if running_record(place) is None:
             setup.end_rotation(folder)
         if not read_state(folder).is_rotating:
-            typer.echo(_rotated("", "") if as_json else "rotated; the old secrets are not valid any more")
+            typer.echo(
+                json.dumps({"rotated": True})
+                if as_json
+                else "rotated; the old secrets are not valid any more"
+            )
             return
     raise TemporaryError("`helix up` did not restart its services; the old secrets are still valid")
 
@@ -197,11 +203,6 @@ def jwks_command(
         if not every:
             return
         time.sleep(every)
-
-
-def _rotated(tenant: str, file: str) -> str:
-    """For JSON: the publisher with a new secret, and its file; both empty: all other secrets are new."""
-    return json.dumps({"tenant": tenant, "file": file})
 
 
 def _tenants(given: list[str]) -> dict[str, list[str]]:
