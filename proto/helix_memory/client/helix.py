@@ -75,8 +75,8 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         time_zone: str | None = None,
         nats_port: int = NATS_PORT,
         query_port: int = QUERY_PORT,
-        nats_url: str = "",
-        query_address: str = "",
+        nats_url: str | None = None,
+        query_address: str | None = None,
         deadline_seconds: float = 10.0,
         wait_seconds: float = 60.0,
         **access: Unpack[AccessOptions],
@@ -93,9 +93,11 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
                 of this machine.
             nats_port: of the log.
             query_port: of the query service.
-            nats_url: of the log, where it has a host of its own, like nats://log:4222.
+            nats_url: of the log, where it has a host of its own, like nats://log:4222; None or empty: `host`
+                and `nats_port`, which count only then.
             query_address: of the query service, where it has a host of its own, like query:7461; of several
-                shards all of theirs, in order, with commas; of several replicas of one shard with `|`.
+                shards all of theirs, in order, with commas; of several replicas of one shard with `|`. None
+                or empty: `host` and `query_port`.
             deadline_seconds: of one call.
             wait_seconds: of `wait`.
             **access: token, TLS and the user of NATS (`AccessOptions`), where Helix checks callers.
@@ -108,12 +110,12 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         self._deadline_seconds = arguments.seconds("deadline_seconds", deadline_seconds)
         self._wait_seconds = arguments.seconds("wait_seconds", wait_seconds)
         machine = messages.host_of(host)
-        log = f"nats://{machine}:{arguments.port('nats_port', nats_port)}"
-        query = f"{machine}:{arguments.port('query_port', query_port)}"
+        log = checks.text("nats_url", "" if nats_url is None else nats_url)
+        query = checks.text("query_address", "" if query_address is None else query_address)
         calls, nats = messages.credentials_of(access)
-        self._writer = EventWriter(checks.text("nats_url", nats_url) or log, nats)
+        self._writer = EventWriter(log or f"nats://{machine}:{arguments.port('nats_port', nats_port)}", nats)
         self._reader = RecallClient(
-            checks.text("query_address", query_address) or query,
+            query or f"{machine}:{arguments.port('query_port', query_port)}",
             call_seconds=deadline_seconds,
             attempts=ATTEMPTS,
             credentials=calls,
@@ -162,9 +164,6 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         deadline_seconds: float | None = None,
     ) -> Profile:
         """What the user's own statements say about them, in 1 to 100,000 tokens, by default 400."""
-        seconds = (
-            None if deadline_seconds is None else arguments.seconds("deadline_seconds", deadline_seconds)
-        )
         request = recall_pb2.GetProfileRequest(
             scope=self._scope,
             as_of=arguments.moment("as_of", as_of),
@@ -173,6 +172,7 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         )
         if token_budget is not None:
             request.token_budget = checks.bounded("token_budget", token_budget, limits.TOKEN_BUDGET)
+        seconds = arguments.deadline_of({"deadline_seconds": deadline_seconds})
         return Profile.of(self._reader.profile(request, seconds=seconds))
 
     def session(self, name: str = "", **options: Unpack[ScopeOptions]) -> Session:

@@ -81,6 +81,7 @@ class Listing:
         entity: str = "",
         hops: int = 1,
         nodes: int = limits.GRAPH_NODES,
+        deadline_seconds: float | None = None,
     ) -> recall_pb2.NeighboursResponse:
         """The graph around a memory or an entity, at most 2 hops and 150 nodes, as `recall.proto` describes.
 
@@ -96,7 +97,8 @@ class Listing:
             hops=checks.bounded("hops", hops, limits.GRAPH_HOPS),
             nodes=checks.bounded("nodes", nodes, limits.GRAPH_NODES),
         )
-        return self._reader.neighbours(request)
+        seconds = arguments.deadline_of({"deadline_seconds": deadline_seconds})
+        return self._reader.neighbours(request, seconds=seconds)
 
 
 def _page(options: PageOptions) -> dict[str, Any]:

@@ -40,7 +40,10 @@ _FILTER_NAMES: Final = {
 
 
 def event_of(kind: str, fields: Mapping[str, Any]) -> events.Event:
-    """An event of these fields, under the names of the client or of the event; `wait` is none of them.
+    """An event of these fields; `wait` is none of them.
+
+    Options have the names of the client (`session`), of which `known_options` lets no other pass. What the
+    client sets itself may have the name of the event (`tenant_id`).
 
     Raises:
         InvalidInputError: a field breaks a rule of the event; it has the name under which it was given.

@@ -181,14 +181,16 @@ class RecallClient(QueryConnection):
         reply: recall_pb2.ListEntitiesResponse = self._call(self._stub.ListEntities, request, seconds)
         return reply
 
-    def neighbours(self, request: recall_pb2.NeighboursRequest) -> recall_pb2.NeighboursResponse:
+    def neighbours(
+        self, request: recall_pb2.NeighboursRequest, *, seconds: float | None = None
+    ) -> recall_pb2.NeighboursResponse:
         """The graph around a memory or an entity.
 
         Raises:
             NotFoundError: there is no such memory or entity, or the caller may not see it.
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        reply: recall_pb2.NeighboursResponse = self._call(self._stub.Neighbours, request)
+        reply: recall_pb2.NeighboursResponse = self._call(self._stub.Neighbours, request, seconds)
         return reply
 
     def wait_until_applied(

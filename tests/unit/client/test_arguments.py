@@ -47,7 +47,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         ("nats_port", "4222"),
         ("query_port", 65_536),
         ("nats_url", 3),
-        ("query_address", None),
+        ("query_address", 3),
         ("deadline_seconds", 0),
         ("deadline_seconds", "10"),
         ("deadline_seconds", None),
@@ -65,6 +65,19 @@ def test_a_client_is_not_made_of_a_wrong_value(client: Any, field: str, value: o
     with pytest.raises(InvalidInputError) as refused:
         client(**{field: value})
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize("empty", [None, ""])
+def test_an_address_that_is_empty_is_that_of_the_host(empty: str | None) -> None:
+    """As `os.environ.get` gives it."""
+    with Helix("[::1]", nats_url=empty, query_address=empty, nats_port=5) as helix:
+        assert (helix._writer._url, helix._reader.address) == ("nats://[::1]:5", "[::1]:7461")
+
+
+def test_a_port_counts_only_where_it_is_used() -> None:
+    """An address has a port of its own."""
+    with Helix(nats_url="nats://log:4222", nats_port=0, query_address="query:7461", query_port=0) as helix:
+        assert (helix._writer._url, helix._reader.address) == ("nats://log:4222", "query:7461")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +102,7 @@ def test_a_client_is_not_made_of_a_wrong_value(client: Any, field: str, value: o
         (lambda h: h.timeline(since=NEXT, until=DAY), "since"),
         (lambda h: h.neighbours(around="zz"), "around"),
         (lambda h: h.neighbours(), "around"),
+        (lambda h: h.neighbours(entity="Ana", deadline_seconds=0), "deadline_seconds"),
         (lambda h: h.wait(None), "written"),
         (lambda h: h.receipt("x"), "erased"),
         (lambda h: h.feedback(helpful=ID), "helpful"),

@@ -10,9 +10,9 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
 
-AWAY_SECONDS = 6.0
-"""With its own waits gRPC would try again 5.2 and 9.3 s after the first call."""
-BACK_SECONDS = 2.0
+AWAY_SECONDS = 18.0
+"""With its own waits gRPC would try again about 16 and 26 s after the first call."""
+BACK_SECONDS = 5.0
 
 
 class _Service(recall_pb2_grpc.RecallServiceServicer):
