@@ -96,10 +96,12 @@ def test_what_is_not_decided_is_no_decision(text: str) -> None:
 
 
 def test_confidence_follows_source_confirmation_and_hedging() -> None:
-    """User .8, agent .6, +.15 confirmed, -.25 hedged."""
+    """User .8, agent .6 and in conversation .5, +.15 confirmed, -.25 hedged."""
     assert confidence(said("it is 5"), "it is 5") == pytest.approx(0.8)
     assert confidence(said("maybe 5"), "maybe 5") == pytest.approx(0.55)
-    assert confidence(said("x", role="assistant"), "I verified it") == pytest.approx(0.75)
+    assert confidence(said("x", role="assistant"), "I verified it") == pytest.approx(0.65)
+    kept = MemoryEvent(event_id="e", tenant_id="t", text="x")
+    assert confidence(kept, "x") == pytest.approx(0.6)
 
 
 def test_trust_is_the_origin_class() -> None:

@@ -55,12 +55,16 @@ def salience(text: str, memory_type: MemoryType, act: SpeechAct = "statement") -
 def confidence(event: Event, text: str) -> float:
     """Confidence in the statement, 0 to 1: by source class, plus or minus for confirming or hedging words.
 
+    What an agent says in a conversation counts less than what it keeps explicitly.
     A word that is negated or required confirms nothing ("not confirmed", "must be tested").
     """
     stated: float | None = getattr(event, "confidence", None)
     if stated is not None:
         return stated
-    value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[source_class(event)]
+    source = source_class(event)
+    value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[source]
+    if source == "agent" and isinstance(event, MessageEvent):
+        value = 0.5
     if any(is_asserted(text, match.start()) for match in _CONFIRMED.finditer(text)):
         value += 0.15
     if _HEDGED.search(text):

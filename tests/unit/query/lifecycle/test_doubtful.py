@@ -11,9 +11,8 @@ from .test_speech_acts import signals_of
 
 
 def test_a_short_remark_that_nobody_confirmed_is_lowered() -> None:
-    """An agent's remark and a hedged sentence; not what was confirmed, and not a long text."""
-    raw = replace(
-        signals_of(["statement"] * 5, [8, 8, 8, 8, 200]), confidence=np.array([0.8, 0.6, 0.55, 0.75, 0.6])
-    )
-    assert is_doubtful(raw, Doubtful(share=0.75)).tolist() == [False, True, True, False, False]
+    """An agent's remark; not what it keeps, what a person hedged, what was confirmed, or a long text."""
+    confidence = np.array([0.8, 0.5, 0.6, 0.55, 0.65, 0.5], np.float32).astype(np.float64)
+    raw = replace(signals_of(["statement"] * 6, [8, 8, 8, 8, 8, 200]), confidence=confidence)
+    assert is_doubtful(raw, Doubtful(share=0.75)).tolist() == [False, True, False, False, False, False]
     assert not is_doubtful(raw, Doubtful()).any()

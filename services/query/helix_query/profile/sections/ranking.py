@@ -140,11 +140,11 @@ class Persons(Section):
 
 
 class Doubtful(Section):
-    """What little confidence does to the score of a short memory: what an agent said, or somebody hedged."""
+    """What little confidence does to the score of a short memory: that of a remark of an agent."""
 
     share: Share = Field(default=1.0, description="share of its score that it keeps")
     below: Share = Field(
-        default=0.65, description="confidence below which a memory is doubtful: nobody has confirmed it"
+        default=0.55, description="confidence below which a memory is doubtful: nobody has confirmed it"
     )
     tokens: int = Field(
         default=32,
