@@ -47,7 +47,7 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
         {"text": f"Drain the queue, restart worker {n}, check its log for errors."} for n in range(10, 70)
     ]
     rows += [
-        {"text": OTHER_ORDER},
+        {"text": OTHER_ORDER, "confidence": 0.8},
         {"text": SAID},
         {"text": f"ada: {WORDS}!", "owner": "ada", "user_id": "ada"},
         {"text": f"gone: {WORDS}", "hidden": True},

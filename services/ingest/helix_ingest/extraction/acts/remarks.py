@@ -78,7 +78,7 @@ _SIGN: Final = re.compile(r"\d|[/\\_`@#]|(?<=[a-z] )[A-Z][a-z]+")
 """A number, a path, or a name: something is told."""
 
 _LEAD: Final = (
-    r"^\W*+(?:(?:ok(?:ay)?|great|sure|perfect|got it|noted|understood|thanks|thank you|and|then|so|also)"
+    r"^\W*+(?:(?:okay|ok|great|sure|perfect|got it|noted|understood|thanks|thank you|and|then|so|also)"
     r"\b\W*+)*+"
 )
 _REPORTED: Final = (
