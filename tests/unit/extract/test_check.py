@@ -39,6 +39,11 @@ def memory(**fields: Any) -> dict[str, Any]:
 MOVED = memory(text="Odile lives in Ghent now.", turns=[3], quote="Odile moved to Ghent", entities=[])
 
 
+def checked_in(text: str, said: dict[str, Any]) -> CheckedAnswer:
+    """The answer with one memory, checked against one turn."""
+    return check({"memories": [said], "links": [], "entities": []}, window(text))
+
+
 def checked(*memories: Any, links: Any = (), entities: Any = None) -> CheckedAnswer:
     """The answer with these memories, checked against `TURNS`."""
     names = [{"name": "Odile", "type": "person"}, {"name": "Ghent", "type": "place"}, {"name": "Zurich"}]
@@ -48,6 +53,23 @@ def checked(*memories: Any, links: Any = (), entities: Any = None) -> CheckedAns
         "entities": names if entities is None else entities,
     }
     return check(answer, window(*TURNS))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("The kiln goes to Ghent in autumn.", "2026-10-01"),
+        ("We have had the kiln since 2019.", "2019-01-01"),
+        ("The lease ends at the end of next year.", "2027-12-31"),
+        ("Der Ofen kommt am 17. August.", "2026-08-17"),
+        ("The kiln was broken last May.", "2025-05-01"),
+        ("The kiln comes in four months.", "2026-07-02"),
+    ],
+)
+def test_a_date_that_a_turn_tells_passes(text: str, day: str) -> None:
+    """In words, by a number, or by the year alone."""
+    said = memory(text="Mara told of the kiln.", quote=text, valid_from=day, entities=[])
+    assert checked_in(text, said).memories
 
 
 def test_a_supported_memory_passes() -> None:
@@ -82,6 +104,8 @@ def test_a_supported_memory_passes() -> None:
         ("date", {"valid_from": "next Monday"}),
         ("date", {"valid_from": "2026-03-05", "valid_to": "2026-03-01"}),
         ("date", {"valid_from": "0001-01-01"}),
+        ("date", {"valid_from": "2031-05-17"}),
+        ("date", {"valid_from": None, "valid_to": "2020-01-01"}),
         ("long", {"text": "kiln " * 150}),
         ("schema", {"text": ""}),
         ("schema", {"text": None}),

@@ -1,7 +1,7 @@
 """Checks an answer against its turns. Nothing is believed: what fails a check is dropped and counted.
 
 A memory must name turns of the window and quote one of them; its numbers must stand in these turns or follow
-from their dates; its dates must be dates. Names must stand in its turns. One bad item does not
+from their dates, and so must its dates. Names must stand in its turns. One bad item does not
 harm the others.
 """
 
@@ -23,6 +23,7 @@ from helix_memory.vocabulary.source_classes import least_trusted
 from helix_shared.endpoint.json_text import MOST_ITEMS
 from helix_shared.endpoint.passages import plain, quotes
 from helix_shared.identity import content_hash
+from helix_shared.timex.find import find_time_expressions
 
 TEXT_CHARACTERS: Final = 1_000
 TIMES_LONGER: Final = 3
@@ -32,6 +33,12 @@ QUESTION_CHARACTERS: Final = 200
 FIRST_YEAR: Final = 1_000
 LAST_YEAR: Final = 2_999
 
+NEAR: Final = dt.timedelta(days=31)
+"""A date so near to its turn needs no words that Helix can read: it may be told in any language."""
+MOST_TIMES: Final = 32
+"""Words for a time that are looked at in a turn."""
+_DAY: Final = dt.timedelta(days=1)
+_YEAR: Final = dt.timedelta(days=365)
 _DIGITS: Final = re.compile(r"\d+")
 
 Kind = Literal["fact", "preference", "decision", "instruction", "plan", "event"]
@@ -150,6 +157,8 @@ def _memory(item: Any, context: _Context) -> CheckedMemory:
     valid_from, valid_to = _date(memory.valid_from), _date(memory.valid_to)
     if valid_from and valid_to and valid_to < valid_from:
         raise _DroppedError("date")
+    if not all(_is_told(day, turns) for day in (valid_from, valid_to) if day is not None):
+        raise _DroppedError("date")
     if not _numbers(text) <= context.numbers | _parts_of(valid_from, valid_to):
         raise _DroppedError("number")
     return CheckedMemory(
@@ -187,6 +196,24 @@ def _date(text: str | None) -> dt.date | None:
     if not FIRST_YEAR <= day.year <= LAST_YEAR:
         raise _DroppedError("date")
     return day
+
+
+def _is_told(day: dt.date, turns: Sequence[Turn]) -> bool:
+    """Whether one of the turns may tell a date: by its own, by a number, or by words for a time.
+
+    The year of "in May" is the reader's guess, so that of a neighbouring year counts as well.
+    """
+    for turn in turns:
+        if abs(day - turn.occurred_at.date()) <= NEAR:
+            return True
+        text = plain(turn.event.text)
+        if not {day.year, day.day}.isdisjoint(_numbers(text)):
+            return True
+        for found in find_time_expressions(text, turn.occurred_at, limit=MOST_TIMES):
+            first, last = found.start.date() - _DAY, found.end.date() + _DAY
+            if any(first <= day + years * _YEAR <= last for years in (-1, 0, 1)):
+                return True
+    return False
 
 
 def _numbers(text: str) -> set[int]:
