@@ -67,6 +67,18 @@ def test_headings_form_a_path() -> None:
     assert [p.heading for p in pieces] == ["A", "A > B", "A > C", "D"]
 
 
+def test_headings_with_a_line_below_are_headings() -> None:
+    """Not a line of a paragraph before a rule, front matter, a list, or what stands in a fence."""
+    text = "Deploy guide\n============\n\nx x x\n\nRollback\n--------\ny y y\n\nz z z\n---\nw w w"
+    pieces = segment(text, most_tokens=4, count_tokens=words)
+    found = [(p.heading, p.text.split()[0]) for p in pieces]
+    assert found[0] == ("Deploy guide", "Deploy")
+    assert ("Deploy guide > Rollback", "Rollback") in found
+    plain = ("title: x\nname: y\n---\na a", "one\ntwo\n---\nthree", "- a\n---\nb", "```\n\nx\n---\n```")
+    for text in plain:
+        assert {p.heading for p in segment(text, most_tokens=2, count_tokens=words)} == {""}
+
+
 def test_the_headings_of_too_many_sections_are_text() -> None:
     """Each section is a memory with vectors; 4,000 did not fit one message, so the document was refused."""
     text = "# a\nb\n" * (MOST_SECTIONS + 1)

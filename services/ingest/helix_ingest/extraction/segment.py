@@ -21,6 +21,10 @@ from helix_shared.text.fences import fence_spans
 from helix_shared.text.scripts import FULL_STOPS
 
 _HEADING: Final = re.compile(r"^[ ]{0,3}(#{1,6})[ \t]+(\S[^\n]*)$", re.MULTILINE)
+_UNDERLINED: Final = re.compile(
+    r"(?:\A|(?<=\n\n))[ ]{0,3}([^\s#>|*+=-][^\n|]{0,200})\n[ ]{0,3}(?:(={3,})|-{3,})[ \t]*$", re.MULTILINE
+)
+"""A heading with a line below it, which stands alone: a paragraph may end before a rule, as front matter."""
 _BLANK: Final = re.compile(r"\n[ \t\r]*\n")
 _CLOSING: Final = r"\u300d\u300f\uff09\u3011\u300b\u201d\u2019"
 _SENTENCE: Final = re.compile(rf"(?<=[.!?])\s+|(?<=[{FULL_STOPS}])[{FULL_STOPS}{_CLOSING}]*\s*")
@@ -101,15 +105,19 @@ def _groups(
 
 def _sections(text: str, fences: Sequence[Span]) -> Iterator[tuple[Span, str]]:
     """Spans between headings, each with its path of headings; headings inside code fences are ignored."""
-    marks = _outside(_HEADING.finditer(text), fences)
+    marked = [
+        (mark.start(), len(mark[1]), mark[2].strip().rstrip("#").strip())
+        for mark in _outside(_HEADING.finditer(text), fences)
+    ]
+    underlined = _outside(_UNDERLINED.finditer(text), fences)
+    marked += [(mark.start(), 1 if mark[2] else 2, mark[1].strip()) for mark in underlined]
     path: list[tuple[int, str]] = []
     start = 0
-    for mark in marks:
-        if mark.start() > start:
-            yield (start, mark.start()), " > ".join(name for _, name in path)
-        level = len(mark[1])
-        path = [*((n, name) for n, name in path if n < level), (level, mark[2].strip().rstrip("#").strip())]
-        start = mark.start()
+    for begin, level, heading in sorted(marked):
+        if begin > start:
+            yield (start, begin), " > ".join(name for _, name in path)
+        path = [*((n, name) for n, name in path if n < level), (level, heading)]
+        start = begin
     yield (start, len(text)), " > ".join(name for _, name in path)
 
 

@@ -80,7 +80,7 @@ def test_html_page_becomes_headings_paragraphs_lists_and_tables() -> None:
     pieces = pieces_of(13, body=page, media_type="text/html")
     assert [(p.text, p.heading) for p in pieces] == [
         ("# Boiler\n\nServiced in March.", "Boiler"),
-        ("## Steps\n\n- Drain\n- Fill & vent", "Boiler > Steps"),
+        ("## Steps\n\n1. Drain\n2. Fill & vent", "Boiler > Steps"),
         ("| Part | Price |\n|---|---|\n| Seal | 4 \\| 5 |", "Boiler > Steps"),
         ("```\nif x:\n    y()\n```", "Boiler > Steps"),
     ]

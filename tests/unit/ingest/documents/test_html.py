@@ -37,6 +37,21 @@ def test_a_cell_that_spans_rows_stands_in_each_of_them() -> None:
     assert html_text(f"<table>{rows}</table>") == "| a |  | b |\n| a |  | c |\n| d | e | f |"
 
 
+def test_items_of_an_ordered_list_keep_their_numbers() -> None:
+    """Also of two lists at once, and with numbers of their own; other lists have none."""
+    assert html_text("<ol><li>Stop it<li>Wait<ul><li>long</ul><li>Start it</ol>") == (
+        "1. Stop it\n2. Wait\n\n- long\n\n3. Start it"
+    )
+    assert html_text("<ol start=4><li>a<li value=9>b<li>c<ol><li>d</ol></ol>") == "4. a\n9. b\n10. c\n\n1. d"
+    assert html_text("<ol start=x><li value=-1>a</ol>") == "1. a"
+
+
+def test_what_is_not_shown_is_left_out() -> None:
+    """By its attribute, or by its own style."""
+    page = "<p>a<span style='color:red; DISPLAY : none'>b</span><i hidden>c</i><b style='display:block'>d</b>"
+    assert html_text(page) == "ad"
+
+
 def test_broken_markup_and_entities_are_read_as_a_browser_reads_them() -> None:
     """Missing end tags, unknown entities, comments and an external entity."""
     page = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><p>5 &lt; 6 &x; <b>bold<p>next<!-- c --'

@@ -1,8 +1,9 @@
 """Text of an HTML page as Markdown: headings, paragraphs, lists, code fences and tables.
 
 Scripts, styles, templates, frames, form controls and navigation (`nav`) are left out, and so are elements
-with `hidden`. The parser follows the HTML standard, loads nothing and resolves no external entity. How deep
-elements nest is bounded before (`html_depth`), and the walk is iterative.
+with `hidden` or `display: none`. Items of an ordered list keep their numbers. The parser follows the HTML
+standard, loads nothing and resolves no external entity. How deep elements nest is bounded before
+(`html_depth`), and the walk is iterative.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _BLOCKS: Final = frozenset(
 _SECTIONS: Final = frozenset({"thead", "tbody", "tfoot"})
 _LINES: Final = frozenset({"br", "dt", "dd", "tr", "td", "th", "legend", "option"})
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
+_NOT_SHOWN: Final = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _SPAN: Final = re.compile(r"[0-9]{1,2}")
 _SPACE: Final = re.compile(r"\s+")
 _BACKTICKS: Final = re.compile("`+")
@@ -49,6 +52,8 @@ class _Writer:
         self._prefix = ""
         self._joined = False
         self._characters = 0
+        self.numbers: dict[int, int] = {}
+        """Of the items of ordered lists that are still to come, by the id of their node."""
 
     def inline(self, text: str) -> None:
         """Text of the current line."""
@@ -131,25 +136,51 @@ def _begin(node: LexborNode, writer: _Writer) -> list[LexborNode | str]:
         return []
     if tag == "img":
         writer.inline(f" {node.attributes.get('alt') or ''} ")
-    end = ""
-    if tag in _HEADINGS:
-        writer.end_line(block=True, prefix=f"{_HEADINGS[tag]} ")
-        end = "block"
-    elif tag == "li":
-        writer.end_line(prefix="- ")
-        end = "line"
-    elif tag in _BLOCKS:
-        writer.end_line(block=True)
-        end = "block"
-    elif tag in _LINES:
-        writer.end_line()
-        end = "line"
+    end = _open(node, tag, writer)
     children: list[LexborNode | str] = list(node.iter(include_text=True))
     return [*([end] if end else []), *reversed(children)]
 
 
+def _open(node: LexborNode, tag: str, writer: _Writer) -> str:
+    """Begin the line or block of an element; returns what ends with it, "" for nothing."""
+    if tag in _HEADINGS:
+        writer.end_line(block=True, prefix=f"{_HEADINGS[tag]} ")
+        return "block"
+    if tag == "li":
+        number = writer.numbers.pop(node.mem_id, None)
+        writer.end_line(prefix="- " if number is None else f"{number}. ")
+        return "line"
+    if tag in _BLOCKS:
+        writer.end_line(block=True)
+        if tag == "ol":
+            writer.numbers |= _numbers(node)
+        return "block"
+    if tag in _LINES:
+        writer.end_line()
+        return "line"
+    return ""
+
+
+def _numbers(ordered: LexborNode) -> dict[int, int]:
+    """The number of each item of an ordered list, by the id of its node."""
+    found: dict[int, int] = {}
+    number = _number(ordered.attributes.get("start"), 1)
+    for item in ordered.iter():
+        if item.tag == "li":
+            number = _number(item.attributes.get("value"), number)
+            found[item.mem_id] = number
+            number += 1
+    return found
+
+
+def _number(stated: str | None, otherwise: int) -> int:
+    return int(stated) if stated and _NUMBER.fullmatch(stated.strip()) else otherwise
+
+
 def _is_left_out(node: LexborNode) -> bool:
-    return node.tag in _LEFT_OUT or "hidden" in node.attributes
+    attributes = node.attributes
+    is_hidden = "hidden" in attributes or _NOT_SHOWN.search(attributes.get("style") or "") is not None
+    return is_hidden or node.tag in _LEFT_OUT
 
 
 def _fence(code: str) -> str:
