@@ -52,6 +52,20 @@ class DurableConsumer:
     max_ack_pending: int
 
 
+def _records(name: str, token: str, who: str, *, max_bytes: int) -> api.StreamConfig:
+    """A stream of audit records; the server sets all of `max_bytes` aside when it is made."""
+    return api.StreamConfig(
+        name=name,
+        description=f"{who}: ids and counts; nobody can remove a record, and only age and size do",
+        subjects=[f"{subjects.ROOT}.{token}.>"],
+        max_msg_size=MIB,
+        max_bytes=max_bytes,
+        max_age=90 * DAY_SECONDS,
+        deny_delete=True,
+        deny_purge=True,
+    )
+
+
 STREAMS: Final = (
     api.StreamConfig(
         name=subjects.EVENTS_STREAM,
@@ -74,30 +88,9 @@ STREAMS: Final = (
         max_bytes=256 * MIB,
         max_age=7 * DAY_SECONDS,
     ),
-    api.StreamConfig(
-        name=subjects.AUDIT_STREAM,
-        description="who erased, exported and redrove: ids and counts; nobody can remove a record, and only "
-        "age and size do",
-        subjects=[f"{subjects.ROOT}.audit.>"],
-        max_msg_size=MIB,
-        # the server sets the whole limit aside when the stream is made, of three quarters of what is free
-        max_bytes=64 * MIB,
-        max_age=90 * DAY_SECONDS,
-        deny_delete=True,
-        deny_purge=True,
-    ),
+    _records(subjects.AUDIT_STREAM, "audit", "who erased, exported and redrove", max_bytes=64 * MIB),
     # apart, since a day of recalls is as large as years of erasures and would push their records out
-    api.StreamConfig(
-        name=subjects.CALLS_STREAM,
-        description="who recalled and listed: ids and counts; nobody can remove a record, and only age and "
-        "size do",
-        subjects=[f"{subjects.ROOT}.calls.>"],
-        max_msg_size=MIB,
-        max_bytes=192 * MIB,
-        max_age=90 * DAY_SECONDS,
-        deny_delete=True,
-        deny_purge=True,
-    ),
+    _records(subjects.CALLS_STREAM, "calls", "who recalled and listed", max_bytes=192 * MIB),
     api.StreamConfig(
         name=subjects.DLQ_STREAM,
         description="refused messages with their reason, until they are processed again",
