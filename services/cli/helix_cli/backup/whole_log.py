@@ -85,12 +85,12 @@ async def make_whole(client: Client, home: HomeFolder) -> MadeWhole:
     made = {folder: manifest for folder in data if (manifest := current_manifest(folder)) is not None}
     await place_tenants(jetstream, _newest_map(made), shards=len(data))
     await provision(jetstream)
-    lost = await _compare(client, archives, waiting) if not waiting.exists() else 0
+    if not waiting.exists():
+        await _compare(client, archives, waiting)
     if waiting.exists():
         events, later = await _write_anew(client, archives, waiting)
     else:
-        events, later = lost, 0
-        await _append(client, archives)
+        events, later = await _append(client, archives), 0
         await _name_everywhere(client, data, made)
     # a call before that was killed has left them
     await jetstream.purge_stream(subjects.EVENTS_STREAM, subject=FILLER)
@@ -138,11 +138,8 @@ def _gap(first: int, last: int) -> Iterator[Gap]:
         yield Gap(first, last, GONE)
 
 
-async def _compare(client: Client, archives: _Archives, waiting: Path) -> int:
-    """How many events the log lacks at its end.
-
-    `waiting` is there afterwards where it has others in their places, with all that the archives lack.
-    """
+async def _compare(client: Client, archives: _Archives, waiting: Path) -> None:
+    """Store in `waiting` what the archives lack, if the log has other events in the places of theirs."""
     end = (await event_stream(client.jetstream())).last_sequence
     archived, is_diverged = archives.records(), False
     known = next(archived, None)
@@ -157,7 +154,6 @@ async def _compare(client: Client, archives: _Archives, waiting: Path) -> int:
                     later.add(record)
                     is_diverged |= held is not None or record.sequence <= archives.whole_until
         later.is_needed = is_diverged
-    return sum(1 for record in archives.records() if record.sequence > end)
 
 
 def _content(record: EventRecord) -> tuple[str, bytes, str]:
@@ -192,12 +188,13 @@ class _Waiting:
             self._draft.unlink()
 
 
-async def _append(client: Client, archives: _Archives) -> None:
-    """Write what follows the end of the log."""
+async def _append(client: Client, archives: _Archives) -> int:
+    """Write what follows the end of the log; returns how many events that were."""
     end = (await event_stream(client.jetstream())).last_sequence
-    if end < archives.last:
-        config = await _config(client)
-        await write_log(client, archives.entries(end), config=config, first=end + 1)
+    if end >= archives.last:
+        return 0
+    written = await write_log(client, archives.entries(end), config=await _config(client), first=end + 1)
+    return written.events
 
 
 async def _write_anew(client: Client, archives: _Archives, waiting: Path) -> tuple[int, int]:
