@@ -51,8 +51,8 @@ async def write_log(
 ) -> WrittenLog:
     """Write entries, of which the first has the sequence `first`, behind the end of the log.
 
-    `config` is that of the stream, as the server gives it. Where this ends midway, the stream keeps fillers,
-    which the caller removes when it is repeated, and a short window for repeated ids until it is provisioned.
+    `config` is that of the stream, as the server gives it. Where this ends midway, the stream keeps fillers
+    and a short window for repeated ids; the next call, which may have no entries, mends both.
 
     Raises:
         TemporaryError: NATS does not answer, or counts otherwise.
