@@ -27,6 +27,8 @@ _HEDGED: Final = re.compile(
 _CONFIRMED: Final = re.compile(
     r"\b(?:confirmed|verified|definitely|we decided|agreed|tested|fixed)\b", re.IGNORECASE
 )
+_TRUST: Final = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6, "remark": 0.5}
+"""Confidence by class of the source, and in what an agent says in a conversation."""
 _RICH_WORDS: Final = 40
 _SPECIFICS: Final = 6
 _SCORED_TEXTS: Final = 512
@@ -62,9 +64,7 @@ def confidence(event: Event, text: str) -> float:
     if stated is not None:
         return stated
     source = source_class(event)
-    value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[source]
-    if source == "agent" and isinstance(event, MessageEvent):
-        value = 0.5
+    value = _TRUST["remark" if source == "agent" and isinstance(event, MessageEvent) else source]
     if any(is_asserted(text, match.start()) for match in _CONFIRMED.finditer(text)):
         value += 0.15
     if _HEDGED.search(text):
