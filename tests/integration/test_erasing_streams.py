@@ -101,6 +101,7 @@ async def test_a_listing_is_whole_or_fails(nats_client: Client, nats_server: Nat
         with pytest.raises(TemporaryError, match="does not answer"):  # noqa: PT012  the listing
             async for _ in messages_of(jetstream, subjects.EVENTS_STREAM, subject):
                 server.send_signal(signal.SIGSTOP)
+                os.waitid(os.P_PID, server.pid, os.WSTOPPED | os.WNOWAIT)  # until no thread answers any more
     finally:
         server.send_signal(signal.SIGCONT)
 
