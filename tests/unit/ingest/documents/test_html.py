@@ -40,10 +40,29 @@ def test_a_cell_that_spans_rows_stands_in_each_of_them() -> None:
 def test_items_of_an_ordered_list_keep_their_numbers() -> None:
     """Also of two lists at once, and with numbers of their own; other lists have none."""
     assert html_text("<ol><li>Stop it<li>Wait<ul><li>long</ul><li>Start it</ol>") == (
-        "1. Stop it\n2. Wait\n\n- long\n\n3. Start it"
+        "1. Stop it\n2. Wait\n    - long\n3. Start it"
     )
-    assert html_text("<ol start=4><li>a<li value=9>b<li>c<ol><li>d</ol></ol>") == "4. a\n9. b\n10. c\n\n1. d"
+    assert (
+        html_text("<ol start=4><li>a<li value=9>b<li>c<ol><li>d</ol></ol>") == "4. a\n9. b\n10. c\n    1. d"
+    )
     assert html_text("<ol start=x><li value=-1>a</ol>") == "1. a"
+
+
+def test_a_list_in_a_list_stands_under_its_item() -> None:
+    """Paragraphs keep the marker of their item, and what ends no list is no new paragraph."""
+    assert (
+        html_text("<ul><li>a<ul><li>b<ol><li>c</ol></ul><li>d</ul>e")
+        == "- a\n    - b\n        1. c\n- d\n\ne"
+    )
+    assert html_text("<p>x</p><ol><li><p>a</p><p>more</p><li><div>b</div></ol>") == "x\n\n1. a\nmore\n2. b"
+    assert html_text("<ul><li><ul><li>a</ul><li></ul><p>b") == "- - a\n\nb"
+    assert html_text("<ul><li><h2>A</h2>b<li>c</ul>") == "## A\n\nb\n- c"
+
+
+def test_deep_lists_do_not_grow_with_their_depth() -> None:
+    """A small page gives a text of its own size."""
+    page = "<ul><li>x" * 100 + "<li>y" * 20_000
+    assert len(html_text(page)) < 10 * len(page)
 
 
 def test_what_is_not_shown_is_left_out() -> None:

@@ -1,7 +1,8 @@
 """Text of an HTML page as Markdown: headings, paragraphs, lists, code fences and tables.
 
 Scripts, styles, templates, frames, form controls and navigation (`nav`) are left out, and so are elements
-with `hidden` or `display: none`. Items of an ordered list keep their numbers. The parser follows the HTML
+with `hidden` or `display: none`. Items of an ordered list keep their numbers, and those of a list in
+a list stand under their item. The parser follows the HTML
 standard, loads nothing and resolves no external entity. How deep elements nest is bounded before
 (`html_depth`), and the walk is iterative.
 """
@@ -16,8 +17,7 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from helix_ingest.extraction.documents.html_depth import with_bounded_depth
-from helix_memory import limits
-from helix_shared.errors import InvalidInputError
+from helix_ingest.extraction.documents.html_writer import SPACE, Writer
 
 MOST_COLUMNS: Final = 64
 MOST_ROWS: Final = 99
@@ -29,72 +29,17 @@ _LEFT_OUT: Final = frozenset(
 )  # fmt: skip
 _BLOCKS: Final = frozenset(
     {"address", "article", "aside", "blockquote", "body", "caption", "center", "details", "dialog", "div",
-     "dl", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "main", "ol", "p",
-     "section", "summary", "table", "ul"}
+     "dl", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "main", "p",
+     "section", "summary", "table"}
 )  # fmt: skip
 _SECTIONS: Final = frozenset({"thead", "tbody", "tfoot"})
+_LISTS: Final = frozenset({"ol", "ul", "menu"})
 _LINES: Final = frozenset({"br", "dt", "dd", "tr", "td", "th", "legend", "option"})
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
 _NOT_SHOWN: Final = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _SPAN: Final = re.compile(r"[0-9]{1,2}")
-_SPACE: Final = re.compile(r"\s+")
 _BACKTICKS: Final = re.compile("`+")
-
-
-class _Writer:
-    """Collects lines and blocks; refuses a page whose text is too long."""
-
-    def __init__(self, field: str) -> None:
-        self._field = field
-        self._blocks: list[str] = []
-        self._line: list[str] = []
-        self._prefix = ""
-        self._joined = False
-        self._characters = 0
-        self.numbers: dict[int, int] = {}
-        """Of the items of ordered lists that are still to come, by the id of their node."""
-
-    def inline(self, text: str) -> None:
-        """Text of the current line."""
-        self._count(len(text))
-        self._line.append(text)
-
-    def end_line(self, *, block: bool = False, prefix: str = "") -> None:
-        """End the current line; the next is in a new block, or begins with `prefix`."""
-        line = _SPACE.sub(" ", "".join(self._line)).strip()
-        self._line = []
-        if line:
-            self._add(self._prefix + line, joined=self._joined)
-            self._prefix, self._joined = "", True
-        if block:
-            self._joined = False
-        if prefix or block:
-            self._prefix = prefix
-
-    def block(self, text: str) -> None:
-        """A block with its own lines."""
-        self.end_line(block=True)
-        if text.strip():
-            self._count(len(text))
-            self._add(text, joined=False)
-
-    def text(self) -> str:
-        """All of it."""
-        self.end_line()
-        return "".join(self._blocks)
-
-    def _add(self, text: str, *, joined: bool) -> None:
-        if self._blocks:
-            self._blocks.append("\n" if joined else "\n\n")
-        self._blocks.append(text)
-
-    def _count(self, characters: int) -> None:
-        self._characters += characters
-        if self._characters > limits.EXTRACTED_CHARACTERS:
-            raise InvalidInputError(
-                self._field, f"gives more than {limits.EXTRACTED_CHARACTERS} characters of text"
-            )
 
 
 def read_html(source: str, field: str = "body") -> tuple[str, str]:
@@ -105,22 +50,22 @@ def read_html(source: str, field: str = "body") -> tuple[str, str]:
     """
     page = LexborHTMLParser(with_bounded_depth(source, left_out=_LEFT_OUT))
     title = page.css_first("head > title")
-    return "" if title is None else _SPACE.sub(" ", title.text()).strip(), _text(page.body, field)
+    return "" if title is None else SPACE.sub(" ", title.text()).strip(), _text(page.body, field)
 
 
 def _text(body: LexborNode | None, field: str) -> str:
-    writer = _Writer(field)
+    writer = Writer(field)
     waiting: list[LexborNode | str] = [body] if body is not None else []
     while waiting:
         node = waiting.pop()
         if isinstance(node, str):
-            writer.end_line(block=node == "block")
+            writer.end(node)
         else:
             waiting += _begin(node, writer)
     return writer.text()
 
 
-def _begin(node: LexborNode, writer: _Writer) -> list[LexborNode | str]:
+def _begin(node: LexborNode, writer: Writer) -> list[LexborNode | str]:
     """Write the beginning of a node; returns what follows, last first."""
     tag = node.tag or ""
     if tag == _TEXT:
@@ -141,19 +86,22 @@ def _begin(node: LexborNode, writer: _Writer) -> list[LexborNode | str]:
     return [*([end] if end else []), *reversed(children)]
 
 
-def _open(node: LexborNode, tag: str, writer: _Writer) -> str:
+def _open(node: LexborNode, tag: str, writer: Writer) -> str:
     """Begin the line or block of an element; returns what ends with it, "" for nothing."""
     if tag in _HEADINGS:
-        writer.end_line(block=True, prefix=f"{_HEADINGS[tag]} ")
-        return "block"
+        writer.begin_heading(f"{_HEADINGS[tag]} ")
+        return "heading"
     if tag == "li":
         number = writer.numbers.pop(node.mem_id, None)
-        writer.end_line(prefix="- " if number is None else f"{number}. ")
-        return "line"
-    if tag in _BLOCKS:
-        writer.end_line(block=True)
+        writer.begin_item("- " if number is None else f"{number}. ")
+        return "item"
+    if tag in _LISTS:
+        writer.begin_list()
         if tag == "ol":
             writer.numbers |= _numbers(node)
+        return "list"
+    if tag in _BLOCKS:
+        writer.end_line(block=True)
         return "block"
     if tag in _LINES:
         writer.end_line()
@@ -246,7 +194,7 @@ def _cell(node: LexborNode) -> str:
             if tag in _BLOCKS or tag in _LINES or tag == "li":
                 parts.append(" ")
             waiting += list(inner.iter(include_text=True))[::-1]
-    return _SPACE.sub(" ", "".join(parts)).strip().replace("|", "\\|")
+    return SPACE.sub(" ", "".join(parts)).strip().replace("|", "\\|")
 
 
 @dataclass(slots=True)
