@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 from collections.abc import Collection, Sequence
@@ -37,6 +36,7 @@ from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
+from tests.folder_contents import contents
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
 
 pytestmark = pytest.mark.integration
@@ -46,12 +46,7 @@ WORD: Final = b"zqcanaryword"
 
 def left(server: NatsServer) -> int:
     """How often the word is in the files of the server."""
-    count = 0
-    for folder, _, names in os.walk(server.folder):  # it passes over what the server removes meanwhile
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                count += Path(folder, name).read_bytes().count(WORD)
-    return count
+    return sum(content.count(WORD) for _, content in contents(server.folder))
 
 
 async def has_left(server: NatsServer, expected: int) -> bool:
@@ -101,7 +96,7 @@ async def test_a_listing_is_whole_or_fails(nats_client: Client, nats_server: Nat
         with pytest.raises(TemporaryError, match="does not answer"):  # noqa: PT012  the listing
             async for _ in messages_of(jetstream, subjects.EVENTS_STREAM, subject):
                 server.send_signal(signal.SIGSTOP)
-                os.waitid(os.P_PID, server.pid, os.WSTOPPED | os.WNOWAIT)  # until no thread answers any more
+                await asyncio.to_thread(os.waitid, os.P_PID, server.pid, os.WSTOPPED | os.WNOWAIT)
     finally:
         server.send_signal(signal.SIGCONT)
 

@@ -25,6 +25,7 @@ from helix_shared.broker.server import NatsServer
 from helix_shared.errors import InvalidInputError, PermanentError
 from helix_shared.identity import memory_id
 from helix_shared.moments import microseconds
+from tests.folder_contents import files_with
 
 from .conftest import PATIENCE_SECONDS
 from .moving import FIRST, OTHER, STEPS, TENANT, World, said, world_of
@@ -93,11 +94,6 @@ def _current(data: Path) -> int:
     return current_number(data) or 0
 
 
-def _holds(data: Path, text: str) -> bool:
-    files = [path for path in data.rglob("*") if path.is_file()]
-    return any(text.encode() in path.read_bytes() for path in files)
-
-
 def _compared(before: Generation, after: Generation, up_to: int, spans: list[tuple[int, int]]) -> Parity:
     parity = Parity(before.manifest.generation, up_to)
     compare(before, after, parity, erased=spans)
@@ -114,7 +110,7 @@ async def test_a_moved_tenant_is_what_it_was_and_so_it_is_when_it_comes_back(
     spans = erased_spans(folder_of(world.data_of(FIRST), _current(world.data_of(FIRST))))
     with closing(world.kept(FIRST, tmp_path / "before")) as before:
         assert before.manifest.counts.memories > len(TURNS)
-        assert _holds(world.data_of(FIRST), "Postgres")
+        assert files_with(world.data_of(FIRST), "Postgres")
         for target, source in ((OTHER, FIRST), (FIRST, OTHER)):
             late = await world.tell(*said(target), derives=False)
             done = await world.moved(target)
@@ -131,7 +127,7 @@ async def test_a_moved_tenant_is_what_it_was_and_so_it_is_when_it_comes_back(
             assert world.events_of(source) == []
             assert world.archived(source) == []
             assert len(world.archived(target)) == done.events
-            assert not _holds(world.data_of(source), "Postgres")
+            assert not files_with(world.data_of(source), "Postgres")
             assert _is_erased(world.data_of(target), _current(world.data_of(target)))
     with pytest.raises(InvalidInputError, match="lies in shard"):
         await world.move(FIRST).run()
@@ -189,7 +185,7 @@ async def test_what_the_old_shard_had_not_carried_out_the_new_one_carries_out_on
     assert sorted(rows) == ["n2", "n3", "n4"]
     assert [rows[name]["deleted_at"] is not None for name in ("n2", "n3", "n4")] == [True, False, False]
     assert rows["n3"]["helpful_count"] == 1
-    assert not any(_holds(world.data_of(shard) / "archive", "number 1 is") for shard in (0, 1))
+    assert not any(files_with(world.data_of(shard) / "archive", "number 1 is") for shard in (0, 1))
 
 
 async def test_every_access_counts_once_whichever_writer_was_ahead(world: World) -> None:

@@ -22,6 +22,7 @@ from helix_shared.artifacts.object_storage.store import ObjectStore
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.identity import memory_id
 from helix_shared.object_bucket import STREAM
+from tests.folder_contents import files_with
 
 from .conftest import LEASE_SECONDS, PATIENCE_SECONDS, Stack, row
 
@@ -70,7 +71,7 @@ async def test_every_generation_reaches_the_bucket_and_an_erasure_takes_it_away(
         manifest = await stack.until(lambda m, wanted=number + 1: m.counts.memories == wanted)
         newest = Position(manifest.epoch, current_number(stack.data) or 0)
         await _until(lambda wanted=newest: _pointed(store) == wanted)
-    assert _holding(where, b"xylophone")
+    assert files_with(where, "xylophone")
     pulled = Puller(store, tmp_path / "replica").pull()
     assert pulled is not None
     number = pulled.manifest.generation
@@ -80,7 +81,7 @@ async def test_every_generation_reaches_the_bucket_and_an_erasure_takes_it_away(
         EraseEvent(event_id="x", tenant_id="acme", memory_ids=[memory_id("acme", "e1", 0)])
     )
     erased = await stack.until(lambda m: m.counts.memories == 1)
-    await _until(lambda: not _holding(where, b"xylophone"))
+    await _until(lambda: not files_with(where, "xylophone"))
     assert min(stored_positions(store)).generation >= erased.generation
     await _until(lambda: _generations_clean(stack) > 0)
     assert any(one.path for one in store.list(PARTS))
@@ -92,10 +93,6 @@ def _generations_clean(stack: Stack) -> int:
     assert number is not None
     receipts = all_receipts(folder_of(stack.data, number))
     return max((receipt.places["generations"].generation for receipt in receipts), default=0)
-
-
-def _holding(folder: Path, text: bytes) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
 
 
 def _with_s3(address: str) -> str:

@@ -30,6 +30,7 @@ from helix_shared.errors import CorruptArtifactError
 from helix_shared.event_log.record import EventRecord
 from helix_shared.event_log.segment import Gap
 from helix_shared.keys.key_store import KEYS, KeyStore
+from tests.folder_contents import files_with
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -75,12 +76,6 @@ def say_as_users(home: Path) -> None:
     file.write_text("".join(f"{json.dumps(one)}\n" for one in said))
     helix(home, "publish", str(file), "--wait")
     file.unlink()
-
-
-def files_with(folder: Path, word: str) -> list[Path]:
-    """The files below a folder that hold a word as it is."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
-    return [path for path in files if word.encode() in path.read_bytes()]
 
 
 async def logged(home: Path) -> dict[int, EventRecord]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -16,22 +14,13 @@ from helix_cli.__main__ import app
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.record import ALONE_RECORD, read_record, start_time
 from helix_memory.transport.polling import poll
+from tests.folder_contents import files_with
 
 pytestmark = pytest.mark.integration
 
 BACKUP = Path(__file__).parents[2] / "golden/backups/0.1.0"
-WORD = b"spare key under the blue pot"
+WORD = "spare key under the blue pot"
 WAIT_SECONDS = 60.0
-
-
-def in_the_clear(folder: Path) -> bool:
-    """Whether a file below a folder has the word; the server renames some meanwhile."""
-    for at, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                if WORD in Path(at, name).read_bytes():
-                    return True
-    return False
 
 
 def stopped_restore(home: HomeFolder) -> subprocess.Popen[bytes]:
@@ -40,10 +29,10 @@ def stopped_restore(home: HomeFolder) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "helix_cli", "restore", str(BACKUP), "--home", str(home.root)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in poll(WAIT_SECONDS, every_seconds=0.01):
-            if process.poll() is not None or in_the_clear(home.restoring):
+            if process.poll() is not None or files_with(home.restoring, WORD):
                 break
         process.send_signal(signal.SIGSTOP)
-        if process.poll() is None and in_the_clear(home.restoring):
+        if process.poll() is None and files_with(home.restoring, WORD):
             return process
         process.kill()
         process.wait()
@@ -68,13 +57,13 @@ def test_the_next_command_removes_what_a_killed_restore_left(tmp_path: Path, *, 
     record = read_record(home, name=ALONE_RECORD)
     assert record is not None
     said(home, "status")
-    assert in_the_clear(home.restoring)
+    assert files_with(home.restoring, WORD)
     process.kill()
     process.wait()
-    assert in_the_clear(home.restoring), "the control: a killed restore leaves the word"
+    assert files_with(home.restoring, WORD), "the control: a killed restore leaves the word"
     assert start_time(record.pids["nats"])
     assert "left over" in said(home, "status")
     assert not home.restoring.exists()
-    assert not in_the_clear(tmp_path)
+    assert not files_with(tmp_path, WORD)
     assert not start_time(record.pids["nats"])
     assert "left over" not in said(home, "status")
