@@ -112,6 +112,8 @@ test faults: export PYTHONDONTWRITEBYTECODE :=
 # Threads of BLAS that wait for each other spin: with two in each process, tests that build models took 75 s of
 # processor time instead of 26.
 test faults: export OPENBLAS_NUM_THREADS := 1
+# All examples of the properties, of which `make test` tries a part (tests/examples.py).
+faults: export HELIX_ALL_EXAMPLES := 1
 test: setup
 	$(BIN)/python -m pytest -n $$(( $$(nproc) + 2 )) --maxprocesses 6 --dist loadfile --no-loadscope-reorder $(ARGS)
 

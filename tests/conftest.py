@@ -31,9 +31,15 @@ from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.store import default_model
 from helix_shared.settings import helix_home
+from tests import examples
 
 # How fast examples are drawn tells how busy the machine is, not whether a property holds.
-settings.register_profile("helix", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "helix",
+    deadline=None,
+    max_examples=examples.examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("helix")
 
 # What is collected stays to the end: the collector would walk it again and again while it grows, 4 of 10 s.
@@ -57,6 +63,13 @@ class _OneProcessForAPackage(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
     """How `make test` distributes tests to processes."""
     return _OneProcessForAPackage(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Properties belong to the long tests where all their examples are tried."""
+    if examples.ALL:
+        examples.mark_properties(items)
 
 
 def pytest_collection_finish() -> None:

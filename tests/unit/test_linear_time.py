@@ -16,7 +16,7 @@ def pairs(text: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("use", "characters"), [(PATTERN.findall, 20_000), (pairs, 100_000)], ids=["pattern", "function"]
+    ("use", "characters"), [(PATTERN.findall, 10_000), (pairs, 50_000)], ids=["pattern", "function"]
 )
 def test_quadratic_time_is_found(use: Use, characters: int, linear_patterns: Linear) -> None:
     """Whether the time is that of a pattern or of a function."""
@@ -28,7 +28,10 @@ def test_linear_time_is_not(linear_patterns: Linear) -> None:
     assert not linear_patterns.failures(lambda text: sum(map(ord, text * 20)), texts=repeated("a"))
 
 
-def test_a_long_beginning_is_found(linear_beginnings: Linear) -> None:
+def test_a_long_beginning_is_found() -> None:
     """Time that does not grow with the text is bounded as well."""
     started = "a" * 200_000  # it is ended after the time allowed; a fast machine reads 40,000 in a second
-    assert linear_beginnings.failures(lambda _: PATTERN.findall(started), texts=repeated("a"))
+    beginnings = Linear(floor_seconds=0.025, most_seconds=0.25)
+    assert beginnings.failures(lambda _: PATTERN.findall(started), texts=repeated("a")) == [
+        "on 'a': more than 0.25 s"
+    ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import permutations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +25,8 @@ from helix_shared.artifacts.vectors.form import DEFAULT_FORM
 from .conftest import NOW
 from .histories import TOMBSTONES, quoting_erased
 
+MOST_ORDERS = 12
+"""In which a few messages are folded, those of the log and its reverse among them."""
 NOT_COMPARED = ("vector", "minhash")
 """They are functions of the text."""
 
@@ -81,6 +84,15 @@ def folded(
         outcome = shard.apply(batch, now=NOW, log_end=10**9)
         queue += [message for message, _ in outcome.postponed]
     return _state(shard)
+
+
+def fold_to_one_state_in_any_order(messages: Sequence[Msg]) -> None:
+    """Assert that the state does not depend on the order in which a few messages arrive."""
+    in_order = folded(messages, Random(0))
+    orders = list(permutations(messages))
+    others = Random(len(messages)).sample(orders[1:-1], min(MOST_ORDERS, len(orders)) - 2)
+    for number, order in enumerate([orders[-1], *others]):
+        assert folded(order, Random(number)) == in_order
 
 
 def _state(shard: FoldedShard) -> dict[str, Any]:

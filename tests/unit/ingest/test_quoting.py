@@ -29,6 +29,7 @@ from helix_memory.events import (
 from helix_shared.artifacts.filter.filters import Projects, Sessions
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.audience import audience_of, owner_of
+from tests.examples import examples
 
 MONDAY: Final = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
 MARK: Final = re.compile(r"mark(\d+)")
@@ -119,7 +120,7 @@ def derived_text(draft: Draft) -> str:
     return "\n".join([draft.text, draft.title, draft.context, draft.passage, draft.window, str(enriched)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(events, min_size=2, max_size=7))
 def test_everyone_who_recalls_a_memory_may_recall_every_event_it_quotes(
     history: list[tuple[str, dict[str, Any], str, str]],

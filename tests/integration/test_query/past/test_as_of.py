@@ -25,6 +25,7 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import NotFoundError, OverdueError
 from helix_shared.identity import memory_id
 from helix_shared.moments import microseconds
+from tests.examples import examples
 
 from .past import DAYS, DEEDS, NOW, PLACES, PROFILES, START, Past, served_from, written
 
@@ -56,7 +57,9 @@ queries = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(day=days, query=queries, user=st.sampled_from(["", "ann"]), mode=st.sampled_from([0, 1, 2, 3]),
        profile=st.sampled_from(sorted(PROFILES)))  # fmt: skip
 def test_only_memories_valid_at_the_moment_come_back(
@@ -69,7 +72,9 @@ def test_only_memories_valid_at_the_moment_come_back(
     assert set(ids_of(answer)) <= past.known(as_of, user)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(day=days, user=st.sampled_from(["", "ann"]))
 def test_all_memories_valid_at_the_moment_can_be_found(past: Past, day: float, user: str) -> None:
     """The dense channel returns all of them, also those superseded or expired since."""

@@ -19,6 +19,7 @@ from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.signals.columns import code
 from helix_shared.artifacts.vectors import index, maintenance
+from tests.examples import examples
 
 pytestmark = pytest.mark.integration
 
@@ -79,7 +80,9 @@ SELECTIONS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(selection=SELECTIONS)
 def test_the_view_sees_what_the_selection_admits(generation: Generation, selection: Selection) -> None:
     """Exactly the rows, as the vector table has them, that are not hidden and that `admits` lets in."""
@@ -102,7 +105,9 @@ def test_a_store_is_as_large_as_its_memories(corpus: Any, tmp_path: Path) -> Non
         assert generation.lexicon.scopes(Selection("other")).memories == 10
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(selection=SELECTIONS, way=st.sampled_from(sorted(WAYS)))
 def test_all_ways_of_the_dense_channel_find_the_same(
     generation: Generation, selection: Selection, way: str

@@ -29,6 +29,7 @@ from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import InvalidInputError
+from tests.examples import examples
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TENANTS = ("acme", "o'brien", "acme' OR '1'='1")
@@ -147,7 +148,9 @@ def engines(
     return Engines(rows, VectorReader(folder), LexiconReader(folder / "lexicon", scratch=folder / "scratch"))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(wanted=selections)
 def test_both_engines_return_what_the_plain_rule_selects(engines: Engines, wanted: Selection) -> None:
     """LanceDB, tantivy and `admits` apply tenant, owner, audience and all filters alike."""

@@ -12,6 +12,7 @@ from helix_cli.output.graph_export import to_networkx
 from helix_shared.artifacts.graph.builder import GraphBuilder
 from helix_shared.artifacts.graph.fold import fold
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, GraphSnapshot
+from tests.examples import examples
 
 from .graphs import MEMORIES, edges_of, files, mention, snapshot
 
@@ -32,7 +33,7 @@ statements = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(statements)
 def test_any_history_gives_the_graph_of_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int, object]]
@@ -106,7 +107,7 @@ def check(graph: GraphSnapshot, model: nx.MultiDiGraph[str]) -> None:
         assert alone.targets.tolist() == rows.targets[ends[index] - rows.counts[index] : ends[index]].tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(statements)
 def test_the_files_of_a_fold_do_not_depend_on_history(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int, object]]

@@ -21,6 +21,7 @@ from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.scopes import WeightedTerm
 from helix_shared.artifacts.lexicon.scores import ScoredQuery, on_grid
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
+from tests.examples import examples
 
 ACME: Final = Selection("acme", "ada", principals=("ops", "dev"))
 TEXT: Final = "otter river fish swim staging port deploy friday café billing E0308 src/auth.py"
@@ -93,7 +94,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 
 @settings(
-    max_examples=6,
+    max_examples=examples(6),
     deadline=None,
     derandomize=True,
     database=None,
@@ -174,7 +175,7 @@ def lexicon_means(reader: LexiconReader) -> dict[str, float]:
 
 
 @given(st.tuples(*(st.integers(0, 3_000) for _ in TYPICAL)))
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(100), deadline=None, derandomize=True, database=None)
 def test_a_document_and_its_companions_have_the_typical_length(lengths: tuple[int, ...]) -> None:
     """In every field, with lengths that are stored exactly; a document never gets shorter."""
     written, companions = padded(lengths)

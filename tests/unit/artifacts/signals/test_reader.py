@@ -24,6 +24,7 @@ from helix_shared.artifacts.signals.segments import Segment
 from helix_shared.artifacts.signals.vector_storage import Storage
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
+from tests.examples import examples
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 TOGETHER = 3
@@ -201,7 +202,7 @@ def test_linked_segments_outlive_later_merges(tmp_path: Path, records: Records) 
     assert Signals.open(tmp_path / "linked").token_count.tolist() == signals.token_count.tolist() == [1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 25), st.integers(0, 99)), min_size=1, max_size=8),
@@ -280,7 +281,7 @@ def test_a_store_without_rows_has_no_cosines(tmp_path: Path) -> None:
     assert signals.cosines(np.ones(8, np.float32), np.empty(0, np.int64)).shape == (0,)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 25), min_size=1, max_size=8), min_size=1, max_size=25),
     st.integers(0, 20),

@@ -18,6 +18,7 @@ from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.edges import TOKEN_CODE_BYTES
 from helix_shared.errors import CorruptArtifactError
+from tests.examples import examples
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 
@@ -108,7 +109,9 @@ def test_a_damaged_file_of_codes_is_corrupt(tmp_path: Path, records: Records, da
         Signals.open(tmp_path / "s")
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(batches=st.lists(st.dictionaries(st.integers(0, 12), st.integers(0, 4), min_size=1), max_size=6))
 def test_any_history_of_writes_gives_the_last_codes(
     tmp_path_factory: pytest.TempPathFactory, records: Records, batches: list[dict[int, int]]

@@ -34,10 +34,16 @@ HIDDEN = 64
 CLS = Description(pooling="cls", max_tokens=48, query_prefix="find: ", passage_prefix="text: ")
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Callable[..., Path]) -> Path:
+    """The folder that each test imports a copy of."""
+    return encoder_folder(tmp_path_factory.mktemp("written") / "given", CLS)
+
+
 @pytest.fixture
-def given(tmp_path: Path, encoder_folder: Callable[..., Path]) -> Path:
-    """Write a folder to import."""
-    return encoder_folder(tmp_path / "given", CLS)
+def given(tmp_path: Path, written: Path) -> Path:
+    """A folder to import."""
+    return Path(shutil.copytree(written, tmp_path / "given"))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,16 @@ TEXT = "The ferry to the island leaves at seven."
 STATED = "config_sentence_transformers.json"
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, late_interaction_folder: Write) -> Path:
+    """The folder that each test imports a copy of."""
+    return late_interaction_folder(tmp_path_factory.mktemp("written") / "given")
+
+
 @pytest.fixture
-def given(tmp_path: Path, late_interaction_folder: Write) -> Path:
+def given(tmp_path: Path, written: Path) -> Path:
     """A folder to import."""
-    return late_interaction_folder(tmp_path / "given")
+    return Path(shutil.copytree(written, tmp_path / "given"))
 
 
 @pytest.fixture

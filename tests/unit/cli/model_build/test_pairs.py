@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,14 +27,20 @@ MEAN = Description(pooling="mean", max_tokens=48)
 TEXT = "The ferry to Naxos leaves at nine, not at ten."
 
 
-@pytest.fixture
-def root(tmp_path: Path, encoder_folder: Write) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Write) -> Path:
     """Two builds of one network: `large` in float32, and `small` in int8 as its student."""
-    root = tmp_path / "models"
-    given = encoder_folder(tmp_path / "given", MEAN)
+    folder = tmp_path_factory.mktemp("built")
+    given, root = encoder_folder(folder / "given", MEAN), folder / "models"
     import_folder(given, root, Origin("large", "", keep_fp32=True), existing="refuse")
     import_folder(given, root, Origin("small", "", query_prefix="ask: "), existing="refuse")
     return root
+
+
+@pytest.fixture
+def root(tmp_path: Path, built: Path) -> Path:
+    """A copy of both, to which each test adds its own."""
+    return Path(shutil.copytree(built, tmp_path / "models"))
 
 
 def test_passages_are_of_one_and_questions_and_codes_of_the_other(root: Path) -> None:

@@ -7,6 +7,7 @@ from helix_memory import limits
 from helix_shared.sources.fitting import TEXT_BYTES, fits, fitted, json_bytes, pieces, shortened
 from helix_shared.sources.source_event import SourceEvent
 from helix_shared.sources.tool_calls import ToolCall, ToolResult, tool_item
+from tests.examples import examples
 
 
 def test_a_shortened_text_says_how_many_characters_are_left_out() -> None:
@@ -23,7 +24,7 @@ def test_pieces_are_cut_behind_a_paragraph_and_lose_nothing() -> None:
     assert [len(piece) for piece in found] == [100_000, 50_000]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.text(min_size=1, max_size=30), st.integers(1, 20_000))
 def test_any_text_in_pieces_is_the_same_text_and_every_piece_fits(unit: str, times: int) -> None:
     """Texts of wide characters, of escapes, and without any boundary are within both limits."""
@@ -33,7 +34,7 @@ def test_any_text_in_pieces_is_the_same_text_and_every_piece_fits(unit: str, tim
     assert all(fits(piece) for piece in found)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.text(min_size=1, max_size=5), st.integers(0, 60_000), st.integers(0, 60_000))
 def test_texts_of_one_event_fit_together(unit: str, first: int, second: int) -> None:
     """The sum is within the limit, and every cut is marked."""

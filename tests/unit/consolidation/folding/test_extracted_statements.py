@@ -11,12 +11,12 @@ from nats.aio.msg import Msg
 
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared.identity import MOST_STATEMENTS, memory_id, sources_of, statement_id
+from tests.examples import seeds
 from tests.unit.consolidation.conftest import FIRST, Bench, Stream, lifecycle, row, statement
 from tests.unit.consolidation.folded import folded
 from tests.unit.consolidation.histories import applied, in_log_order, shuffled
 
 EXTRACTED = statement_id(FIRST, 0)
-SEEDS = 40
 
 
 def forget(sequence: int, **fields: Any) -> Msg:
@@ -250,7 +250,7 @@ class ExtractedHistory:
         return " ".join(self.random.sample(words, 5))
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(40, part=14))
 def test_any_order_of_arrival_ends_in_the_same_state(seed: int) -> None:
     """Turns, answers about them, and events that name either, each one to three times."""
     random = Random(seed)
@@ -260,7 +260,7 @@ def test_any_order_of_arrival_ends_in_the_same_state(seed: int) -> None:
         assert folded(shuffled(messages, random), random) == expected
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5, part=2))
 def test_the_stores_end_in_the_same_state_with_restarts(seed: int) -> None:
     """Restarts before or after a generation is published; with the real stores."""
     random = Random(seed)

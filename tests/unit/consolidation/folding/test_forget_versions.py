@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from helix_memory.events import ForgetEvent
+from tests.examples import seeds
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row, statement
 from tests.unit.consolidation.folding.test_undo import NEW, NEWEST, OLD, chain, event_of, visible
 from tests.unit.consolidation.histories import applied, shuffled
@@ -98,7 +99,7 @@ def test_bob_forgets_no_version_of_anns(bench: Bench, stream: Stream) -> None:
     assert visible(bench.rows()) == {"e2": ""}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4, part=2))
 def test_every_order_of_arrival_forgets_the_same(stream: Stream, seed: int) -> None:
     """Corrections, undo, forget and restore of different versions."""
     random = Random(seed)

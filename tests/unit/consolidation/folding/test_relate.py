@@ -15,6 +15,7 @@ from nats.aio.msg import Msg
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.artifacts.signals.columns import raised_confidence
+from tests.examples import examples
 from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
 from tests.unit.consolidation.folded import folded
 from tests.unit.consolidation.histories import applied, in_log_order, shuffled
@@ -241,7 +242,7 @@ def test_any_order_of_arrival_leads_to_the_same_links(seed: int) -> None:
     assert found == expected
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_many_histories_fold_to_the_same_links(seed: int) -> None:
     """More orders of arrival, without the stores."""

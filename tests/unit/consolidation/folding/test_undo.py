@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from random import Random
 from typing import Any
 
@@ -13,6 +12,7 @@ from helix_consolidation.ledger.versions import Version, superseded
 from helix_memory.events import EraseEvent, Event, ForgetEvent, UndoEvent
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
+from tests.unit.consolidation.folded import fold_to_one_state_in_any_order
 from tests.unit.consolidation.histories import applied
 
 OLD, NEW, NEWEST = (memory_id("acme", event, 0) for event in ("e1", "e2", "e3"))
@@ -102,9 +102,9 @@ def test_an_erasure_hides_the_versions_before_while_an_earlier_event_is_missing(
 def test_every_order_of_arrival_undoes_the_same(stream: Stream, kind: str, undone: str) -> None:
     """The state does not depend on the order of arrival."""
     messages = [*chain(stream), lifecycle(event_of(kind, undone), 4)]
-    others = Random(2).sample([list(order) for order in permutations(messages)], 3)
-    states = [applied(order, Random(1)) for order in (messages, messages[::-1], *others)]
-    assert all(found == states[0] for found in states)
+    fold_to_one_state_in_any_order(messages)
+    states = [applied(order, Random(1)) for order in (messages, messages[::-1])]
+    assert states[0] == states[1]
     before = ["e2"] if kind == "undo" else []
     assert list(visible(states[0]["rows"])) == (["e3"] if undone == NEW else before)
 

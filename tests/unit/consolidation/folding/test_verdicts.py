@@ -19,6 +19,7 @@ from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.relations.records import DecidedRelation
 from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.pairs.verdicts import VERDICTS
+from tests.examples import examples
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, statement
 from tests.unit.consolidation.folded import folded
 from tests.unit.consolidation.histories import applied, in_log_order, shuffled
@@ -180,7 +181,7 @@ def history(seed: int) -> list[Msg]:
     return messages
 
 
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_any_order_of_arrival_leads_to_the_same_state(seed: int) -> None:
     """With repeats, batches of any size and restarts in between, in real stores."""
@@ -189,7 +190,7 @@ def test_any_order_of_arrival_leads_to_the_same_state(seed: int) -> None:
     assert applied(shuffled(messages, random), random, restarts=0.2, decide=decide_unsure) == expected
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_many_histories_fold_to_the_same_state(seed: int) -> None:
     """More orders of arrival, without the stores."""

@@ -16,6 +16,7 @@ from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.ledger.facts import Entry
 from helix_consolidation.ledger.versions import Version, superseded
 from helix_shared.identity import memory_id
+from tests.examples import seeds
 
 
 def entry(number: int, corrects: int | None) -> Entry:
@@ -43,7 +44,7 @@ def whole(state: ConsolidationState, ordinal: int) -> dict[str, str]:
     return {state.ledger.memory_id(member): by.get(state.ledger.code(member), "") for member in members}
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(25, part=8))
 def test_checking_the_neighbours_equals_checking_the_whole_family(seed: int) -> None:
     """Random corrections of each other, in random order, withdrawn and restored in between."""
     chance, state = random.Random(seed), ConsolidationState()

@@ -16,6 +16,7 @@ from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
 from helix_memory.sharding import hashed_shard
 from helix_shared.shard_map import ShardMap, ShardPlace
+from tests.examples import seeds
 from tests.unit.consolidation.conftest import NOW, Bench, Stream, message, row
 from tests.unit.consolidation.histories import TENANT, History, applied, in_log_order, state
 
@@ -68,7 +69,7 @@ def _whole(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != "sequences"} | {"tombstones": tombstones}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4, part=2))
 def test_a_tenant_comes_into_a_shard_that_passed_it_by(tmp_path: Path, seed: int) -> None:
     """The stores are those of a writer that had it all along, whatever the workers publish late."""
     history = History.of(seed, EVENTS)

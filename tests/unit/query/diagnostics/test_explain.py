@@ -38,6 +38,7 @@ from helix_query.recall.stages.rank import best_first, scoring
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import NO_TIME, code
+from tests.examples import examples
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NOW_US = int(NOW.timestamp() * 1e6)
@@ -223,7 +224,7 @@ def nearest_of(candidates: Candidates) -> dict[int, tuple[str, ...]]:
     return {} if late is None else dict.fromkeys(late.positions.tolist(), late.words)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, 2**32))
 def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None:
     """Equal in float64 at every level, also after serialisation."""
@@ -242,7 +243,7 @@ def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None
             assert contribution(term, method=explanation.method, k=explanation.k) == term.contribution
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_changed_part_changes_the_score(seed: int) -> None:
     """The recomputation reads steps and raw signals: a change of one changes the score."""

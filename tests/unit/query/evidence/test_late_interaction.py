@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from helix_query.recall.candidates import LateInteraction
 from helix_query.recall.evidence.comparisons import interaction_gains, standard_gains
 from helix_query.recall.evidence.late_interaction import nearest_tokens, similarities, word_similarities
+from tests.examples import examples
 
 BITS = 128
 
@@ -48,7 +49,7 @@ def late_of(similarity: Any, rarities: Any, weight: float = 0.5, positions: Any 
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_nearest_token_is_that_of_a_plain_loop(seed: int) -> None:
     """Memories of no, one and several tokens; those without tokens are left out."""

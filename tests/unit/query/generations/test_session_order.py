@@ -16,6 +16,7 @@ from helix_query.generations.indexes.session_order import SessionOrder, SessionP
 from helix_shared.artifacts.signals.columns import MATRICES, RECORD, SCALARS, TOKEN_CODES, blank, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.segments import write_segment
+from tests.examples import examples
 
 Row = tuple[str, str, int]
 """Tenant, session and sequence."""
@@ -96,7 +97,7 @@ segments = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(written=segments, reach=st.integers(0, 6))
 def test_a_part_equals_a_sort_of_all_rows(written: list[dict[int, Row]], reach: int) -> None:
     """Sessions of tenants never mix; of an ordinal in several segments the last row counts."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from helix_cli.sources.documents.formats import Format
 from helix_shared.sources.items import Item
+from tests.examples import examples
 
 from .reading import items
 
@@ -84,7 +85,9 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @pytest.mark.parametrize("vendor", ["mem0", "zep", "hindsight", "server-memory"])
 @given(value=VALUES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_no_value_ends_the_import(tmp_path: Path, vendor: str, value: Any) -> None:
     """What is no record is refused or counted; what is one becomes events that the stream takes."""
     path = tmp_path / "export.json"
@@ -96,7 +99,9 @@ def test_no_value_ends_the_import(tmp_path: Path, vendor: str, value: Any) -> No
 
 
 @given(text=st.text(max_size=300))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_no_note_ends_the_import(tmp_path: Path, text: str) -> None:
     """Front matter and entries may hold anything."""
     path = tmp_path / "note.md"
