@@ -32,6 +32,7 @@ from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.store import default_model
 from helix_shared.settings import helix_home
 from tests import examples
+from tests.preloaded import close_all
 
 # How fast examples are drawn tells how busy the machine is, not whether a property holds.
 settings.register_profile(
@@ -87,6 +88,13 @@ def own_priority() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "nice", lambda _: 0)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def preloaded_services() -> Iterator[None]:
+    """What tests fork services from ends with them."""
+    yield
+    close_all()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +24,8 @@ from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import TemporaryError
+from tests import preloaded
+from tests.preloaded import Started
 
 pytestmark = pytest.mark.integration
 
@@ -53,8 +53,6 @@ run(lambda: create_deriving_worker(slow, KgSettings.load(), service="kg"))
 """kg with a changed handler for four texts."""
 PATIENCE_SECONDS: Final = 90.0
 
-Process = subprocess.Popen[bytes]
-
 
 class Workers:
     """Worker processes of one test; all ended with it."""
@@ -62,22 +60,22 @@ class Workers:
     def __init__(self, url: str, folder: Path) -> None:
         self._url = url
         self._folder = folder
-        self._processes: list[Process] = []
+        self._processes: list[Started] = []
 
-    def start(self, **settings: str) -> Process:
+    def start(self, **settings: str) -> Started:
         """Start a worker with settings from the environment alone."""
         variables = {"NATS_URL": self._url, "DEADLINE_SECONDS": "0.5"} | settings
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HELIX_")}
-        process = subprocess.Popen(
-            [sys.executable, "-c", WORKER],
-            env=environment | {f"HELIX_KG_{name}": value for name, value in variables.items()},
-            stdout=subprocess.DEVNULL,
-            stderr=self._log_of(len(self._processes)).open("wb"),
+        process = preloaded.start(
+            "helix_kg",
+            environment | {f"HELIX_KG_{name}": value for name, value in variables.items()},
+            self._log_of(len(self._processes)),
+            code=WORKER,
         )
         self._processes.append(process)
         return process
 
-    def log(self, process: Process) -> str:
+    def log(self, process: Started) -> str:
         """What a process has written so far."""
         return self._log_of(self._processes.index(process)).read_text()
 

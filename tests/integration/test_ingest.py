@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -28,16 +29,18 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError
+from tests import preloaded
+from tests.preloaded import Started
 
 pytestmark = pytest.mark.integration
 
 
 @contextlib.contextmanager
-def worker(server: NatsServer, models_dir: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+def worker(server: NatsServer, models_dir: Path, **settings: str) -> Iterator[Started]:
     """One ingest process."""
     environ = os.environ | {"HELIX_INGEST_NATS_URL": server.url, "HELIX_INGEST_MODELS_DIR": str(models_dir)}
     environ |= {f"HELIX_INGEST_{name}": value for name, value in settings.items()}
-    process = subprocess.Popen([sys.executable, "-m", "helix_ingest"], env=environ)
+    process = preloaded.start("helix_ingest", environ, server.log.with_name(f"ingest-{uuid4().hex}.log"))
     try:
         yield process
     finally:
@@ -132,16 +135,16 @@ async def test_two_copies_and_a_kill_answer_every_event_once(
     """After SIGKILL the rest is delivered again after the ack wait; ids follow from the events."""
     await provision(nats_client.jetstream(), ack_wait_seconds=3)
     publisher = Publisher(nats_client.jetstream())
-    total = 120
+    total = 60
     for n in range(total):
         await publisher.publish_event(said(n, f"turn {n} speaks of subject number {n}", session=f"s{n % 3}"))
     with (
-        worker(nats_server, models_dir, BATCH_SIZE="8") as first,
-        worker(nats_server, models_dir, BATCH_SIZE="8"),
+        worker(nats_server, models_dir, BATCH_SIZE="4") as first,
+        worker(nats_server, models_dir, BATCH_SIZE="4"),
     ):
-        early = await derived(nats_client, 30)
+        early = await derived(nats_client, 15)
         first.send_signal(signal.SIGKILL)
-        found = early + await derived(nats_client, total - 30)
+        found = early + await derived(nats_client, total - 15)
         await asyncio.sleep(0.5)
         state = (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state
     assert sorted(origin.event_sequence for origin, _ in found) == list(range(1, total + 1))

@@ -1,4 +1,4 @@
-"""A stack whose processes are stopped, asked for their health, and ended under load."""
+"""A stack whose processes are stopped and ended under load."""
 
 import json
 import os
@@ -56,16 +56,6 @@ def asked(url: str) -> int:
         return error.code
     except OSError:
         return 0
-
-
-def test_every_service_is_alive_and_ready(stack: Stack) -> None:
-    """The query service is ready with its first generation, the others when they read their consumers."""
-    run(stack.home.root, "publish", "--text", "The first memory.", "--wait")
-    services = [one for one in stack.processes if isinstance(one, ServiceChild)]
-    assert len(services) == 6
-    for service in services:
-        until(lambda service=service: asked(service.health_url) == 200)
-        until(lambda service=service: asked(service.health_url.replace("healthz", "readyz")) == 200)
 
 
 @pytest.mark.long

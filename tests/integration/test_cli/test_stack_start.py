@@ -28,13 +28,20 @@ def two_free_ports() -> int:
 
 
 def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, models_dir: Path) -> None:
-    """`publish --wait` waits for the services, `recall` for the first generation."""
+    """`publish --wait` waits for the services, `recall` for the first generation.
+
+    Two copies of a worker are two processes, and the record names all of them.
+    """
     text = "The spare key hangs behind the boiler."
     ports = {"HELIX_INGEST_METRICS_PORT": str(two_free_ports())}
     copies = {"ingest": 2, "doc2query": 0, "kg": 0, "forwarder": 0}
     with Stack(
         tmp_path, nats_port=0, query_port=0, copies=copies, models=models_dir, environment=ports
     ) as young:
+        record = read_record(young.home)
+        assert record is not None
+        names = ["nats", "ingest-1", "ingest-2", "consolidation-1", "query-1"]
+        assert list(record.pids) == [child.name for child in young.processes] == names
         assert run(tmp_path, "publish", "--session", "s", "--text", text)[0] == 0
         code, out, err = run(tmp_path, "recall", "where is the spare key?")
         assert (code, text in out) == (0, True), err

@@ -6,8 +6,6 @@ import asyncio
 import hashlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,6 +28,8 @@ from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.identity import content_hash, memory_id
+from tests import preloaded
+from tests.preloaded import Started
 
 DIMENSIONS = 8
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -80,9 +80,9 @@ class Stack:
     url: str
     data: Path
     client: Client
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    processes: list[Started] = field(default_factory=list)
 
-    def start(self, *, code: str = "", **settings: str) -> subprocess.Popen[bytes]:
+    def start(self, *, code: str = "", **settings: str) -> Started:
         """Start one consolidation process; `code` replaces its module."""
         values = {
             "nats_url": self.url,
@@ -94,22 +94,16 @@ class Stack:
             **settings,
         }
         environment = {f"HELIX_CONSOLIDATION_{name.upper()}": value for name, value in values.items()}
-        log = (self.data.parent / f"writer-{len(self.processes)}.log").open("wb")
-        process = subprocess.Popen(
-            [sys.executable, *(["-c", code] if code else ["-m", "helix_consolidation"])],
-            env=os.environ | environment,
-            stderr=log,
-            stdout=log,
-        )
-        log.close()
+        log = self.data.parent / f"writer-{len(self.processes)}.log"
+        process = preloaded.start("helix_consolidation", os.environ | environment, log, code=code)
         self.processes.append(process)
         return process
 
-    def log(self, process: subprocess.Popen[bytes]) -> str:
+    def log(self, process: Started) -> str:
         """The log of a process so far."""
         return (self.data.parent / f"writer-{self.processes.index(process)}.log").read_text()
 
-    async def until_logged(self, process: subprocess.Popen[bytes], text: str) -> None:
+    async def until_logged(self, process: Started, text: str) -> None:
         """Wait until a process has logged `text`."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while text not in self.log(process):

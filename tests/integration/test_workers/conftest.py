@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,12 +18,12 @@ from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker.server import NatsServer
+from tests import preloaded
+from tests.preloaded import Started
 
 SERVICES = {"kg": "links", "doc2query": "expansions"}
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TEXT = "We decided to use Postgres for storage because Caroline prefers it."
-
-Process = subprocess.Popen[bytes]
 
 
 class Workers:
@@ -34,23 +32,22 @@ class Workers:
     def __init__(self, url: str, logs: Path) -> None:
         self.url = url
         self.logs = logs
-        self.processes: list[Process] = []
+        self.processes: list[Started] = []
 
-    def start(self, service: str, **settings: str) -> Process:
-        """Start `python -m helix_<service>` with settings from the environment alone."""
+    def start(self, service: str, **settings: str) -> Started:
+        """Start `helix_<service>` with settings from the environment alone."""
         prefix = f"HELIX_{service.upper()}_"
         variables = {"NATS_URL": self.url, "ACK_WAIT_SECONDS": "2"} | settings
-        process = subprocess.Popen(
-            [sys.executable, "-m", f"helix_{service}"],
-            env={k: v for k, v in os.environ.items() if not k.startswith("HELIX_")}
+        process = preloaded.start(
+            f"helix_{service}",
+            {k: v for k, v in os.environ.items() if not k.startswith("HELIX_")}
             | {prefix + name: value for name, value in variables.items()},
-            stdout=(self.logs / f"{service}-{len(self.processes)}.log").open("wb"),
-            stderr=subprocess.STDOUT,
+            self.logs / f"{service}-{len(self.processes)}.log",
         )
         self.processes.append(process)
         return process
 
-    def log(self, process: Process, service: str) -> str:
+    def log(self, process: Started, service: str) -> str:
         """The log of a process so far."""
         return (self.logs / f"{service}-{self.processes.index(process)}.log").read_text()
 

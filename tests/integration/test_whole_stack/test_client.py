@@ -1,7 +1,6 @@
 """The client and the gateway with everything that `helix up` runs."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,22 +22,7 @@ from tests.end_to_end.gateway_calls import (
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-GATEWAY = {"HELIX_GATEWAY_REQUEST_SECONDS": "60", "HELIX_GATEWAY_WAIT_SECONDS": "120"}
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
-    """One stack for all tests; the deadlines are those of a machine under load."""
-    home = tmp_path_factory.mktemp("home") / "home"
-    copies = {"gateway": 1}
-    with Stack(
-        home, nats_port=0, query_port=0, copies=copies, models=models_dir, environment=GATEWAY
-    ) as running:
-        running.wait_ready()
-        yield running
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")

@@ -13,40 +13,20 @@ from helix_cli.home.record import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_memory.identity import memory_id
-
-from .running import INGEST_FAULT, run, until
+from tests.integration.test_cli.running import run, until
 
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture(scope="module")
-def fault(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file that switches the defect of ingest on."""
-    folder = tmp_path_factory.mktemp("fault")
-    (folder / "sitecustomize.py").write_text(INGEST_FAULT)
-    return folder / "on"
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path, fault: Path) -> Iterator[Stack]:
-    """One stack for the tests of this file."""
-    home = tmp_path_factory.mktemp("home")
-    environment = {"PYTHONPATH": str(fault.parent), "FAULT": str(fault)}
-    unused = {"doc2query": 0, "kg": 0, "forwarder": 0}
-    running = Stack(
-        home, nats_port=0, query_port=0, copies=unused, models=models_dir, environment=environment
-    )
-    with running:
-        running.wait_ready()
-        yield running
-
-
 @pytest.fixture(autouse=True)
 def _no_letters(stack: Stack, fault: Path) -> Iterator[None]:
-    """Every test begins with the defect and without letters."""
+    """Every test begins with the defect and without letters; none leaves either."""
+    drop = ("dlq", "drop", "--all", "--yes")
+    run(stack.home.root, *drop)
     fault.touch()
     yield
-    run(stack.home.root, "dlq", "drop", "--all", "--yes")
+    fault.unlink(missing_ok=True)
+    run(stack.home.root, *drop)
 
 
 def publish(home: Path, texts: dict[str, str], *arguments: str) -> None:
@@ -143,16 +123,16 @@ def test_a_redrive_that_was_interrupted_is_repeated_and_applied_once(stack: Stac
 def test_a_redriven_event_of_an_erased_user_stays_erased(stack: Stack, fault: Path) -> None:
     """The event keeps its place in the log, so an erasure that came after it reaches it; others come back."""
     home = stack.home.root
-    publish(home, {"hers": "My mercury allergy is severe."}, "--user", "ada")
+    publish(home, {"hers": "My mercury allergy is severe."}, "--user", "ida")
     publish(home, {"his": "My mercury lamp is green."}, "--user", "ben")
-    erase = ("--kind", "erase", "--set", "of_user=ada", "--wait")
+    erase = ("--kind", "erase", "--set", "of_user=ida", "--wait")
     assert run(home, "publish", *erase)[0] == 0
     fault.unlink()
     # her event and her letter leave with the erasure, before, while or after hers is redriven
     until(lambda: redrive(home, "--all", "--yes") and not letters(home))
     until(lambda: memory_id("acme", "his", 0) in recalled(home, "mercury?", "--user", "ben"))
-    assert memory_id("acme", "hers", 0) not in recalled(home, "mercury?", "--user", "ada")
-    assert run(home, "memory", "show", memory_id("acme", "hers", 0), "--user", "ada")[0] != 0
+    assert memory_id("acme", "hers", 0) not in recalled(home, "mercury?", "--user", "ida")
+    assert run(home, "memory", "show", memory_id("acme", "hers", 0), "--user", "ida")[0] != 0
 
 
 def test_an_undo_that_reached_nothing_acts_after_its_correction_is_redriven(

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,11 @@ from helix_cli.home.record import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.client import Helix
 from helix_shared.artifacts.generation.folders import CURRENT
-
-from .running import run
+from tests.integration.test_cli.running import run
 
 pytestmark = pytest.mark.integration
 
 NOTHING = "nothing is stored yet"
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Path]:
-    """Home of a running stack that is ready; nothing was published."""
-    folder = tmp_path_factory.mktemp("fresh")
-    (folder / "models").symlink_to(models_dir)
-    ports = {"nats_port": 0, "query_port": 0, "gateway_port": 0}
-    with Stack(folder, **ports, copies={"gateway": 1}) as stack:
-        stack.wait_ready()
-        yield folder
 
 
 def ask(home: Path, path: str, body: dict[str, Any] | None = None) -> Any:
@@ -98,19 +85,19 @@ def test_the_status_shows_the_gateway(home: Path) -> None:
     assert (code, "does not answer" in json.loads(out)["gateway"]["problem"]) == (3, True)
 
 
-def test_a_rebuild_and_a_restore_keep_it_empty(home: Path, tmp_path: Path) -> None:
+def test_a_restore_and_a_rebuild_keep_it_empty(home: Path, models_dir: Path, tmp_path: Path) -> None:
     """Both have a generation afterwards, and a home that is restored starts with it."""
-    code, out, err = run(home, "rebuild")
-    assert (code, "rebuilt: 0 memories" in out, "made differently" in out) == (0, True, False), out + err
     backups = tmp_path / "backups"
     assert run(home, "backup", str(backups))[0] == 0
     keys = home / "data" / "keys"
     other = tmp_path / "other"
     (other / "models").parent.mkdir()
-    (other / "models").symlink_to((home / "models").resolve())
+    (other / "models").symlink_to(models_dir)
     shutil.copytree(keys, tmp_path / "keys")
     code, out, err = run(other, "restore", str(backups), "--keys", str(tmp_path / "keys"))
     assert code == 0, out + err
+    code, out, err = run(other, "rebuild")
+    assert (code, "rebuilt: 0 memories" in out, "made differently" in out) == (0, True, False), out + err
     unused = dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
     with Stack(other, nats_port=0, query_port=0, copies=unused) as stack:
         stack.wait_ready()

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +11,18 @@ import pytest
 
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.record import read_record
-from helix_cli.stack.stack import Stack
 from helix_gateway.hooks.injecting import TOKENS
 from helix_memory.transport.polling import poll
 from helix_shared.encoders.store import MINILM
 from helix_shared.encoders.tokens import TextTokens
 from tests.end_to_end.gateway_calls import asked, called, over_stdio
+from tests.integration.test_cli.running import run
 from tests.unit.ingest.documents.conftest import make_pdf
-
-from .running import run
 
 pytestmark = pytest.mark.integration
 
 UNKNOWN = "f" * 32
 NOWHERE = "could recall before it"
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Path]:
-    """Home of a running stack."""
-    folder = tmp_path_factory.mktemp("doors")
-    agents = {"HELIX_GATEWAY_HOOK_TRANSCRIPTS": str(folder / "transcripts")}
-    ports = {"nats_port": 0, "query_port": 0, "gateway_port": 0}
-    with Stack(folder, **ports, models=models_dir, copies={"gateway": 1}, environment=agents) as stack:
-        stack.wait_ready()
-        yield folder
 
 
 def best(home: Path, question: str, *options: str) -> dict[str, Any]:
