@@ -40,7 +40,7 @@ def worker(server: NatsServer, models_dir: Path, **settings: str) -> Iterator[St
     """One ingest process."""
     environ = os.environ | {"HELIX_INGEST_NATS_URL": server.url, "HELIX_INGEST_MODELS_DIR": str(models_dir)}
     environ |= {f"HELIX_INGEST_{name}": value for name, value in settings.items()}
-    process = preloaded.start("helix_ingest", environ, server.log.with_name(f"ingest-{uuid4().hex}.log"))
+    process = preloaded.start("helix_ingest", environ, server.folder.parent / f"ingest-{uuid4().hex}.log")
     try:
         yield process
     finally:

@@ -11,6 +11,7 @@ from helix_cli.home.folder import HomeFolder
 from helix_cli.stack.stack import Stack
 from helix_memory.client import Helix
 from helix_memory.errors import TemporaryError
+from tests.integration.test_extract.endpoint_server import EndpointServer
 
 from .running import run, until
 
@@ -22,6 +23,8 @@ class Sharded:
     stack: Stack
     texts: dict[str, str]
     models: Path
+    model_server: EndpointServer | None = None
+    """The language model of deep recalls."""
 
     def client(self, tenant: str, address: str = "") -> Helix:
         """A client of a tenant; by default with the addresses of all shards."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import read_record
 from helix_cli.model_build.description import Description
 from helix_cli.model_build.importing import Origin, import_folder
 from helix_cli.residue.stored import stored_rows
@@ -20,6 +21,8 @@ from helix_memory.sharding import hashed_shard
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.encoders.store import default_model
 from helix_shared.keys.key_store import KEYS
+from tests.integration.test_deep.running import answering
+from tests.integration.test_extract.endpoint_server import EndpointServer
 
 from .running import run, until
 from .sharded import Saved, Sharded
@@ -32,18 +35,38 @@ FIRST = next(f"new{n}" for n in range(99) if hashed_shard(f"new{n}", 2) == 0)
 SECOND = next(f"new{n}" for n in range(99) if hashed_shard(f"new{n}", 2) == 1)
 CANARY = "zqattic"
 UNUSED = dict.fromkeys(("doc2query", "kg"), 0)
+DEEP = ("acme", "globex")
+"""Tenants of both shards whose deep recalls may use the language model."""
 
 
 @pytest.fixture(scope="module")
 def sharded(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Sharded]:
     """A home with one shard and one tenant, then with two shards and three tenants."""
     home = tmp_path_factory.mktemp("home")
-    with Stack(home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir) as stack:
+    with Stack(home, nats_port=0, query_port=0, copies=UNUSED | {"forwarder": 0}, models=models_dir) as stack:
         stack.wait_ready()
         made = Sharded(stack, {}, models_dir)
         made.remember(OLD, "The key of the shed is under the blue pot.")
+    texts = {name: ["the kiln of Odile"] for name in ("terms", "questions", "notes", "passages")}
     # all workers: an erasure is complete when they have acknowledged what was derived
-    with Stack(home, nats_port=0, query_port=0, models=models_dir, shards=2) as stack:
+    with (
+        EndpointServer() as server,
+        Stack(
+            home,
+            nats_port=0,
+            query_port=0,
+            models=models_dir,
+            shards=2,
+            environment={
+                "HELIX_DEEP_BASE_URL": server.url,
+                "HELIX_DEEP_MODEL": "small",
+                "HELIX_DEEP_TENANTS": ",".join(DEEP),
+                "HELIX_DEEP_API_KEY": "sesame-4711",
+            },
+        ) as stack,
+    ):
+        server.answer_request = answering(texts, lambda notes: [len(notes)])
+        made.model_server = server
         stack.wait_ready()
         made.stack = stack
         made.remember(FIRST, "The key of the boat is in the drawer.")
@@ -161,6 +184,33 @@ def test_the_tenant_of_a_later_shard_is_exported_cloned_and_drawn(sharded: Shard
     assert json.loads(out)["generation"] > 0
 
 
+def test_a_language_model_orders_deep_recalls_of_each_shard(sharded: Sharded) -> None:
+    """From events to answers that the model ordered; the key stays with the service."""
+    assert {hashed_shard(tenant, 2) for tenant in DEEP} == {0, 1}
+    stack, server = sharded.stack, sharded.model_server
+    assert server is not None
+    assert [child.name for child in stack.processes][-1] == "deep-1"
+    record = read_record(stack.home)
+    assert record is not None
+    assert record.deep_address == stack.deep_address != ""
+    for tenant in DEEP:
+        for text in ("Odile's kiln is in the cellar.", f"Odile fires the kiln of {tenant} on Fridays."):
+            said = ("publish", "--tenant", tenant, "--session", "s1", "--text", text, "--wait")
+            code, _, err = run(stack.home.root, *said)
+            assert code == 0, err
+        deep = ("recall", "when does Odile fire?", "--tenant", tenant, "--deep", "--json")
+        code, out, err = run(stack.home.root, *deep)
+        assert code == 0, err
+        result = json.loads(out)
+        assert result["is_deep"] is True, result
+        memories = result["recall"]["memories"]
+        assert sum(tenant in one["memory"]["text"] for one in memories) == 1
+        assert len(memories) == 2
+        assert result["scores"][0]["model_rank"] == 1
+    assert set(server.keys) == {"Bearer sesame-4711"}
+    assert not [log for log in stack.home.logs.iterdir() if "sesame-4711" in log.read_text()]
+
+
 def test_a_rebuild_makes_every_shard_again(sharded: Sharded) -> None:
     """Each compares with its own generation; other shards keep what is not derived yet of their tenants."""
     home = sharded.stack.home.root
@@ -173,14 +223,20 @@ def test_a_rebuild_makes_every_shard_again(sharded: Sharded) -> None:
         assert one["parity"]["refused"] is False
         assert one["memories"] > 0
     assert {tenant: sharded.recalled(tenant) for tenant in before} == before
-    sharded.remember(SECOND, "The key of the lighthouse is with Ana.")
-    code, out, err = run(home, "rebuild", "--shard", "1", "--json")
-    assert code == 0, (out, err)
-    assert [one["shard"] for one in json.loads(out)["shards"]] == [1]
-    assert sharded.texts[SECOND] in sharded.recalled(SECOND)
     code, _, err = run(home, "rebuild", "--shard", "2")
     assert code != 0
     assert "2 must be 0 to 1" in err
+    sharded.remember(SECOND, "The key of the lighthouse is with Ana.")
+
+
+@pytest.mark.long
+def test_a_rebuild_of_one_shard_beside_a_stack(sharded: Sharded) -> None:
+    """It leaves the other alone; a stopped home does the same below."""
+    sharded.remember(SECOND, "The key of the lighthouse is with Ana.")
+    code, out, err = run(sharded.stack.home.root, "rebuild", "--shard", "1", "--json")
+    assert code == 0, (out, err)
+    assert [one["shard"] for one in json.loads(out)["shards"]] == [1]
+    assert sharded.texts[SECOND] in sharded.recalled(SECOND)
 
 
 def test_a_backup_holds_every_shard_and_an_erasure_reaches_it(sharded: Sharded, saved: Saved) -> None:
@@ -210,8 +266,11 @@ def test_a_backup_holds_every_shard_and_an_erasure_reaches_it(sharded: Sharded, 
     sharded.stack.stop()
 
 
-def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(sharded: Sharded, saved: Saved) -> None:
-    """In a restored home; doctor points CURRENT of the second shard to a good generation."""
+def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(saved: Saved) -> None:
+    """In a restored home; doctor points CURRENT of the second shard to a good generation.
+
+    The next test starts a stack on a restored home.
+    """
     home = saved.restore("good", number=3)
     at = HomeFolder.at(home).data_of(1)
     number = (at / "CURRENT").read_text()
@@ -225,14 +284,11 @@ def test_a_damaged_shard_is_repaired_and_rebuilt_without_a_stack(sharded: Sharde
     shutil.rmtree(at / "generations")
     code, out, err = run(home, "rebuild", "--shard", "1")
     assert code == 0, (out, err)
-    with Stack(home, nats_port=0, query_port=0, copies=UNUSED, models=sharded.models) as stack:
-        stack.wait_ready()
-        sharded.stack = stack
-        assert {tenant: sharded.texts[tenant] in sharded.recalled(tenant) for tenant in sharded.texts} == (
-            dict.fromkeys(sharded.texts, True)
-        )
-        sharded.remember(FIRST, "The key of the gate is new.")
-        until(lambda: run(home, "archive", "verify")[0] == 0)
+    assert run(home, "doctor")[0] == 0
+    for shard, tenants in enumerate(([OLD, FIRST], [SECOND])):
+        for tenant in tenants:
+            kept = {row["text"] for row in stored_rows(HomeFolder.at(home).data_of(shard), tenant)}
+            assert saved.texts[tenant] in kept, tenant
 
 
 def test_one_query_process_serves_all_shards_and_another_model(saved: Saved) -> None:
@@ -256,6 +312,7 @@ def test_one_query_process_serves_all_shards_and_another_model(saved: Saved) -> 
         together = Sharded(stack, dict(saved.texts), saved.models)
         together.remember(SECOND, "The key hangs in the hall.")
         together.expect_all()
+        until(lambda: run(home, "archive", "verify")[0] == 0)
         # each shard serves its own generation; a shard may publish its next one while doctor looks
         until(together.newest_are_served)
         code, out, err = run(home, "models", "use", "tiny", "--every", "0.1")

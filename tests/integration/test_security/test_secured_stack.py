@@ -5,7 +5,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,6 @@ from tests.integration.test_cli.running import run
 
 pytestmark = pytest.mark.integration
 
-ENVIRONMENT = {
-    "HELIX_FORWARDER_PUBLISH_INTERVAL_SECONDS": "0.2",
-    "HELIX_CONSOLIDATION_ACCESS_INTERVAL_SECONDS": "0.2",
-    "HELIX_GATEWAY_REQUEST_SECONDS": "60",
-    "HELIX_GATEWAY_WAIT_SECONDS": "120",
-}
 TEA = "The kettle in the workshop is descaled with vinegar."
 
 
@@ -47,20 +41,6 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
             pass
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.1)
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
-    """A secured stack with all processes, and publishers of acme and beta."""
-    home = tmp_path_factory.mktemp("home")
-    code, out, err = run(home, "security", "init", "--tenant", "acme", "--tenant", "beta:write")
-    assert code == 0, err
-    assert "tenant acme: " in out
-    with Stack(
-        home, nats_port=0, query_port=0, copies={"gateway": 1}, models=models_dir, environment=ENVIRONMENT
-    ) as running:
-        running.wait_ready()
-        yield running
 
 
 def security(stack: Stack) -> Path:

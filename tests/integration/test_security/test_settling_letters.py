@@ -12,35 +12,17 @@ import pytest
 
 from helix_cli.stack.stack import Stack
 from helix_memory.identity import memory_id
-from tests.integration.test_cli.running import INGEST_FAULT, run, until
+from tests.integration.test_cli.running import run, until
 
 pytestmark = pytest.mark.integration
 
-WAIT = {"HELIX_GATEWAY_REQUEST_SECONDS": "60", "HELIX_GATEWAY_WAIT_SECONDS": "60"}
 FORM = "application/x-www-form-urlencoded"
 
 
-@pytest.fixture(scope="module")
-def fault(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file that switches the defect of ingest on."""
-    folder = tmp_path_factory.mktemp("fault")
-    (folder / "sitecustomize.py").write_text(INGEST_FAULT)
-    return folder / "on"
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path, fault: Path) -> Iterator[Stack]:
-    """A secured stack whose ingest has a defect while the file exists."""
-    home = tmp_path_factory.mktemp("home")
-    code, _, err = run(home, "security", "init", "--tenant", "acme")
-    assert code == 0, err
-    environment = {"PYTHONPATH": str(fault.parent), "FAULT": str(fault), **WAIT}
-    copies = {"gateway": 1, "doc2query": 0, "kg": 0, "forwarder": 0}
-    with Stack(
-        home, nats_port=0, query_port=0, copies=copies, models=models_dir, environment=environment
-    ) as running:
-        running.wait_ready()
-        yield running
+@pytest.fixture(scope="module", autouse=True)
+def _no_letters(stack: Stack) -> None:
+    """Those of other files are dropped."""
+    run(stack.home.root, "dlq", "drop", "--all", "--yes")
 
 
 class Viewer:
