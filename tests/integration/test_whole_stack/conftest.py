@@ -24,7 +24,7 @@ def fault(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path, fault: Path) -> Iterator[Stack]:
-    """The stack; the deadlines of its gateway are those of a machine under load."""
+    """The stack; its deadlines are those of a machine under load."""
     home = tmp_path_factory.mktemp("home")
     parts = (str(fault.parent), os.environ.get("PYTHONPATH"))
     environment = {
@@ -32,6 +32,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path, fault: Pat
         "HELIX_GATEWAY_HOOK_TRANSCRIPTS": str(home / "transcripts"),
         "HELIX_GATEWAY_REQUEST_SECONDS": "60",
         "HELIX_GATEWAY_WAIT_SECONDS": "120",
+        "HELIX_QUERY_CHANNEL_DEADLINE_SECONDS": "5",
+        "HELIX_QUERY_DEADLINE_SECONDS": "10",
         "PYTHONPATH": os.pathsep.join(filter(None, parts)),
     }
     ports = {"nats_port": 0, "query_port": 0, "gateway_port": 0}
