@@ -45,7 +45,7 @@ def visibility(signals: Any) -> Any:
     def is_visible(ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.isin(ordinals, VISIBLE)
 
-    return SimpleNamespace(selection=Selection("acme"), signals=signals, past=None, is_visible=is_visible)
+    return SimpleNamespace(selection=Selection("acme"), signals=signals, versions=None, is_visible=is_visible)
 
 
 @pytest.fixture

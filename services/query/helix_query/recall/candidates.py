@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.profile.sections.section import CHANNEL_NAMES, GraphMethod
 from helix_shared.about import BY_NAME
 
@@ -71,14 +71,14 @@ class Route:
     as_of_moment: datetime | None = None
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
-    past: Past = Past.NO
+    past_question: PastQuestion = PastQuestion.NO
     """Whether and how the query is about the past."""
     asked_person: AskedPerson | None = None
     """The person whose value the query asks for."""
     names_something: bool = False
     """Whether the query names a person or a thing."""
     asks_for_former: bool = False
-    """Whether the words surely ask for a former thing; `past` is also set by guesses."""
+    """Whether the words surely ask for a former thing; `past_question` is also set by guesses."""
     asks_whether: bool = False
     """Whether the query asks for yes or no in the present tense."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.query_adapter import AppliedAdapter, adapter_of
 from helix_query.recall.query_words import QueryWords
 from helix_query.recall.routing.rules import intents_by_rule
@@ -80,7 +80,7 @@ class RecallContext:
 
         What was corrected was wrong, so only words that surely ask for a former thing bring it back.
         """
-        if route.past is Past.NO:
+        if route.past_question is PastQuestion.NO:
             return self
         earlier = self.visibility.of_earlier(with_corrected=route.asks_for_former)
         return replace(self, visibility=earlier)

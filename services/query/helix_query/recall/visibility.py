@@ -37,13 +37,13 @@ SAMPLED: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """One caller at one moment; `past` is set when the request names a past one."""
+    """One caller at one moment; `versions` is set when the request names a past one."""
 
     selection: Selection
     signals: Signals
     moment: datetime
     """When the caller asks, or `as_of`: for what expires."""
-    past: Versions | None = None
+    versions: Versions | None = None
     with_corrected: bool = False
     """Whether replaced memories include those that a correction replaced, which were wrong."""
     with_decayed: bool = False
@@ -64,7 +64,7 @@ class Visibility:
 
     def of_earlier(self, *, with_corrected: bool) -> Self:
         """The same visibility with replaced memories; at a past moment that names them already, no other."""
-        if self.past is not None:
+        if self.versions is not None:
             return self
         selection = replace(self.selection, with_replaced=True)
         return replace(self, selection=selection, with_corrected=with_corrected)
@@ -85,7 +85,7 @@ class Visibility:
         A selection `with_replaced` also has what nothing but a later memory hides (0051).
         """
         signals, past = self.signals, self.selection.past
-        if self.past is None:
+        if self.versions is None:
             valid, valid_to = ~signals.hidden[ordinals], signals.valid_to[ordinals]
             if self.selection.with_replaced:
                 replaced_at = signals.replaced_at[ordinals]
@@ -95,8 +95,8 @@ class Visibility:
             if self.with_decayed:
                 valid |= signals.decayed_at[ordinals] != NO_TIME
         else:
-            valid = past.mask(signals, self.past, ordinals)
-            valid_to = past.ends(signals, self.past, ordinals)
+            valid = past.mask(signals, self.versions, ordinals)
+            valid_to = past.ends(signals, self.versions, ordinals)
         holding = microseconds(past.happened_by or self.moment)
         # NO_TIME is the least integer, so a missing start counts as past.
         valid &= signals.valid_from[ordinals] <= holding

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from helix_shared.artifacts.filter.access import Access
 from helix_shared.artifacts.filter.filter import Filter, check_moment, check_names
-from helix_shared.artifacts.filter.past import Past
+from helix_shared.artifacts.filter.past_moment import PastMoment
 from helix_shared.audience import EVERYONE
 from helix_shared.errors import InvalidInputError
 
@@ -47,7 +47,7 @@ class Selection:
     valid_at: datetime | None = None
     with_replaced: bool = False
     """Whether memories that nothing but a later memory hides are selected, too; of no past moment."""
-    past: Past = field(init=False, compare=False, repr=False)
+    past: PastMoment = field(init=False, compare=False, repr=False)
     """The past moment; false where the request names none."""
     access: Access = field(init=False, compare=False, repr=False)
     """What the caller may see."""
@@ -63,7 +63,7 @@ class Selection:
         owners = ("", self.user_id) if self.user_id else ("",)
         access = Access(self.tenant_id, owners, tuple(dict.fromkeys((EVERYONE, *self.principals))))
         # every row of an answer is compared with both
-        object.__setattr__(self, "past", Past(self.as_of, self.valid_at))
+        object.__setattr__(self, "past", PastMoment(self.as_of, self.valid_at))
         object.__setattr__(self, "access", access)
 
     def unfiltered(self) -> Self:

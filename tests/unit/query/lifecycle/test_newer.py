@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS, SpeechAct
 from helix_query.profile.intent import Intent
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.profile.sections.ranking import Newer, Outdated, Rank
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Candidates, LateInteraction, Related, Route
@@ -171,8 +171,8 @@ def test_nothing_found_is_no_error() -> None:
         (Route(intents=(Intent.CURRENT_VALUE,), names_something=True), 1.0),
         (Route(intents=(Intent.EXACT_LOOKUP,)), 0.0),
         (Route(intents=(Intent.EXACT_LOOKUP, Intent.CURRENT_VALUE)), 1.0),
-        (Route(intents=(Intent.CURRENT_VALUE,), past=Past.TENSE), 0.0),
-        (Route(intents=(), past=Past.TENSE), 0.0),
+        (Route(intents=(Intent.CURRENT_VALUE,), past_question=PastQuestion.TENSE), 0.0),
+        (Route(intents=(), past_question=PastQuestion.TENSE), 0.0),
         (Route(intents=(Intent.CURRENT_VALUE,), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), 0.0),
         (Route(intents=(), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), 0.0),
     ],
@@ -198,15 +198,15 @@ def test_the_earliest_gains_where_the_first_value_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("past", "probability", "steps"),
     [
-        (Past.FIRST, None, ["earliest"]),
-        (Past.FIRST, 0.2, ["former", "later", "earliest"]),
-        (Past.FIRST, 0.9, ["former", "later"]),
-        (Past.FORMER, None, []),
-        (Past.CHANGES, None, []),
+        (PastQuestion.FIRST, None, ["earliest"]),
+        (PastQuestion.FIRST, 0.2, ["former", "later", "earliest"]),
+        (PastQuestion.FIRST, 0.9, ["former", "later"]),
+        (PastQuestion.FORMER, None, []),
+        (PastQuestion.CHANGES, None, []),
     ],
 )
 def test_the_order_in_time_decides_only_where_no_link_tells_the_first_value(
-    past: Past, probability: float | None, steps: list[str]
+    past: PastQuestion, probability: float | None, steps: list[str]
 ) -> None:
     """Nor for the value before the last one, which is neither the earliest nor the latest."""
     constants = Rank(newer=Newer(gain_first=0.5), outdated=Outdated(enabled=True))
@@ -214,7 +214,7 @@ def test_the_order_in_time_decides_only_where_no_link_tells_the_first_value(
     link = Related(none, none, np.array([1]), np.array([0]), np.array([probability or 0.0]))
     builder = ScoreBuilder(np.array([1.0, 1.1]))
     holding = None if probability is None else link
-    nobody, route = np.zeros(2, bool), Route(past=past)
+    nobody, route = np.zeros(2, bool), Route(past_question=past)
     past_steps(builder, signals([1, 9]), route, constants, holding, nobody, lambda: np.ones(2))
     assert [step.name for step in builder.steps] == steps
     if steps:
@@ -230,7 +230,15 @@ def test_without_a_gain_the_order_in_time_is_not_computed() -> None:
         return np.ones(2)
 
     builder = ScoreBuilder(np.array([1.0, 1.1]))
-    past_steps(builder, signals([1, 9]), Route(past=Past.FIRST), Rank(), None, np.zeros(2, bool), met)
+    past_steps(
+        builder,
+        signals([1, 9]),
+        Route(past_question=PastQuestion.FIRST),
+        Rank(),
+        None,
+        np.zeros(2, bool),
+        met,
+    )
     assert builder.steps == []
     assert not called
 
@@ -239,7 +247,7 @@ def test_a_named_time_tells_more_than_the_order() -> None:
     """A question about "the beginning of November" asks for no first value."""
     moment, none = datetime(2022, 11, 1, tzinfo=UTC), np.zeros(2, bool)
     builder = ScoreBuilder(np.array([1.0, 1.1]))
-    route = Route(past=Past.FIRST, window=(moment, moment))
+    route = Route(past_question=PastQuestion.FIRST, window=(moment, moment))
     constants = Rank(newer=Newer(gain_first=0.5))
     past_steps(builder, signals([1, 9]), route, constants, None, none, lambda: np.ones(2))
     assert builder.steps == []

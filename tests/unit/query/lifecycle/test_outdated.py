@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from helix_query.profile.intent import Intent
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.profile.sections.ranking import Outdated
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Related, Route, Window
@@ -99,10 +99,12 @@ def test_a_circle_ends() -> None:
     assert all(0 <= score <= 0.6 for score in found)
 
 
-@pytest.mark.parametrize(("past", "expected"), [(Past.NO, 0.8), (Past.TENSE, 0.2), (Past.SAID, 0.0)])
-def test_questions_about_the_past_take_the_links_back(past: Past, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("past", "expected"), [(PastQuestion.NO, 0.8), (PastQuestion.TENSE, 0.2), (PastQuestion.EARLIER, 0.0)]
+)
+def test_questions_about_the_past_take_the_links_back(past: PastQuestion, expected: float) -> None:
     """The past tense takes three quarters, a word of earlier times all."""
-    route = Route(intents=(Intent.CURRENT_VALUE,), past=past)
+    route = Route(intents=(Intent.CURRENT_VALUE,), past_question=past)
     found = replacements_that_count(links((1, 0, 0.8)), told(5, 9), route, CONSTANTS)
     assert found.probability.tolist() == pytest.approx([expected])
 
@@ -122,7 +124,7 @@ def test_a_plan_that_changed_before_its_time_never_held(
     planned: int, intent: Intent, expected: float
 ) -> None:
     """The new date answers when the trip was; what was done before it changed was so."""
-    route = Route(intents=(intent,), past=Past.TENSE)
+    route = Route(intents=(intent,), past_question=PastQuestion.TENSE)
     found = replacements_that_count(links((1, 0, 0.8)), told(5, 9, planned=planned), route, CONSTANTS)
     assert found.probability.tolist() == pytest.approx([expected])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.routing.past.past_question import asks_for_former, past_of
 from tests.unit.linear_time import Linear, repeated
 
@@ -32,7 +32,7 @@ from tests.unit.linear_time import Linear, repeated
 )
 def test_what_holds(query: str) -> None:
     """Present tense, or a word for now."""
-    assert past_of(query) is Past.NO
+    assert past_of(query) is PastQuestion.NO
 
 
 @pytest.mark.parametrize(
@@ -46,26 +46,26 @@ def test_what_holds(query: str) -> None:
 )
 def test_the_past_tense_alone(query: str) -> None:
     """The first finite verb decides."""
-    assert past_of(query) is Past.TENSE
+    assert past_of(query) is PastQuestion.TENSE
 
 
 @pytest.mark.parametrize(
     ("query", "past"),
     [
-        ("Why did you cancel?", Past.TENSE),
-        ("When did Anna drop the kids?", Past.TENSE),
-        ("When did I move to Rome?", Past.TENSE),
-        ("What did I develop for the client?", Past.TENSE),
-        ("Did Ann raise the question?", Past.TENSE),
-        ("Did we update the server?", Past.TENSE),
-        ("Where did I leave my keys before the trip?", Past.TENSE),
-        ("What did Anna say before lunch?", Past.TENSE),
-        ("Show me the earlier emails", Past.NO),
-        ("past the deadline, what happens?", Past.NO),
-        ("what is an ex-parte ruling?", Past.NO),
+        ("Why did you cancel?", PastQuestion.TENSE),
+        ("When did Anna drop the kids?", PastQuestion.TENSE),
+        ("When did I move to Rome?", PastQuestion.TENSE),
+        ("What did I develop for the client?", PastQuestion.TENSE),
+        ("Did Ann raise the question?", PastQuestion.TENSE),
+        ("Did we update the server?", PastQuestion.TENSE),
+        ("Where did I leave my keys before the trip?", PastQuestion.TENSE),
+        ("What did Anna say before lunch?", PastQuestion.TENSE),
+        ("Show me the earlier emails", PastQuestion.NO),
+        ("past the deadline, what happens?", PastQuestion.NO),
+        ("what is an ex-parte ruling?", PastQuestion.NO),
     ],
 )
-def test_an_act_or_an_event_is_no_change(query: str, past: Past) -> None:
+def test_an_act_or_an_event_is_no_change(query: str, past: PastQuestion) -> None:
     """Verbs of change also tell of acts, and "before" also dates an event."""
     assert past_of(query) is past
     assert not asks_for_former(query)
@@ -91,13 +91,13 @@ def test_what_was_wrong_is_wanted_by_sure_words_alone(query: str, *, is_sure: bo
 
 
 WORDS = {
-    Past.SAID: (
+    PastQuestion.EARLIER: (
         "what did we believe about the leak back then?",
         "What was the code at the time of the break-in?",
         "Who did the books back when Piet was ill?",
         "Which depot did they run in those days?",
     ),
-    Past.FORMER: (
+    PastQuestion.FORMER: (
         "where did I use to work before the hospital",
         "What used to be the gate code?",
         "what was the old gate code?",
@@ -122,7 +122,7 @@ WORDS = {
         "Which shift did I have before the new roster?",
         "what was the flight number prior to the rebooking?",
     ),
-    Past.FIRST: (
+    PastQuestion.FIRST: (
         "What was the fee originally?",
         "Which database did we run at the beginning?",
         "What was the original budget for the roof?",
@@ -130,7 +130,7 @@ WORDS = {
         "what did the allotment cost initially?",
         "Where were we going to hold the reunion at first?",
     ),
-    Past.CHANGES: (
+    PastQuestion.CHANGES: (
         "how often has the deadline moved?",
         "history of the gate code",
         "How did the price of the roof change over time?",
@@ -148,7 +148,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize(("past", "query"), [(past, query) for past, said in WORDS.items() for query in said])
-def test_words_of_earlier_times(past: Past, query: str) -> None:
+def test_words_of_earlier_times(past: PastQuestion, query: str) -> None:
     """With the past tense, beside the thing that is asked for, or where changes are asked for."""
     assert past_of(query) is past
     assert past_of(query.replace("\u0027", "\u2019").upper()) is past

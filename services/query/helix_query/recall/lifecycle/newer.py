@@ -14,7 +14,7 @@ import numpy as np
 
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.profile.intent import Intent
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ def newest_gain(route: Route, constants: Newer) -> float:
     and the latest statement replaces nothing (locomo loses 2 points of Hit@1 with a gain). A question for a
     symbol, path or error asks for the memory that holds it, whatever its time (code_exact loses 9 points).
     """
-    if route.past is not Past.NO or route.as_of_moment is not None:
+    if route.past_question is not PastQuestion.NO or route.as_of_moment is not None:
         return 0.0
     if Intent.CURRENT_VALUE in route.intents:
         return constants.gain

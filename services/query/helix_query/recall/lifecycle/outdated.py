@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.moments import microseconds
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from helix_query.recall.candidate_signals import CandidateSignals
     from helix_query.recall.candidates import Related, Route
 
-ASKS_FOR_CHANGED: Final = frozenset([Past.FORMER, Past.FIRST, Past.CHANGES])
-"""Questions for what was replaced, or for the replacement."""
 ASKS_FOR_PLANS: Final = frozenset([Intent.WHEN, Intent.CURRENT_VALUE])
 """Questions for what changes in a plan; other memories tell who was there and why."""
 ROUNDS: Final = 4
@@ -55,11 +53,14 @@ def replacements_that_count(
     the past tense that asks when or for a value.
     """
     is_to_come = route.window is not None and route.as_of_moment is None
-    asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in ASKS_FOR_CHANGED
+    asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past_question.asks_for_a_change
     share = 1.0 if asks_for_value or is_to_come or route.asks_whether else constants.share_otherwise
-    share *= {Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}.get(route.past, 1.0)
+    if route.past_question is PastQuestion.TENSE:
+        share *= 1.0 - constants.past_tense
+    elif route.past_question is PastQuestion.EARLIER:
+        share = 0.0
     probability = share * related.probability
-    if route.past is Past.TENSE and ASKS_FOR_PLANS.intersection(route.intents):
+    if route.past_question is PastQuestion.TENSE and ASKS_FOR_PLANS.intersection(route.intents):
         probability = np.where(_never_held(related, raw), related.probability, probability)
     if route.as_of_moment is not None:
         later = raw.occurred_at[related.newer] > microseconds(route.as_of_moment)
@@ -121,7 +122,8 @@ def outdated_factors(
 def without_unlikely(holding: Related) -> Related:
     """The pairs with a probability of 0 for those below `LIKELY`.
 
-    Reversed, such pairs cost the sets life and months more than they gained.
+    On the lab's sets `life` and `months` questions about the past lost more than they gained where improbable
+    pairs were reversed (ops/decisions/0051).
     """
     return replace(holding, probability=np.where(holding.probability >= LIKELY, holding.probability, 0.0))
 
@@ -137,7 +139,7 @@ def past_tense_factors(raw: CandidateSignals, route: Route) -> NDArray[np.float6
     A memory that held at the time that the question names keeps its score.
     """
     replaced = raw.replaced_at != NO_TIME
-    if route.past is not Past.TENSE or not replaced.any():
+    if route.past_question is not PastQuestion.TENSE or not replaced.any():
         return np.ones(len(replaced))
     if route.as_of_moment is not None:
         replaced &= raw.replaced_at <= microseconds(route.as_of_moment)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.candidates import Candidates, Cosines, Related
 from helix_query.recall.lifecycle.relations import NONE, Replacements, replaced_by, replacements_of
 from helix_shared.about import two_people
@@ -28,7 +28,7 @@ CHAIN: Final = 1
 
 
 def with_related(
-    context: RecallContext, candidates: Candidates, cosines: Cosines, *, past: Past = Past.NO
+    context: RecallContext, candidates: Candidates, cosines: Cosines, *, past: PastQuestion = PastQuestion.NO
 ) -> Candidates:
     """The candidates with answers to the best of their questions, with replacements, and with the pairs.
 
@@ -37,7 +37,7 @@ def with_related(
     if not len(candidates):
         return candidates
     candidates, asked = _with_answers(context, candidates, cosines)
-    if past.is_said:
+    if past.is_in_words:
         candidates = _with_replaced(context, candidates, cosines)
     candidates, replaced = _with_replacements(context, candidates, cosines)
     if not len(asked) and not len(replaced.newer):

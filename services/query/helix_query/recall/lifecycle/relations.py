@@ -126,6 +126,6 @@ def _links(
 def _may_be_passed(context: RecallContext, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which hidden memories the caller could see if they were not; of a past moment none."""
     visibility, signals = context.visibility, context.generation.signals
-    if visibility.past is not None:
+    if visibility.versions is not None:
         return np.zeros(len(ordinals), bool)
     return visibility.selection.among(signals, ordinals, signals.hidden[ordinals].copy())

@@ -42,7 +42,7 @@ def pack(
     """Stage 8 without a profile; who packs several times gives every call the same `counter`."""
     query, budget = context.query, token_budget
     entries = [entry_of(found.row, query.zone) for found in rows]
-    in_time = route.past.is_said
+    in_time = route.past_question.is_in_words
     packed = pack_entries(entries, token_budget=budget, counter=counter, in_time=in_time)
     expand_context = query.expand_context or context.profile.pack.expand_context
     if expand_context == "none" or not packed.memory_ids:

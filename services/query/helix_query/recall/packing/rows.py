@@ -39,7 +39,7 @@ def stored_rows(
     """
     signals = snapshot.generation.signals
     rows = with_signals(signals.records(ordinals[visibility.is_valid_at(ordinals)]), signals)
-    if visibility.past is None:
+    if visibility.versions is None:
         return rows
     known_by = visibility.selection.as_of
     last = None if known_by is None else snapshot.last_sequence_at(known_by)

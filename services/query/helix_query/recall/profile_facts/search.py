@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.query_text import read_query
 from helix_query.recall.user_profile.current_values import with_current_values
 from helix_query.recall.user_profile.links import Links
@@ -59,7 +59,7 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
     asked, text = route.asked_person, read_query(context.query.text)
     is_own, names_me = asked is not None and asked.kind == AUTHOR, _ME.search(text) is not None
     may_be_ahead = (asked is None or is_own) and not route.names_something and route.window is None
-    if route.past is not Past.NO or not (is_own or names_me or may_be_ahead):
+    if route.past_question is not PastQuestion.NO or not (is_own or names_me or may_be_ahead):
         return Hits.none()
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.candidates import Route, Window
 from helix_query.recall.query_text import read_query
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
@@ -72,11 +72,11 @@ def route(
         window=None if bounds is None else Window(*bounds, zone or UTC, asks_for_time_alone(query, now)),
         as_of_moment=_latest(bounds, now),
         reason=_reason(by_rule, by_example, window_reason, past),
-        past=past,
+        past_question=past,
         asked_person=asked_person(query),
         names_something=any(name.kind == "name" for name in find_names(text)),
-        asks_for_former=past.wants_replaced and asks_for_former(query),
-        asks_whether=past is Past.NO and asks_whether(text.lower()),
+        asks_for_former=past.asks_for_replaced and asks_for_former(query),
+        asks_whether=past is PastQuestion.NO and asks_whether(text.lower()),
     )
 
 
@@ -121,9 +121,11 @@ def _latest(bounds: Bounds | None, now: datetime) -> datetime | None:
     return None if bounds is None or bounds[0] > now else min(bounds[1], now)
 
 
-def _reason(by_rule: tuple[Intent, ...], by_example: tuple[Intent, ...], window: str, past: Past) -> str:
+def _reason(
+    by_rule: tuple[Intent, ...], by_example: tuple[Intent, ...], window: str, past: PastQuestion
+) -> str:
     parts = [f"rules: {', '.join(by_rule)}"] if by_rule else []
     parts += [f"examples: {', '.join(by_example)}"] if by_example else []
     parts += [window] if window else []
-    parts += [f"earlier times: {past.name.lower()}"] if past.is_said else []
+    parts += [f"earlier times: {past.name.lower()}"] if past.is_in_words else []
     return "; ".join(parts) or "nothing special"

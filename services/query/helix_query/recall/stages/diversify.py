@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.candidates import Ranked
 from helix_query.recall.lifecycle.derived_statements import replaced_turns
 from helix_query.recall.lifecycle.restatements import NO_RESTATEMENTS, restatements_among
@@ -60,7 +60,7 @@ def restated_among(
     Empty for questions about earlier times or about all of a kind, for which each repetition matters, and at
     past moments, for which decisions made later do not count.
     """
-    repeats_matter = route.past is not Past.NO or Intent.AGGREGATION in route.intents
+    repeats_matter = route.past_question is not PastQuestion.NO or Intent.AGGREGATION in route.intents
     if not context.profile.diversify.one_per_statement or repeats_matter or context.query.selection.past:
         return NO_RESTATEMENTS
     return restatements_among(context.generation.relations, ordinals)

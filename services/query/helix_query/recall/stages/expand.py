@@ -36,7 +36,7 @@ def expand(
     """Stage 5: the candidates with graph mass, those that only the graph found, and what relates them."""
     walked = _walked(context, candidates, vector, route)
     cosines = partial(context.generation.signals.cosines, vector)
-    return with_related(context, walked, cosines, past=route.past)
+    return with_related(context, walked, cosines, past=route.past_question)
 
 
 def _walked(

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.evidence.comparisons import question_match
 from helix_query.recall.lifecycle.doubtful import is_doubtful
 from helix_query.recall.lifecycle.newer import earliest_factors, newer_factors, newest_gain
 from helix_query.recall.lifecycle.outdated import (
-    ASKS_FOR_CHANGED,
     inherited_gains,
     latest_replaced_first,
     outdated_factors,
@@ -81,7 +80,7 @@ def lifecycle_steps(
     if related is not None and len(related.newer):
         holding = replacements_that_count(related, raw, route, constants.outdated)
     met = partial(question_match, candidates, interaction_gains, constants.newer.full_match)
-    if route.past not in ASKS_FOR_CHANGED:
+    if not route.past_question.asks_for_a_change:
         _current_steps(builder, candidates, raw, route, constants, holding, others, met)
     else:
         past_steps(builder, raw, route, constants, holding, others, met)
@@ -130,7 +129,7 @@ def past_steps(
     if likely is not None:
         _changed_steps(builder, likely, route, constants.outdated)
     names_time = route.window is not None or route.as_of_moment is not None
-    if not constants.newer.gain_first or route.past is not Past.FIRST or names_time:
+    if not constants.newer.gain_first or route.past_question is not PastQuestion.FIRST or names_time:
         return
     if likely is None or not likely.probability.any():
         builder.times("earliest", earliest_factors(builder.scores, raw, constants.newer, others, met()))
@@ -138,13 +137,13 @@ def past_steps(
 
 def _changed_steps(builder: ScoreBuilder, holding: Related, route: Route, constants: Outdated) -> None:
     """For a question about a former value, the first value or changes: the order of what was replaced."""
-    if route.past is Past.CHANGES:
+    if route.past_question is PastQuestion.CHANGES:
         builder.plus("replacement", inherited_gains(builder.scores, holding, constants))
         return
     builder.plus("former", inherited_gains(builder.scores, reversed_pairs(holding), constants))
     before = (
         latest_replaced_first(holding, len(builder.scores))
-        if route.past is Past.FORMER
+        if route.past_question is PastQuestion.FORMER
         else reversed_pairs(holding)
     )
     lost = 1.0 - outdated_factors(builder.scores, before, constants)

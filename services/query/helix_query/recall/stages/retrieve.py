@@ -167,7 +167,7 @@ def _with_caller_hits(
 
 def _valid_then(context: RecallContext, retrieved: Retrieved) -> Retrieved:
     """`retrieved` without the memories that were not valid then; not every search checks this."""
-    if context.visibility.past is None:
+    if context.visibility.versions is None:
         return retrieved
 
     def valid(hits: Hits) -> Hits:

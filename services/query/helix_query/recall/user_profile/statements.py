@@ -83,10 +83,10 @@ def _strongest(
     index: FacetIndex, part: Part, places: NDArray[np.int64], now: int, visibility: Visibility
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Ordinals and scores of the strongest visible memories among `places`."""
-    if visibility.past is not None:
+    if visibility.versions is not None:
         # what is stronger because it is later must not take the places of what was said by then
         places = places[visibility.signals.occurred_at[index.ordinals[places]] <= now]
-    scores = index.scores(part, places, now if visibility.past is not None else now - now % SCORED_EVERY)
+    scores = index.scores(part, places, now if visibility.versions is not None else now - now % SCORED_EVERY)
     places, scores = places[scores > 0], scores[scores > 0]
     order = np.lexsort((places, index.sequences[places], -scores))
     ordinals, scores = index.ordinals[places[order]], scores[order]

@@ -8,7 +8,7 @@ candidate, and links between memories count less, or the other way round; nothin
 
 from __future__ import annotations
 
-from helix_query.profile.past import Past
+from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.query_text import read_query
 from helix_query.recall.routing.past import words
 from helix_query.recall.routing.rules import is_question
@@ -20,67 +20,71 @@ def asks_for_former(query: str) -> bool:
     return words.SURELY_FORMER.search(read_query(query).lower()) is not None
 
 
-def past_of(query: str) -> Past:
+def past_of(query: str) -> PastQuestion:
     """How a query speaks of the past."""
     text = read_query(query)
     return _of_question(text.lower()) if is_question(text) else _of_note(text.lower())
 
 
-def _of_question(folded: str) -> Past:
+def _of_question(folded: str) -> PastQuestion:
     if words.ONCE.search(folded):
         folded = words.BEFORE_AN_EVENT.sub("by ", folded)
     is_past = _is_past(words.TOKEN.findall(folded))
     found = _of_strong_words(folded)
     asks_before = words.ASKS_WHAT.search(folded) and words.BEFORE.search(folded)
     if words.CHANGED_FROM.search(folded) or words.SUPPOSED.search(folded) or asks_before:
-        found = Past.FORMER
+        found = PastQuestion.FORMER
     elif words.CHANGES.search(folded) and not words.ACTS.search(folded):
-        found = Past.CHANGES
+        found = PastQuestion.CHANGES
     elif not words.NOW.search(folded):
         found = _first_of(_former_thing(folded), found)
         if is_past:
-            told = ((words.FIRST, Past.FIRST), (words.FORMER, Past.FORMER), (words.EARLIER, Past.SAID))
+            told = (
+                (words.FIRST, PastQuestion.FIRST),
+                (words.FORMER, PastQuestion.FORMER),
+                (words.EARLIER, PastQuestion.EARLIER),
+            )
             said = (past for pattern, past in told if pattern.search(folded))
-            found = _first_of(found, next(said, Past.TENSE))
+            found = _first_of(found, next(said, PastQuestion.TENSE))
         else:
             found = _first_of(found, _of_note(folded.rstrip("? ")))
     return found
 
 
-def _first_of(found: Past, other: Past) -> Past:
-    return other if found is Past.NO else found
+def _first_of(found: PastQuestion, other: PastQuestion) -> PastQuestion:
+    return other if found is PastQuestion.NO else found
 
 
-def _of_note(folded: str) -> Past:
+def _of_note(folded: str) -> PastQuestion:
     """The past of a few words that begin with "old" or "previous", or of a short demand for such a thing."""
     if folded.count(" ") >= words.NOTE_WORDS or folded.endswith("."):
-        return Past.NO
+        return PastQuestion.NO
     notes = (
-        (words.FIRST_NOTE, Past.FIRST),
-        (words.FORMER_NOTE, Past.FORMER),
-        (words.CHANGES_NOTE, Past.CHANGES),
+        (words.FIRST_NOTE, PastQuestion.FIRST),
+        (words.FORMER_NOTE, PastQuestion.FORMER),
+        (words.CHANGES_NOTE, PastQuestion.CHANGES),
     )
     return next((past for pattern, past in notes if pattern.search(folded)), _former_thing(folded))
 
 
-def _of_strong_words(folded: str) -> Past:
+def _of_strong_words(folded: str) -> PastQuestion:
     """The past of a question in the present tense, or with a word for now."""
     if "originally" in folded:
-        return Past.FIRST
-    return Past.FORMER if "used to " in folded else Past.NO
+        return PastQuestion.FIRST
+    return PastQuestion.FORMER if "used to " in folded else PastQuestion.NO
 
 
-def _former_thing(folded: str) -> Past:
+def _former_thing(folded: str) -> PastQuestion:
     """Whether it asks for a former thing; in the present tense only where nothing else is asked of it.
 
     "What is the old code" asks for it, "where is the old sofa" for something else about it.
     """
     asked = words.ASKS_FOR_THING.search(folded) or words.DEMAND.search(folded)
     if not (asked or _is_past(words.TOKEN.findall(folded))):
-        return Past.NO
+        return PastQuestion.NO
     if words.FIRST_THING.search(folded):
-        return Past.FIRST
-    return Past.FORMER if words.FORMER_THING.search(folded) else Past.NO
+        return PastQuestion.FIRST
+    return PastQuestion.FORMER if words.FORMER_THING.search(folded) else PastQuestion.NO
 
 
 def _is_past(said: list[str]) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastMoment:
     """Selects what was created by `known_by` and had occurred by `happened_by`; None: any time.
 
     A memory that was superseded or closed counts as current if what superseded it was created or occurred
