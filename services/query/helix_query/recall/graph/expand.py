@@ -20,6 +20,7 @@ from helix_query.recall.graph.local_subgraph import Mass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.profile.sections.graph import Expand
     from helix_query.recall.graph.walk import GraphWalk
 
 
@@ -38,27 +39,21 @@ def expand(
     memories: int,
     cosines: Cosines,
     visible: Visible,
-    seed_exponent: float = 4.0,
-    entity_restart_share: float = 0.5,
-    graph_candidates: int = 30,
-    mass_cap: float = 0.5,
+    graph_candidates: int,
     bridge: Bridge | None = None,
-    bridge_share: float = 0.0,
-    bridge_memories: int = 3,
 ) -> Candidates:
     """The candidates with graph mass, and up to `graph_candidates` visible memories that the walk reached.
 
     `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass is a
     memory's share among all candidates returned, at most `mass_cap`. An added memory gets its cosine and the
     least fused score. `walked` of the result is the method used; `degraded` names PageRank if the bounded
-    walk replaced it.
+    walk replaced it. The other constants are those of `walk`.
 
     With `bridge` there are two walks. It returns nodes and weights for the `bridge_memories` memories with
     the most mass after the first; these nodes get `bridge_share` of the second walk's restart.
     """
-    seeds, shares = _seeds(
-        candidates, named, seed_exponent=seed_exponent, entity_restart_share=entity_restart_share
-    )
+    constants = walk.constants
+    seeds, shares = _seeds(candidates, named, constants)
     if not len(seeds):
         return candidates
 
@@ -66,28 +61,31 @@ def expand(
         found, used = walk.mass(seeds, shares)
         mass = _of_memories(found, memories=memories)
         added = _graph_candidates(candidates, mass, visible=visible, count=graph_candidates)
-        return replace(_with_mass(candidates, added, mass, cosines=cosines, cap=mass_cap), walked=used)
+        with_mass = _with_mass(candidates, added, mass, cosines=cosines, cap=constants.mass_cap)
+        return replace(with_mass, walked=used)
 
     last = first = walked(walk, seeds, shares)
-    if bridge is not None and bridge_share:
+    if bridge is not None and constants.bridge_share:
         # Only candidates are read, which the caller may see.
-        evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[:bridge_memories]]
+        evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[: constants.bridge_memories]]
         nodes, weights = bridge(evidence)
         if len(nodes):
             # PageRank is not tried again after it failed.
-            second = walk.by(first.walked or walk.method)
-            last = walked(second, *_with_bridges(seeds, shares, nodes, weights, share=bridge_share))
-    return last if last.walked == walk.method else replace(last, degraded=(*last.degraded, PAGERANK))
+            second = walk.by(first.walked or constants.method)
+            bridged = _with_bridges(seeds, shares, nodes, weights, share=constants.bridge_share)
+            last = walked(second, *bridged)
+    return last if last.walked == constants.method else replace(last, degraded=(*last.degraded, PAGERANK))
 
 
 def _seeds(
-    candidates: Candidates, named: NDArray[np.int64], *, seed_exponent: float, entity_restart_share: float
+    candidates: Candidates, named: NDArray[np.int64], constants: Expand
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    on_entities = constants.entity_restart_share
     most = float(candidates.fused.max()) if len(candidates) else 0.0
-    weights = (candidates.fused / most) ** seed_exponent if most > 0 else np.ones(len(candidates))
+    weights = (candidates.fused / most) ** constants.seed_exponent if most > 0 else np.ones(len(candidates))
     if len(candidates):
-        weights = weights / weights.sum() * ((1.0 - entity_restart_share) if len(named) else 1.0)
-    entities = np.full(len(named), (entity_restart_share if len(candidates) else 1.0) / max(len(named), 1))
+        weights = weights / weights.sum() * ((1.0 - on_entities) if len(named) else 1.0)
+    entities = np.full(len(named), (on_entities if len(candidates) else 1.0) / max(len(named), 1))
     return np.concatenate([candidates.ordinals, named]), np.concatenate([weights, entities])
 
 

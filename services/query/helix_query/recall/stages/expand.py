@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from helix_query.recall.graph.bridge import bridges
 from helix_query.recall.graph.walk import GraphWalk
 from helix_query.recall.lifecycle.related import with_related
 from helix_query.recall.routing.route import names_in
-from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.lexicon.analysis import stems
 
 if TYPE_CHECKING:
@@ -23,11 +21,6 @@ if TYPE_CHECKING:
 
     from helix_query.recall.candidates import Candidates, Route
     from helix_query.recall.context import RecallContext
-
-WALK_CONSTANTS: Final = frozenset(field.name for field in fields(GraphWalk))
-"""Constants of the profile that the walk takes."""
-READ_HERE: Final = frozenset({"enabled", "edges", "graph_candidates", "graph_candidates_single_hop"})
-"""Constants of the profile that this stage reads; `graph.expand` takes the rest."""
 
 
 def expand(
@@ -48,21 +41,15 @@ def _walked(
     if not constants.enabled or query.mode == "dense" or not (multi_hop or walks_always):
         return candidates
     named = context.snapshot.named_nodes(query.selection.tenant_id, names_in(query.text))
-    walk = GraphWalk(
-        generation.graph,
-        kind_factors=np.array([constants.factor(kind) for kind in EDGE_KINDS], np.float64),
-        **constants.model_dump(include=set(WALK_CONSTANTS)),
-    )
     expanded = graph.expand(
         candidates,
         named,
-        walk,
+        GraphWalk(generation.graph, constants),
         memories=generation.graph.memories,
         cosines=partial(generation.signals.cosines, vector),
         visible=context.visibility.is_visible,
         graph_candidates=constants.candidates_for(multi_hop=multi_hop),
         bridge=partial(_bridge, context, named) if multi_hop else None,
-        **constants.model_dump(exclude={*WALK_CONSTANTS, *READ_HERE}),
     )
     for missing in expanded.degraded:
         RECALL_DEGRADED.labels(missing).inc()
