@@ -163,7 +163,7 @@ class InProcess:
         """Take one thread of the calls until an event is set."""
         running = threading.Event()
 
-        def work(_channels: Any) -> None:
+        def work(_lanes: Any) -> None:
             running.set()
             until.wait(60)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def erasure_reply(
-    event_id: str, selection: Selection, snapshot: Snapshot, _channels: Mapping[str, Executor]
+    event_id: str, selection: Selection, snapshot: Snapshot, _lanes: Mapping[str, Executor]
 ) -> recall_pb2.GetErasureResponse:
     """The receipt of an erasure on one generation.
 

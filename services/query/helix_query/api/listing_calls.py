@@ -123,7 +123,7 @@ def groups_listing(request: recall_pb2.ListSessionsRequest | recall_pb2.ListEnti
 
 
 def memories_reply(
-    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+    listing: Listing, snapshot: Snapshot, _lanes: Mapping[str, Executor], *, until: float
 ) -> recall_pb2.ListMemoriesResponse:
     """The reply to ListMemories.
 
@@ -141,7 +141,7 @@ def memories_reply(
 
 
 def timeline_reply(
-    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+    listing: Listing, snapshot: Snapshot, _lanes: Mapping[str, Executor], *, until: float
 ) -> recall_pb2.TimelineResponse:
     """The reply to Timeline.
 
@@ -162,7 +162,7 @@ def timeline_reply(
 
 
 def sessions_reply(
-    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+    listing: Listing, snapshot: Snapshot, _lanes: Mapping[str, Executor], *, until: float
 ) -> recall_pb2.ListSessionsResponse:
     """The reply to ListSessions.
 
@@ -182,7 +182,7 @@ def sessions_reply(
 
 
 def entities_reply(
-    listing: Listing, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+    listing: Listing, snapshot: Snapshot, _lanes: Mapping[str, Executor], *, until: float
 ) -> recall_pb2.ListEntitiesResponse:
     """The reply to ListEntities.
 

@@ -58,7 +58,7 @@ def neighbours_query(request: recall_pb2.NeighboursRequest) -> NeighboursQuery:
 
 
 def neighbours_reply(
-    query: NeighboursQuery, snapshot: Snapshot, _channels: Mapping[str, Executor], *, until: float
+    query: NeighboursQuery, snapshot: Snapshot, _lanes: Mapping[str, Executor], *, until: float
 ) -> recall_pb2.NeighboursResponse:
     """The reply to Neighbours.
 

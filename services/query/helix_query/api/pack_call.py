@@ -26,7 +26,7 @@ def pack_reply(
     query: Query,
     memory_ids: Sequence[str],
     snapshot: Snapshot,
-    _channels: Mapping[str, Executor],
+    _lanes: Mapping[str, Executor],
     *,
     profiles: Mapping[str, RankingProfile],
     until: float,

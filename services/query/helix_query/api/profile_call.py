@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def profile_reply(
     query: ProfileQuery,
     snapshot: Snapshot,
-    _channels: Mapping[str, Executor],
+    _lanes: Mapping[str, Executor],
     *,
     budget: int,
     until: float,

@@ -27,7 +27,7 @@ WAIT: Final = "wait"
 def recall_reply(
     query: Query,
     snapshot: Snapshot,
-    channels: Mapping[str, Executor],
+    lanes: Mapping[str, Executor],
     *,
     profiles: Mapping[str, RankingProfile],
     channel_deadline_seconds: float,
@@ -41,7 +41,7 @@ def recall_reply(
     """
     started = time.perf_counter()
     context = RecallContext.of(query, snapshot, profiles[query.profile], deadline=until)
-    result = recall(context, lanes=channels, channel_deadline_seconds=channel_deadline_seconds)
+    result = recall(context, lanes=lanes, channel_deadline_seconds=channel_deadline_seconds)
     result, explanation = explained(result, context)
     elapsed = time.perf_counter() - started
     RECALL_SECONDS.observe(elapsed)

@@ -1,8 +1,8 @@
 """Reads requests: checks every limit of `helix_memory.limits` and makes values of the fields.
 
-The only module that reads a request; `helix_memory.recall.checks` has the limits of single fields, which the
-client checks as well. An error names the field, the limit and, where it helps, the valid values. Later code
-does not check again.
+Scope, filters and options of every call are read here, the other fields of lists and of neighbours by their
+calls; `helix_memory.recall.checks` has the limits of single fields, which the client checks as well. An error
+names the field, the limit and, where it helps, the valid values. Later code does not check again.
 """
 
 from __future__ import annotations

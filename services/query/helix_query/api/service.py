@@ -80,7 +80,7 @@ class RecallHandlers:
         self._executor = FairExecutor(
             workers=settings.threads,
             places=settings.in_flight,
-            channels=LANES,
+            lanes=LANES,
             stuck_seconds=settings.stuck_seconds,
         )
         self._calls = Calls(

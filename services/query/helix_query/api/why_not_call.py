@@ -45,7 +45,7 @@ class WhyNotSearch:
     _steps: Steps[recall_pb2.WhyNotResponse] | None = field(default=None, init=False)
     _replays: Replays | None = field(default=None, init=False)
 
-    def step(self, snapshot: Snapshot, channels: Mapping[str, Executor]) -> Any:
+    def step(self, snapshot: Snapshot, lanes: Mapping[str, Executor]) -> Any:
         """Run one step; the reply, or `AGAIN`. All steps are on one snapshot."""
         if self._steps is None:
             now = time.monotonic()
@@ -53,9 +53,7 @@ class WhyNotSearch:
                 snapshot,
                 self.profiles,
                 parse=self.parse,
-                recall=partial(
-                    recall, lanes=channels, channel_deadline_seconds=self.channel_deadline_seconds
-                ),
+                recall=partial(recall, lanes=lanes, channel_deadline_seconds=self.channel_deadline_seconds),
                 until=now + SEARCHING * (self.until - now),
                 deadline=self.until,
             )

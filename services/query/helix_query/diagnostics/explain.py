@@ -1,6 +1,6 @@
 """Makes the explanation of a recall from its trace: which step dropped each candidate, and its score.
 
-The scores are computed again by the pure function that ranked. `api.explanation_response` turns an
+The scores are computed again by the pure function that ranked. `api.responses.explanation` turns an
 explanation into messages.
 """
 

@@ -4,7 +4,7 @@ The query is run, and `proposals` lists changes that may undo the loss. Each is 
 kept if the memory gets further, until it is packed, so the advised changes are known to work.
 
 `why_not` is a generator that yields before every replay but the first, so that other calls can run between.
-`api.why_not_response` writes the verdict.
+`api.responses.why_not` writes the verdict.
 """
 
 from __future__ import annotations

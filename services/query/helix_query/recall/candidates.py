@@ -103,9 +103,9 @@ class Retrieved:
     term_coverage: Hits | None = None
     """Memories that hold most words of the query, score 0 to 1; None: as above."""
     preferences: Hits | None = None
-    """Preferences that matter, score 0 to 1, if the query asks for advice; None: it does not."""
+    """Preferences that matter, score 0 to 1, if the query asks for advice; None: nothing was found."""
     profile_facts: Hits | None = None
-    """Current facts about the caller, score 0 to 1, if the query asks for one; None: it does not."""
+    """Current facts about the caller, score 0 to 1, if the query asks for one; None: nothing was found."""
     degraded: tuple[str, ...] = ()
     """Channels and `EVIDENCE` whose search failed or came too late."""
     lexical_alone: bool = False

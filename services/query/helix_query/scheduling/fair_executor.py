@@ -1,7 +1,7 @@
 """Runs the calls of the fair queue (`fair_queue`) on threads; accounts for every thread until it ends.
 
-A call runs on one thread and its channel searches on others. It keeps its place until all of them have
-ended, even if its caller has gone. Channel threads that outlive their call are late: they are replaced at
+A call runs on one thread and its searches on others. It keeps its place until all of them have
+ended, even if its caller has gone. Search threads that outlive their call are late: they are replaced at
 once, so that searches of other calls do not wait. A thread that still runs `stuck_seconds` after the
 deadline of its call is written off: it is replaced, counts as stuck until it ends, and frees its place
 (ops/decisions/0031).
@@ -41,14 +41,14 @@ class FairExecutor:
     """Runs calls on `workers` threads; accepts at most `places` that run or wait. Thread-safe."""
 
     def __init__(
-        self, *, workers: int, places: int, channels: Iterable[str] = (), stuck_seconds: float = 1.0
+        self, *, workers: int, places: int, lanes: Iterable[str] = (), stuck_seconds: float = 1.0
     ) -> None:
-        """Start the threads: `workers` for calls, and as many for each of `channels`."""
+        """Start the threads: `workers` for calls, and as many for the searches of each of `lanes`."""
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
         self._queue = FairQueue(workers=workers, places=places)
         self._workers = WorkerThreads(workers, name="recall")
-        self._channels = {name: WorkerThreads(workers, name=name) for name in channels}
+        self._lanes = {name: WorkerThreads(workers, name=name) for name in lanes}
         self._stuck_seconds = stuck_seconds
         self._stuck = 0
         self._ends: list[Callable[[], None]] = []
@@ -122,7 +122,7 @@ class FairExecutor:
             self._ended.wait_for(lambda: all(call.written_off for call in self._queue.calls))
         self._closed.set()
         self._watcher.join()
-        if not end_all([self._workers, *self._channels.values()], seconds=self._stuck_seconds):
+        if not end_all([self._workers, *self._lanes.values()], seconds=self._stuck_seconds):
             _log.warning("threads_left")
 
     @contextmanager
@@ -145,8 +145,8 @@ class FairExecutor:
             self._queue.update(call)
         started = time.monotonic()
         STAGE_SECONDS.labels(QUEUE).observe(started - call.queued_at)
-        channels = {name: _Channel(self, call, pool) for name, pool in self._channels.items()}
-        result, error = outcome(partial(call.work, channels))
+        lanes = {name: _Lane(self, call, pool) for name, pool in self._lanes.items()}
+        result, error = outcome(partial(call.work, lanes))
         with self._accounting():
             self._queue.record_duration(time.monotonic() - started)
             call.running = False
@@ -180,8 +180,8 @@ class FairExecutor:
                 self._update(call)
         return None
 
-    def on_channel(self, call: Call, pool: WorkerThreads, search: Callable[[], T]) -> T:
-        """Run a channel search of `call` on this thread of `pool`."""
+    def on_lane(self, call: Call, pool: WorkerThreads, search: Callable[[], T]) -> T:
+        """Run a search of `call` on this thread of `pool`."""
         thread = threading.current_thread()
         with self._lock:
             # a job that starts after its call was written off would not be accounted for
@@ -268,8 +268,8 @@ class FairExecutor:
         RECALL_STUCK.labels(call.rpc).inc(change)
 
 
-class _Channel(Executor):
-    """The threads of one channel for one call; their time is accounted to the call."""
+class _Lane(Executor):
+    """The threads of one lane for one call; their time is accounted to the call."""
 
     def __init__(self, owner: FairExecutor, call: Call, pool: WorkerThreads) -> None:
         self._owner = owner
@@ -278,7 +278,7 @@ class _Channel(Executor):
 
     def submit(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         search: Callable[[], T] = partial(work, *args, **kwargs)
-        job = self._pool.submit(self._owner.on_channel, self._call, self._pool, search)
+        job = self._pool.submit(self._owner.on_lane, self._call, self._pool, search)
         self._call.jobs.append(job)
         return job
 
@@ -296,5 +296,5 @@ def _nothing() -> None:
     """No action."""
 
 
-def _no_work(_channels: Mapping[str, Executor]) -> None:
+def _no_work(_lanes: Mapping[str, Executor]) -> None:
     """The work of a call that is done."""

@@ -55,16 +55,16 @@ class Call:
     threads: dict[threading.Thread, WorkerThreads] = field(default_factory=dict)
     """Its running threads and the pool of each."""
     jobs: list[Future[Any]] = field(default_factory=list)
-    """Its jobs on channel threads in this run."""
+    """Its searches on threads of lanes in this run."""
     queued: bool = False
     running: bool = False
-    """Whether its own work runs, not only a channel search."""
+    """Whether its own work runs, not only a search in a lane."""
     written_off: bool = False
     """Whether its threads count as stuck; its place is free then."""
     holds_place: bool = False
     """Whether it holds an ordinary place; a reserved call never does."""
     has_late: bool = False
-    """Whether channel threads run on although its own work does not run."""
+    """Whether threads of lanes run on although its own work does not run."""
     state: str = ""
     """Label of the gauge: waiting, running, late (only late threads are left), or empty (not counted)."""
 

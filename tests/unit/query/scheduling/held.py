@@ -17,7 +17,7 @@ SOON = 1.0
 PATIENCE_SECONDS = 60
 _NUMBERS = itertools.count()
 """Each test has an RPC of its own, because threads of the test before may still end."""
-Channels = Mapping[str, Executor]
+Lanes = Mapping[str, Executor]
 
 
 class Held:
@@ -32,14 +32,14 @@ class Held:
     def restart(self, *, workers: int = 1, places: int = 3) -> FairExecutor:
         """Replace the executor."""
         self.executor = FairExecutor(
-            workers=workers, places=places, channels=["dense"], stuck_seconds=STUCK_SECONDS
+            workers=workers, places=places, lanes=["dense"], stuck_seconds=STUCK_SECONDS
         )
         return self.executor
 
     def submit(
         self,
         tenant: str,
-        work: Callable[[Channels], Any],
+        work: Callable[[Lanes], Any],
         *,
         seconds: float = 30,
         name: str = "",
@@ -55,9 +55,9 @@ class Held:
     def late(self, tenant: str, *, seconds: float = 30, name: str = "", reserved: bool = False) -> None:
         """Run a call that is answered while its channel thread still runs."""
 
-        def work(channels: Channels) -> str:
+        def work(lanes: Lanes) -> str:
             started = threading.Event()
-            channels["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
+            lanes["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
             assert started.wait(PATIENCE_SECONDS)
             return "without dense"
 
@@ -68,10 +68,10 @@ class Held:
         """A call that is queued again while a channel thread of its first run still runs."""
         started, left = threading.Event(), iter((AGAIN, "answer"))
 
-        def work(channels: Channels) -> Any:
+        def work(lanes: Lanes) -> Any:
             result = next(left)
             if result is AGAIN:
-                channels["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
+                lanes["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
                 assert started.wait(PATIENCE_SECONDS)
             return result
 
@@ -84,15 +84,15 @@ class Held:
         """The gauge of this test's calls in a state."""
         return REGISTRY.get_sample_value("helix_recall_calls", {"rpc": self.rpc, "state": state}) or 0.0
 
-    def hang(self, _channels: Channels) -> str:
+    def hang(self, _lanes: Lanes) -> str:
         """Work that hangs until the gate opens."""
         self.gate.wait(PATIENCE_SECONDS)
         return "too late"
 
 
-def search(channels: Channels) -> str:
+def search(lanes: Lanes) -> str:
     """Work that needs its channel."""
-    return channels["dense"].submit(lambda: "dense").result(PATIENCE_SECONDS)
+    return lanes["dense"].submit(lambda: "dense").result(PATIENCE_SECONDS)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

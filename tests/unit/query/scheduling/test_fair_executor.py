@@ -9,7 +9,7 @@ import pytest
 from helix_query.scheduling.fair_executor import AGAIN
 from helix_shared.errors import OverdueError, OverloadedError
 
-from .held import PATIENCE_SECONDS, Channels, Held, search, wait_until
+from .held import PATIENCE_SECONDS, Held, Lanes, search, wait_until
 
 
 def test_a_late_channel_delays_only_its_own_tenant(held: Held) -> None:
@@ -106,10 +106,10 @@ def test_other_calls_run_between_the_runs_of_a_requeued_call(held: Held) -> None
     order: list[str] = []
     go = threading.Event()
 
-    def steps(channels: Channels) -> Any:
+    def steps(lanes: Lanes) -> Any:
         go.wait(5)
         order.append("a")
-        return AGAIN if len(order) < 5 else search(channels)
+        return AGAIN if len(order) < 5 else search(lanes)
 
     call = held.submit("a", steps, name="steps")
     other = held.submit("b", lambda _: order.append("b"))

@@ -7,7 +7,7 @@ import pytest
 from helix_query.scheduling.fair_executor import MAX_STUCK
 from helix_shared.errors import OverdueError
 
-from .held import PATIENCE_SECONDS, SOON, Channels, Held, search, wait_until
+from .held import PATIENCE_SECONDS, SOON, Held, Lanes, search, wait_until
 
 
 def test_a_hung_call_is_written_off_and_replaced(held: Held) -> None:
@@ -37,10 +37,10 @@ def test_a_queued_job_of_a_written_off_call_never_starts(held: Held) -> None:
     """The replaced thread is free for others at once, no thread counts twice, and `close` returns."""
     started = list[str]()
 
-    def work(channels: Channels) -> None:
-        channels["dense"].submit(held.hang, channels)
-        channels["dense"].submit(lambda: started.append("second") or held.hang(channels))
-        held.hang(channels)
+    def work(lanes: Lanes) -> None:
+        lanes["dense"].submit(held.hang, lanes)
+        lanes["dense"].submit(lambda: started.append("second") or held.hang(lanes))
+        held.hang(lanes)
 
     held.submit("a", work, seconds=SOON)
     wait_until(lambda: held.executor.stuck == 2)
@@ -56,9 +56,9 @@ def test_a_written_off_call_cannot_start_channel_jobs(held: Held) -> None:
     """It was answered, so jobs that it submits are cancelled."""
     jobs = list[Future[str]]()
 
-    def work(channels: Channels) -> None:
-        held.hang(channels)
-        jobs.append(channels["dense"].submit(lambda: "dense"))
+    def work(lanes: Lanes) -> None:
+        held.hang(lanes)
+        jobs.append(lanes["dense"].submit(lambda: "dense"))
         wait(jobs, timeout=5)
 
     held.submit("a", work, seconds=SOON)

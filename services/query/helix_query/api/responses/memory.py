@@ -30,7 +30,7 @@ def memory_reply(
     memory_id: str,
     selection: Selection,
     snapshot: Snapshot,
-    _channels: Mapping[str, Executor],
+    _lanes: Mapping[str, Executor],
     *,
     until: float,
 ) -> recall_pb2.GetMemoryResponse:
@@ -46,7 +46,7 @@ def history_reply(
     memory_id: str,
     selection: Selection,
     snapshot: Snapshot,
-    _channels: Mapping[str, Executor],
+    _lanes: Mapping[str, Executor],
     *,
     until: float,
 ) -> recall_pb2.GetHistoryResponse:
@@ -70,7 +70,7 @@ def ids_reply(
     prefix: str,
     selection: Selection,
     snapshot: Snapshot,
-    _channels: Mapping[str, Executor],
+    _lanes: Mapping[str, Executor],
     *,
     until: float,
 ) -> recall_pb2.FindIdsResponse:

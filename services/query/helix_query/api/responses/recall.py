@@ -1,6 +1,6 @@
 """Fills the replies of `helix_memory.recall.v1`; values are copied, nothing is decided here.
 
-`explanation_response` and `why_not_response` fill the messages of their names.
+`explanation` and `why_not` fill the messages of their names.
 """
 
 from __future__ import annotations

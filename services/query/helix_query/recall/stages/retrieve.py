@@ -121,7 +121,8 @@ def retrieve(
         # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
         clear_lead=lead if query.mode == "auto" and not context.visibility.has_past else None,
     )
-    retrieved = _with_caller_hits(context, _ties_as_in_log(context, retrieved), about_caller, until)
+    retrieved = _valid_then(context, _ties_as_in_log(context, retrieved))
+    retrieved = _with_caller_hits(retrieved, about_caller, until)
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
@@ -150,15 +151,13 @@ def _started_about_caller(
     }
 
 
-def _with_caller_hits(
-    context: RecallContext, retrieved: Retrieved, started: Mapping[str, Future[Hits]], until: float
-) -> Retrieved:
-    """`retrieved`, as far as it was valid then, with what these searches find; those that fail are named."""
+def _with_caller_hits(retrieved: Retrieved, started: Mapping[str, Future[Hits]], until: float) -> Retrieved:
+    """`retrieved` with what these searches find until then; those that fail are named."""
     wait(started.values(), timeout=seconds_left(until))
     found = {name: _found(name, future) for name, future in started.items()}
     missing = tuple(name for name, hits in found.items() if hits is None)
     return replace(
-        _valid_then(context, retrieved),
+        retrieved,
         preferences=found.get(PREFERENCES) or None,
         profile_facts=found.get(PROFILE_FACTS) or None,
         degraded=retrieved.degraded + missing,
