@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.event_memories import turn_of
 from helix_consolidation.folding.status.version_family import update_status
-from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.event_reach import NO_TIME
 from helix_consolidation.ledger.lifecycle.tombstones import Usage
 from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
 
@@ -44,7 +44,7 @@ def _targets(context: FoldContext, tenant_id: str, ids: Iterable[str]) -> set[in
 def show_decayed(context: FoldContext, ordinal: int) -> None:
     """Show a memory again that decay hides."""
     ledger = context.state.ledger
-    if decayed_at(ledger, ordinal) != NEVER:
-        record_decay(ledger, ordinal, NEVER)
+    if decayed_at(ledger, ordinal) != NO_TIME:
+        record_decay(ledger, ordinal, NO_TIME)
         context.changes.reindex(ordinal)
         update_status(context, [ordinal])

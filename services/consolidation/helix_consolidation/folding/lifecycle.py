@@ -31,7 +31,7 @@ from helix_consolidation.folding.status.version_members import (
     members_of,
     versions_before,
 )
-from helix_consolidation.ledger.event_reach import NEVER, NOTHING, family_code, value_code
+from helix_consolidation.ledger.event_reach import NO_TIME, NOTHING, family_code, value_code
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord
 from helix_consolidation.ledger.usage_facts import record_decay
 from helix_shared.identity import MOST_STATEMENTS, statement_id
@@ -136,7 +136,7 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
             tombstones.record_forget(selector, action.actor, record)
     if action.kind == "restore":
         for ordinal in reached:
-            record_decay(context.state.ledger, ordinal, NEVER)
+            record_decay(context.state.ledger, ordinal, NO_TIME)
     if action.kind == "erase":
         carry_out_erasure(context, action, reached)
     else:

@@ -274,7 +274,7 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
 def _relate_versions(context: FoldContext, ordinal: int) -> None:
     """Set the edges to the memory that this one corrects, and from its corrections."""
     ledger = context.state.ledger
-    _, corrected = ledger.corrected_by(ordinal)
+    _, corrected = ledger.corrected_memory_of(ordinal)
     if corrected is not None:
         context.changes.relate(Relation(ordinal, corrected, "UPDATES", 1.0))
     for newer in ledger.corrections.of(ledger.code(ordinal)):

@@ -19,7 +19,7 @@ from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.status.links import add_link
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.folding.status.version_members import one_memory
-from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.event_reach import NO_TIME
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
 from helix_consolidation.metrics import DECIDED_EARLY
 from helix_consolidation.relations.statement import Candidate
@@ -97,7 +97,7 @@ def _is_still(state: ConsolidationState, side: PairedText) -> bool:
 
 
 def _is_forgotten(state: ConsolidationState, ordinal: int) -> bool:
-    return state.ledger.status(ordinal).deleted_at != NEVER
+    return state.ledger.status(ordinal).deleted_at != NO_TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _relations(
     state = context.state
     if not state.ledger.is_there(row.ordinal):
         return
-    _, corrected = state.ledger.corrected_by(row.ordinal)
+    _, corrected = state.ledger.corrected_memory_of(row.ordinal)
     own = one_memory(state, row.ordinal) if matches else set[int]()
     matches = [match for match in matches if state.statements.ordinal(match.number) not in own]
     if not matches:

@@ -69,6 +69,6 @@ def drop_foreign(context: FoldContext, stays: Callable[[str], bool]) -> list[str
 
 def _correction_at(state: ConsolidationState, ordinal: int) -> ErasedCorrection | None:
     """What a memory corrects, in the form that outlives it; None if it corrects none."""
-    corrects, corrected = state.ledger.corrected_by(ordinal)
+    corrects, corrected = state.ledger.corrected_memory_of(ordinal)
     target = NO_ORDINAL if corrected is None else corrected
     return ErasedCorrection(corrects, target, *state.ledger.order(ordinal)) if corrects else None

@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.audience import EVERYONE
 from helix_shared.value_codes import NOTHING, ValueKind, code_of, value_code
 
 __all__ = [
     "EVERYBODY",
-    "NEVER",
     "NOTHING",
+    "NO_TIME",
     "TENANT",
     "Actor",
     "MemoryFacts",
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 SelectorKind = Literal["memory", "session", "document", "user"]
 """What an event may select memories by."""
-NEVER: Final = -(2**63)
-"""Null of a time in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class MemoryFacts:
     document: int
     user: int
     visibility: Visibility = EVERYBODY
-    expires_at: int = NEVER
+    expires_at: int = NO_TIME
     source: int = NOTHING
     """The verbatim memory of a derived statement: what selects it selects the statement too."""
     families: tuple[int, ...] = ()

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from helix_consolidation.ledger.event_reach import EVERYBODY, NEVER, Visibility
+from helix_consolidation.ledger.event_reach import EVERYBODY, NO_TIME, Visibility
 
 NO_DUPLICATE: Final = -1
 FACTS: Final = np.dtype(
@@ -42,6 +42,24 @@ FACTS: Final = np.dtype(
 USAGE: Final = ("accesses", "helpful", "unhelpful", "accessed_at", "decayed_at")
 """Facts that follow from the use of a memory; a new version of its row keeps them."""
 
+OF_A_NEW_MEMORY: Final = {
+    "duplicate_of": NO_DUPLICATE,
+    "is_hidden": False,
+    "is_latest": True,
+    "is_there": True,
+    "deleted_at": NO_TIME,
+    "deleted_by": 0,
+    "erasing": False,
+    "accesses": 0,
+    "helpful": 0,
+    "unhelpful": 0,
+    "accessed_at": NO_TIME,
+    "decayed_at": NO_TIME,
+}
+"""Facts that its row does not state: nobody has used, deleted or replaced it."""
+KEPT_BY_REVISIONS: Final = tuple(name for name in OF_A_NEW_MEMORY if name != "is_there")
+"""Facts that a new version of the row does not change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -55,7 +73,7 @@ class Entry:
     session: int
     document: int
     user: int
-    expires_at: int = NEVER
+    expires_at: int = NO_TIME
     corrects: str = ""
     visibility: Visibility = EVERYBODY
     created_at: int = 0
@@ -72,9 +90,9 @@ class MemoryStatus:
 
     superseded_by: str = ""
     is_latest: bool = True
-    deleted_at: int = NEVER
+    deleted_at: int = NO_TIME
     is_hidden: bool = False
-    closed_at: int = NEVER
+    closed_at: int = NO_TIME
     """When it stopped to hold, if `superseded_by` replaced it by a decision and not by a correction."""
     restated: int = 0
     """Number of later memories that say the same again."""
@@ -82,13 +100,13 @@ class MemoryStatus:
     """Sequence of the event that forgot or erases it; 0: none."""
     erasing: bool = False
     """Whether that event erases it; it waits for earlier events."""
-    decayed_at: int = NEVER
-    """Since when decay hides it, also after it was replaced; `NEVER` also if it is deleted."""
+    decayed_at: int = NO_TIME
+    """Since when decay hides it, also after it was replaced; `NO_TIME` also if it is deleted."""
 
     @property
     def holds(self) -> bool:
         """Whether its relations to earlier memories count: nobody withdrew, corrected or forgot it."""
-        return self.deleted_at == NEVER and (self.is_latest or self.closed_at != NEVER)
+        return self.deleted_at == NO_TIME and (self.is_latest or self.closed_at != NO_TIME)
 
 
 @dataclass(slots=True)
@@ -101,25 +119,25 @@ class RareStatus:
 
     def of(self, ordinal: int) -> tuple[str, int, int]:
         """`superseded_by`, `closed_at` and `restated` of a memory."""
-        return self.superseded_by.get(ordinal, ""), *self.closed.get(ordinal, (NEVER, 0))
+        return self.superseded_by.get(ordinal, ""), *self.closed.get(ordinal, (NO_TIME, 0))
 
     def record(
-        self, ordinal: int, superseded_by: str = "", closed_at: int = NEVER, restated: int = 0
+        self, ordinal: int, superseded_by: str = "", closed_at: int = NO_TIME, restated: int = 0
     ) -> None:
         """Record them, or that there are none."""
         self.superseded_by.pop(ordinal, None)
         self.closed.pop(ordinal, None)
         if superseded_by:
             self.superseded_by[ordinal] = superseded_by
-        if closed_at != NEVER or restated:
+        if closed_at != NO_TIME or restated:
             self.closed[ordinal] = closed_at, restated
 
     @property
     def closed_ordinals(self) -> list[int]:
         """The memories that were closed."""
-        return [ordinal for ordinal, (closed_at, _) in self.closed.items() if closed_at != NEVER]
+        return [ordinal for ordinal, (closed_at, _) in self.closed.items() if closed_at != NO_TIME]
 
 
 def shown_decay(decayed_at: int, *, deleted_at: int) -> int:
-    """`MemoryStatus.decayed_at`: `NEVER` if the memory is deleted as well."""
-    return decayed_at if deleted_at == NEVER else NEVER
+    """`MemoryStatus.decayed_at`: `NO_TIME` if the memory is deleted as well."""
+    return decayed_at if deleted_at == NO_TIME else NO_TIME

@@ -100,7 +100,7 @@ class CorrectionIndex:
         self._roots.update(dict.fromkeys(walked, root))
         return root
 
-    def corrected_by(self, ordinal: int) -> tuple[int, str]:
+    def corrected_memory_of(self, ordinal: int) -> tuple[int, str]:
         """Code and id of what a memory corrects; 0 and an empty id when it corrects none."""
         return self._corrected.get(ordinal, (0, ""))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_consolidation.ledger.event_reach import (
-    NEVER,
+    NO_TIME,
     NOTHING,
     MemoryFacts,
     SelectorKind,
@@ -20,8 +20,9 @@ from helix_consolidation.ledger.event_reach import (
 )
 from helix_consolidation.ledger.facts import (
     FACTS,
+    KEPT_BY_REVISIONS,
     NO_DUPLICATE,
-    USAGE,
+    OF_A_NEW_MEMORY,
     Entry,
     MemoryStatus,
     RareStatus,
@@ -96,31 +97,27 @@ class Ledger:
         kept, rare = self._facts[ordinal].copy(), self._rare.of(ordinal)
         self._record(ordinal, entry)
         self._rare.record(ordinal, *rare)
-        for name in (*USAGE, "deleted_at", "deleted_by", "erasing", "duplicate_of", "is_hidden", "is_latest"):
+        for name in KEPT_BY_REVISIONS:
             self._facts[name][ordinal] = kept[name]
 
     def _record(self, ordinal: int, entry: Entry) -> None:
-        self._facts[ordinal] = (
-            entry.memory_id.encode(),
-            self._tenants.number(entry.tenant_id),
-            entry.piece,
-            entry.stream_sequence,
-            entry.revision_sequence,
-            entry.session,
-            entry.document,
-            entry.user,
-            self._visibilities.number(entry.visibility),
-            entry.expires_at,
-            NEVER,
-            NO_DUPLICATE,
-            False,
-            True,
-            True,
-            entry.created_at,
-            entry.salience,
-            entry.may_decay,
-            *(0, 0, 0, NEVER, NEVER, 0, False),  # no use, and no event that deletes it
-        )
+        stated = {
+            "memory_id": entry.memory_id.encode(),
+            "tenant": self._tenants.number(entry.tenant_id),
+            "piece": entry.piece,
+            "stream": entry.stream_sequence,
+            "revision": entry.revision_sequence,
+            "session": entry.session,
+            "document": entry.document,
+            "user": entry.user,
+            "visibility": self._visibilities.number(entry.visibility),
+            "expires_at": entry.expires_at,
+            "created_at": entry.created_at,
+            "salience": entry.salience,
+            "may_decay": entry.may_decay,
+        }
+        facts = stated | OF_A_NEW_MEMORY
+        self._facts[ordinal] = tuple(facts[name] for name in FACTS.names or ())
         self._rare.record(ordinal)
         self._record_correction(ordinal, entry.tenant_id, entry.corrects)
         if entry.source and (source := self.find(entry.source)) is not None:
@@ -141,8 +138,8 @@ class Ledger:
         """Remove a memory; its ordinal stays a hole."""
         self.digest ^= id_digest(self.memory_id(ordinal))
         hole = np.zeros((), FACTS)
-        hole["is_hidden"], hole["duplicate_of"], hole["expires_at"] = True, NO_DUPLICATE, NEVER
-        hole["decayed_at"] = NEVER
+        hole["is_hidden"], hole["duplicate_of"], hole["expires_at"] = True, NO_DUPLICATE, NO_TIME
+        hole["decayed_at"] = NO_TIME
         self._ids.remove(self.memory_id(ordinal))
         self.corrections.remove(ordinal)
         self.sources.remove(ordinal)
@@ -184,9 +181,9 @@ class Ledger:
         """Code of a memory."""
         return value_code(self.tenant_id(ordinal), "memory", self.memory_id(ordinal))
 
-    def corrected_by(self, ordinal: int) -> tuple[int, int | None]:
+    def corrected_memory_of(self, ordinal: int) -> tuple[int, int | None]:
         """Code of the memory that this one corrects (`NOTHING`: none), and its ordinal if it exists."""
-        code, corrects = self.corrections.corrected_by(ordinal)
+        code, corrects = self.corrections.corrected_memory_of(ordinal)
         found = self.find(corrects) if corrects else None
         is_own = found is not None and self.tenant_id(found) == self.tenant_id(ordinal)
         return code, found if is_own else None
@@ -227,7 +224,7 @@ class Ledger:
         """`MemoryStatus.holds` of all ordinals."""
         holding: NDArray[np.bool_] = self.facts["is_latest"].copy()
         holding[self._rare.closed_ordinals] = True
-        holding &= self.facts["deleted_at"] == NEVER
+        holding &= self.facts["deleted_at"] == NO_TIME
         holding &= self.facts["is_there"]
         return holding
 
@@ -265,9 +262,10 @@ class Ledger:
     def expiry_changed(self, now: int) -> list[int]:
         """Memories that expired and are not hidden, or did not and are: a clock was fast. In microseconds."""
         facts = self.facts
-        shown = facts["is_latest"] & (facts["deleted_at"] == NEVER) & (facts["decayed_at"] == NEVER)
+        shown = facts["is_latest"] & (facts["deleted_at"] == NO_TIME) & (facts["decayed_at"] == NO_TIME)
         is_wrong = np.where(facts["expires_at"] <= now, ~facts["is_hidden"], facts["is_hidden"] & shown)
-        return [int(o) for o in np.flatnonzero(is_wrong & (facts["expires_at"] != NEVER) & facts["is_there"])]
+        is_wrong &= (facts["expires_at"] != NO_TIME) & facts["is_there"]
+        return [int(o) for o in np.flatnonzero(is_wrong)]
 
     def fill(
         self,

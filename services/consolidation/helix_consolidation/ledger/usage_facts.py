@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.event_reach import NO_TIME
 from helix_consolidation.ledger.lifecycle.tombstones import MOST_ACCESSES
 
 if TYPE_CHECKING:
@@ -51,21 +51,21 @@ def record_usage(ledger: Ledger, ordinal: int, usage: Usage) -> None:
     fact["accesses"] = np.minimum(fact["accesses"] + np.int64(usage.accesses), MOST_ACCESSES)
     fact["helpful"] += usage.helpful
     fact["unhelpful"] += usage.unhelpful
-    fact["accessed_at"] = np.maximum(fact["accessed_at"], usage.last_at or NEVER)
+    fact["accessed_at"] = np.maximum(fact["accessed_at"], usage.last_at or NO_TIME)
 
 
 def record_decay(ledger: Ledger, ordinal: int, decayed_at: int) -> None:
-    """Record since when decay hides a memory, in microseconds; `NEVER`: it does not."""
+    """Record since when decay hides a memory, in microseconds; `NO_TIME`: it does not."""
     ledger.facts["decayed_at"][ordinal] = decayed_at
 
 
 def decayed_at(ledger: Ledger, ordinal: int) -> int:
-    """Since when decay hides a memory; `NEVER`: it does not."""
+    """Since when decay hides a memory; `NO_TIME`: it does not."""
     return int(ledger.facts["decayed_at"][ordinal])
 
 
 def decayed_count(ledger: Ledger) -> int:
     """Number of memories that nothing but decay hides."""
     facts = ledger.facts
-    is_shown = facts["is_latest"] & (facts["deleted_at"] == NEVER) & facts["is_there"]
-    return int(np.count_nonzero(is_shown & (facts["decayed_at"] != NEVER)))
+    is_shown = facts["is_latest"] & (facts["deleted_at"] == NO_TIME) & facts["is_there"]
+    return int(np.count_nonzero(is_shown & (facts["decayed_at"] != NO_TIME)))

@@ -11,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,29 +26,83 @@ _CONTEXT_LINES: Final = 2
 _COUNTED: Final = 3
 """Words of change, values and shared words count up to this many."""
 
-_OF_NEW: Final = (
-    "new_short", "new_change", "new_sure_change", "new_back", "new_negated", "new_hypothetical", "new_plan",
-    "new_done", "new_asks", "new_only_asks", "new_assistant", "new_values",
-)  # fmt: skip
-_OF_OLD: Final = (
-    "old_short", "old_negated", "old_hypothetical", "old_plan", "old_done", "old_asks", "old_only_asks",
-    "old_assistant", "old_values",
-)  # fmt: skip
-_OF_BOTH: Final = (
-    "cosine", "rank", "above_mean", "lexical", "jaccard", "newer_candidates", "same_speaker", "same_session",
-    "gap", "negation_differs",
-)  # fmt: skip
-_OF_VALUES: Final = (
-    "equal_values", "all_values_equal", "other_value", "old_value_named", "same_codes", "other_codes",
-)  # fmt: skip
-_OF_SUBJECT: Final = (
-    "shared_words", "rare_shared", "share_of_new", "share_of_old", "context_of_new", "context_of_old",
-)  # fmt: skip
-_OF_PRODUCTS: Final = (
+
+class _OfNew(NamedTuple):
+    """How the new statement speaks."""
+
+    new_short: float
+    new_change: float
+    new_sure_change: float
+    new_back: float
+    new_negated: float
+    new_hypothetical: float
+    new_plan: float
+    new_done: float
+    new_asks: float
+    new_only_asks: float
+    new_assistant: float
+    new_values: float
+
+
+class _OfOld(NamedTuple):
+    """How a candidate speaks."""
+
+    old_short: float
+    old_negated: float
+    old_hypothetical: float
+    old_plan: float
+    old_done: float
+    old_asks: float
+    old_only_asks: float
+    old_assistant: float
+    old_values: float
+
+
+class _OfBoth(NamedTuple):
+    """How near they are, in meaning, words and time, and who said them."""
+
+    cosine: float
+    rank: float
+    above_mean: float
+    lexical: float
+    jaccard: float
+    newer_candidates: float
+    same_speaker: float
+    same_session: float
+    gap: float
+    negation_differs: float
+
+
+class _OfValues(NamedTuple):
+    """Which values they share, and which differ."""
+
+    equal_values: float = 0.0
+    all_values_equal: float = 0.0
+    other_value: float = 0.0
+    old_value_named: float = 0.0
+    same_codes: float = 0.0
+    other_codes: float = 0.0
+
+
+class _OfSubject(NamedTuple):
+    """What both are about: shared content words, also with what was said just before each of them."""
+
+    shared_words: float
+    rare_shared: float
+    share_of_new: float
+    share_of_old: float
+    context_of_new: float
+    context_of_old: float
+
+
+_PRODUCTS: Final = (
     "cosine*change", "cosine*value", "share*value", "share*negation", "share*equal", "plan*done",
 )  # fmt: skip
 
-NAMES: Final = (*_OF_NEW, *_OF_OLD, *_OF_BOTH, *_OF_VALUES, *_OF_SUBJECT, *_OF_PRODUCTS)
+NAMES: Final = (
+    *(name for group in (_OfNew, _OfOld, _OfBoth, _OfValues, _OfSubject) for name in group._fields),
+    *_PRODUCTS,
+)
 """Columns of `features`."""
 
 
@@ -69,7 +123,7 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
         later = len(times) - bisect_right(times, old.occurred_at)
         values = _of_values(this.quantities, other.quantities)
         subject = _of_subject(rarity, this, this_context, other, _context(old.context))
-        both = (
+        both = _OfBoth(
             candidate.cosine,
             1.0 / (1.0 + rank),
             4 * (candidate.cosine - mean),
@@ -81,13 +135,13 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
             math.log1p(max(0, new.occurred_at - old.occurred_at) / MICROSECONDS_PER_DAY) / 4,
             float(this.negated != other.negated),
         )
-        share = subject[3]
+        share = subject.share_of_old
         products = (
-            candidate.cosine * of_new[1],
-            candidate.cosine * values[2],
-            share * values[2],
-            share * both[9],
-            share * values[1],
+            both.cosine * of_new.new_change,
+            both.cosine * values.other_value,
+            share * values.other_value,
+            share * both.negation_differs,
+            share * values.all_values_equal,
             float(other.plan and this.done),
         )
         rows.append((*of_new, *_of_old(old, other), *both, *values, *subject, *products))
@@ -128,8 +182,8 @@ class _Rarity:
         return math.fsum([get(word, unseen) for word in words])
 
 
-def _of_new(new: Statement, this: Reading) -> tuple[float, ...]:
-    return (
+def _of_new(new: Statement, this: Reading) -> _OfNew:
+    return _OfNew(
         1.0 / (1.0 + this.length / 8),
         min(this.change, _COUNTED) / 2,
         float(this.sure_change),
@@ -145,8 +199,8 @@ def _of_new(new: Statement, this: Reading) -> tuple[float, ...]:
     )
 
 
-def _of_old(old: Statement, other: Reading) -> tuple[float, ...]:
-    return (
+def _of_old(old: Statement, other: Reading) -> _OfOld:
+    return _OfOld(
         1.0 / (1.0 + other.length / 8),
         float(other.negated),
         float(other.hypothetical or old.speech_act == "hypothetical"),
@@ -159,14 +213,14 @@ def _of_old(old: Statement, other: Reading) -> tuple[float, ...]:
     )
 
 
-def _of_values(new: frozenset[Quantity], old: frozenset[Quantity]) -> tuple[float, ...]:
+def _of_values(new: frozenset[Quantity], old: frozenset[Quantity]) -> _OfValues:
     if not new or not old:
-        return (0.0,) * len(_OF_VALUES)
+        return _OfValues()
     equal = sum(any(_is_equal(one, other) for other in old) for one in new)
     news, olds = _by_kind(new), _by_kind(old)
     common = news.keys() & olds.keys()
     codes = news.get("code", set()), olds.get("code", set())
-    return (
+    return _OfValues(
         min(equal, 2) / 2,
         float(equal == len(new)),
         min(sum(not news[kind] & olds[kind] for kind in common), 2) / 2,
@@ -195,11 +249,10 @@ def _of_subject(
     this_context: frozenset[str],
     other: Reading,
     other_context: frozenset[str],
-) -> tuple[float, ...]:
-    """What both are about: shared content words, also with what was said just before each of them."""
+) -> _OfSubject:
     shared = this.words & other.words
     common, of_new, of_old = rarity.of(shared), rarity.of_new, rarity.of(other.words)
-    return (
+    return _OfSubject(
         min(len(shared), _COUNTED + 1) / 2,
         min(3.0, common / 3),
         _share(common, of_new),

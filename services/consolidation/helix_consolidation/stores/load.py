@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from helix_consolidation.folding.incoming.codes import content_code, group_code
 from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
-from helix_consolidation.ledger.event_reach import NEVER, Visibility, value_code, visibility_of
+from helix_consolidation.ledger.event_reach import NO_TIME, Visibility, value_code, visibility_of
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE
 from helix_consolidation.ledger.indexes import SourceIndex
 from helix_consolidation.ledger.sequences import log_position
@@ -136,8 +136,8 @@ def _load(root: Path, folder: Path, number: int, state: ConsolidationState, form
 def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
     rows = table["ordinal"].to_numpy()
     facts = np.zeros(ordinals, FACTS)
-    facts["is_hidden"], facts["duplicate_of"], facts["expires_at"] = True, NO_DUPLICATE, NEVER
-    facts["decayed_at"] = NEVER
+    facts["is_hidden"], facts["duplicate_of"], facts["expires_at"] = True, NO_DUPLICATE, NO_TIME
+    facts["decayed_at"] = NO_TIME
     ids = table["memory_id"].to_pylist()
     facts["memory_id"][rows] = np.array(ids, "S32")
     facts["is_there"][rows] = True
@@ -146,7 +146,7 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
     for name, column in _PLAIN.items():
         facts[name][rows] = table[column].to_numpy()
     for name, column in _TIMES.items():
-        facts[name][rows] = table[column].cast(pa.int64()).fill_null(NEVER).to_numpy()
+        facts[name][rows] = table[column].cast(pa.int64()).fill_null(NO_TIME).to_numpy()
     facts["may_decay"][rows] = may_decay(table)
     for kind, column in _SELECTORS.items():
         facts[kind][rows] = _selector_codes(table, kind, column)
@@ -246,7 +246,7 @@ def _ordinals_of(table: pa.Table, column: str, rows: NDArray[np.int64]) -> NDArr
 def _closed(table: pa.Table) -> dict[int, tuple[int, int]]:
     """By ordinal, when a memory was closed and how often it was restated, where either is set."""
     chosen = table.filter(pc.or_(pc.is_valid(table["closed_at"]), pc.greater(table["restated"], 0)))
-    times = chosen["closed_at"].cast(pa.int64()).fill_null(NEVER).to_pylist()
+    times = chosen["closed_at"].cast(pa.int64()).fill_null(NO_TIME).to_pylist()
     values = zip(times, chosen["restated"].to_pylist(), strict=True)
     return dict(zip(chosen["ordinal"].to_pylist(), values, strict=True))
 

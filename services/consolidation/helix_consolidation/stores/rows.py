@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.event_reach import NO_TIME
 from helix_consolidation.ledger.lifecycle.tombstones import MOST_ACCESSES
 from helix_shared.audience import audience_of, owner_of
 
@@ -112,7 +112,7 @@ def records_of(edge: pa.Table, fields: Sequence[RecordFields]) -> pa.Table:
 
 
 def _nullable(moment: int) -> int | None:
-    return None if moment == NEVER else moment
+    return None if moment == NO_TIME else moment
 
 
 def _times(microseconds: list[int | None]) -> Any:

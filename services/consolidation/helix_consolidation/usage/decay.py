@@ -15,7 +15,7 @@ import numpy as np
 
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.folding.status.version_members import facts_of
-from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.event_reach import NO_TIME
 from helix_consolidation.ledger.usage_facts import record_decay
 from helix_shared.artifacts.signals.salience import salience_moves
 
@@ -65,9 +65,9 @@ def sweep_decay(context: FoldContext, rule: DecayRule) -> None:
 
 
 def decay_times(state: ConsolidationState, rule: DecayRule) -> NDArray[np.int64]:
-    """Since when each memory is decayed, in microseconds by ordinal; `NEVER`: it is not."""
+    """Since when each memory is decayed, in microseconds by ordinal; `NO_TIME`: it is not."""
     facts = state.ledger.facts
-    wanted = np.full(len(facts), NEVER, np.int64)
+    wanted = np.full(len(facts), NO_TIME, np.int64)
     if rule.after_seconds <= 0 or not len(facts):
         return wanted
     after = int(rule.after_seconds * _MICROSECONDS)
@@ -75,7 +75,7 @@ def decay_times(state: ConsolidationState, rule: DecayRule) -> NDArray[np.int64]
     is_weak = facts["may_decay"] & facts["is_there"] & (facts["accesses"] <= rule.most_accesses)
     is_weak &= facts["salience"] + moves <= rule.most_salience
     # what is hidden for another reason needs no decay
-    is_weak &= ~facts["is_hidden"] | (facts["decayed_at"] != NEVER)
+    is_weak &= ~facts["is_hidden"] | (facts["decayed_at"] != NO_TIME)
     latest = _latest(state)[facts["tenant"]]
     touched = np.maximum(facts["created_at"], facts["accessed_at"])
     weak = np.flatnonzero(is_weak & (touched + after <= latest))
@@ -83,7 +83,7 @@ def decay_times(state: ConsolidationState, rule: DecayRule) -> NDArray[np.int64]
     for ordinal in weak.tolist() if state.tombstones.forgotten else ():
         decayed_at = _restored_at(state, ordinal) + after
         if decayed_at > wanted[ordinal]:
-            wanted[ordinal] = decayed_at if decayed_at <= latest[ordinal] else NEVER
+            wanted[ordinal] = decayed_at if decayed_at <= latest[ordinal] else NO_TIME
     return wanted
 
 
@@ -91,8 +91,8 @@ def _latest(state: ConsolidationState) -> NDArray[np.int64]:
     """When the newest memory of each tenant was published, by number of the tenant."""
     facts = state.ledger.facts
     tenants, is_there = np.ascontiguousarray(facts["tenant"]), facts["is_there"]
-    latest = np.full(int(tenants.max()) + 1, NEVER, np.int64)
-    np.maximum.at(latest, tenants, np.where(is_there, facts["created_at"], NEVER))
+    latest = np.full(int(tenants.max()) + 1, NO_TIME, np.int64)
+    np.maximum.at(latest, tenants, np.where(is_there, facts["created_at"], NO_TIME))
     return latest
 
 

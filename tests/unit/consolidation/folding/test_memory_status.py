@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helix_consolidation.folding.status.memory_status import status_of
-from helix_consolidation.ledger.event_reach import NEVER, TENANT, Actor, MemoryFacts, Visibility
+from helix_consolidation.ledger.event_reach import NO_TIME, TENANT, Actor, MemoryFacts, Visibility
 from helix_consolidation.ledger.facts import MemoryStatus
 from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction, PendingActions
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Tombstones
@@ -112,4 +112,4 @@ def test_an_expired_row_is_hidden_from_its_expiry_on() -> None:
     row = replace(ROW, expires_at=100)
     assert status_of(row, Tombstones(), NOTHING_PENDING, 99) == MemoryStatus()
     assert status_of(row, Tombstones(), NOTHING_PENDING, 100) == MemoryStatus(is_hidden=True)
-    assert status_of(replace(row, expires_at=NEVER), Tombstones(), NOTHING_PENDING, 100) == MemoryStatus()
+    assert status_of(replace(row, expires_at=NO_TIME), Tombstones(), NOTHING_PENDING, 100) == MemoryStatus()

@@ -36,7 +36,7 @@ def whole(state: ConsolidationState, ordinal: int) -> dict[str, str]:
     """The successor of each member, computed from the whole family; a withdrawn one names none."""
     members, versions = sorted(members_of(state, ordinal), key=state.ledger.order), []
     for member in members:
-        code, (corrects, _) = state.ledger.code(member), state.ledger.corrected_by(member)
+        code, (corrects, _) = state.ledger.code(member), state.ledger.corrected_memory_of(member)
         is_active = code not in state.tombstones.withdrawn
         memory = state.ledger.memory_id(member)
         versions.append(Version(code, corrects, *state.ledger.order(member), memory, is_active))

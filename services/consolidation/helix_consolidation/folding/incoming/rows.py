@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from helix_consolidation.folding.incoming.codes import content_code, group_code
 from helix_consolidation.ledger.consolidation_state import Model
 from helix_consolidation.ledger.event_reach import (
-    NEVER,
+    NO_TIME,
     TENANT,
     Actor,
     MemoryFacts,
@@ -260,7 +260,7 @@ def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
         session=value_code(tenant, "session", values["session_id"]),
         document=value_code(tenant, "document", values["document_id"]),
         user=value_code(tenant, "user", values["user_id"]),
-        expires_at=NEVER if values["expires_at"] is None else values["expires_at"],
+        expires_at=NO_TIME if values["expires_at"] is None else values["expires_at"],
         corrects=values["corrects"],
         visibility=visibility_of(tenant, owner, audience),
         created_at=values["created_at"],

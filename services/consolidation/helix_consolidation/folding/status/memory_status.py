@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.event_reach import NO_TIME
 from helix_consolidation.ledger.facts import MemoryStatus, shown_decay
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord
 
@@ -24,7 +24,7 @@ class Decided:
     """What decided relations say of a memory: what closed it and when (microseconds), and its repetitions."""
 
     closed_by: str = ""
-    closed_at: int = NEVER
+    closed_at: int = NO_TIME
     restated: int = 0
 
 
@@ -39,7 +39,7 @@ def status_of(
     *,
     superseded_by: str = "",
     decided: Decided = NOTHING_DECIDED,
-    decayed_at: int = NEVER,
+    decayed_at: int = NO_TIME,
 ) -> MemoryStatus:
     """Superseded, closed, forgotten, expired, decayed, or visible.
 
@@ -48,12 +48,12 @@ def status_of(
     `decayed_at` is what `usage.decay` found; times are in microseconds.
     """
     hiding = hiding_record(memory, tombstones, pending)
-    deleted_at = NEVER if hiding is None else hiding.at
+    deleted_at = NO_TIME if hiding is None else hiding.at
     is_outdated = _is_outdated(memory, tombstones, pending)
     superseded_by = "" if is_outdated else superseded_by
     is_replaced = is_outdated or bool(superseded_by)
     is_closed = bool(decided.closed_by) and not is_replaced
-    expired = memory.expires_at != NEVER and memory.expires_at <= now
+    expired = memory.expires_at != NO_TIME and memory.expires_at <= now
     is_latest = not (is_replaced or is_closed)
     return MemoryStatus(
         superseded_by=decided.closed_by if is_closed else superseded_by,
@@ -61,8 +61,8 @@ def status_of(
         deleted_at=deleted_at,
         deleted_by=0 if hiding is None else hiding.sequence,
         erasing=hiding is not None and hiding.erases,
-        is_hidden=not is_latest or deleted_at != NEVER or expired or decayed_at != NEVER,
-        closed_at=decided.closed_at if is_closed else NEVER,
+        is_hidden=not is_latest or deleted_at != NO_TIME or expired or decayed_at != NO_TIME,
+        closed_at=decided.closed_at if is_closed else NO_TIME,
         restated=decided.restated,
         decayed_at=shown_decay(decayed_at, deleted_at=deleted_at),
     )

@@ -15,12 +15,12 @@ from helix_consolidation.folding.status.links import decided_of, stop_asking, up
 from helix_consolidation.folding.status.memory_status import Decided, status_of
 from helix_consolidation.folding.status.version_members import (
     Member,
-    corrected_by,
+    corrected_memory_of,
     corrections_of,
     facts_of,
     version,
 )
-from helix_consolidation.ledger.event_reach import NEVER, NOTHING
+from helix_consolidation.ledger.event_reach import NO_TIME, NOTHING
 from helix_consolidation.ledger.usage_facts import decayed_at
 from helix_consolidation.ledger.versions import Version, superseded
 
@@ -54,7 +54,7 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
         for member, status in _statuses(state, start, context.now, requested).items():
             before = state.ledger.status(member)
             if status != before:
-                if status.deleted_at != NEVER and before.deleted_at == NEVER:
+                if status.deleted_at != NO_TIME and before.deleted_at == NO_TIME:
                     stop_asking(context, [member])
                 state.ledger.record_status(member, status)
                 context.changes.reindex(member)
@@ -104,17 +104,17 @@ def _status_of_extracted(state: ConsolidationState, ordinal: int, own: MemorySta
     if source is None or not state.ledger.is_there(source):
         return own
     its = state.ledger.status(source)
-    if not its.is_latest and its.closed_at == NEVER:
-        own = replace(own, superseded_by=its.superseded_by, closed_at=NEVER)
+    if not its.is_latest and its.closed_at == NO_TIME:
+        own = replace(own, superseded_by=its.superseded_by, closed_at=NO_TIME)
     return replace(
         own,
         superseded_by=own.superseded_by or its.superseded_by,
         is_latest=own.is_latest and its.is_latest,
-        deleted_at=own.deleted_at if own.deleted_at != NEVER else its.deleted_at,
+        deleted_at=own.deleted_at if own.deleted_at != NO_TIME else its.deleted_at,
         deleted_by=own.deleted_by or its.deleted_by,
         erasing=own.erasing if own.deleted_by else its.erasing,
         is_hidden=own.is_hidden or its.is_hidden,
-        closed_at=own.closed_at if own.closed_at != NEVER else its.closed_at,
+        closed_at=own.closed_at if own.closed_at != NO_TIME else its.closed_at,
     )
 
 
@@ -124,7 +124,7 @@ def _successor_of_source(state: ConsolidationState, ordinal: int) -> str:
     if source is None:
         return ""
     status = state.ledger.status(source)
-    return status.superseded_by if status.closed_at == NEVER else ""
+    return status.superseded_by if status.closed_at == NO_TIME else ""
 
 
 def _decided_of_turn(state: ConsolidationState, ordinal: int) -> Decided:
@@ -139,7 +139,7 @@ def _decided_of_turn(state: ConsolidationState, ordinal: int) -> Decided:
 
 def _start_of(state: ConsolidationState, ordinal: int) -> tuple[int, int | None]:
     """Code, and ordinal if it exists, of what a memory corrects; of the memory itself if it corrects none."""
-    code, corrected = state.ledger.corrected_by(ordinal)
+    code, corrected = state.ledger.corrected_memory_of(ordinal)
     return (code, corrected) if code else (state.ledger.code(ordinal), ordinal)
 
 
@@ -150,7 +150,7 @@ def _path(state: ConsolidationState, start: tuple[int, int | None]) -> tuple[set
     is_last = False
     while True:
         path.add(code)
-        corrects, corrected = corrected_by(state, code, ordinal)
+        corrects, corrected = corrected_memory_of(state, code, ordinal)
         if not corrects or corrects in path or is_last:
             return path, Member(code, NOTHING, ordinal)
         is_last = version(state, Member(code, corrects, ordinal)).is_active

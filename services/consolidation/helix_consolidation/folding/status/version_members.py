@@ -96,9 +96,9 @@ def corrections_undone(state: ConsolidationState, named: set[int], other: set[in
             if ledger.order(one)[0] != ledger.order(version)[0]
         }
     else:
-        found = {one for one in named if ledger.corrected_by(one)[0]}
+        found = {one for one in named if ledger.corrected_memory_of(one)[0]}
         found = found or {version for one in named for version in members_of(state, one)}
-    events = {(ledger.corrected_by(one)[0], ledger.order(one)[0]) for one in found}
+    events = {(ledger.corrected_memory_of(one)[0], ledger.order(one)[0]) for one in found}
     corrected = {code for code, _ in events if code}
     return {
         one
@@ -134,17 +134,17 @@ def _root(state: ConsolidationState, ordinal: int) -> Member:
     current: int | None = ordinal
     while code not in above:
         above.add(code)
-        corrects, corrected = corrected_by(state, code, current)
+        corrects, corrected = corrected_memory_of(state, code, current)
         if not corrects:
             break
         code, current = corrects, corrected
     return Member(code, NOTHING, current)
 
 
-def corrected_by(state: ConsolidationState, code: int, ordinal: int | None) -> tuple[int, int | None]:
+def corrected_memory_of(state: ConsolidationState, code: int, ordinal: int | None) -> tuple[int, int | None]:
     """Code and ordinal of what a member corrects."""
     if ordinal is not None:
-        return state.ledger.corrected_by(ordinal)
+        return state.ledger.corrected_memory_of(ordinal)
     erased = state.tombstones.erased_corrections.get(code)
     if erased is None:
         return NOTHING, None
