@@ -114,10 +114,7 @@ test faults: export PYTHONDONTWRITEBYTECODE :=
 test faults: export OPENBLAS_NUM_THREADS := 1
 # All examples of the properties, of which `make test` tries a part (tests/examples.py).
 faults: export HELIX_ALL_EXAMPLES := 1
-# In a new tree one process compiles the tests and rewrites their assertions: each of several would do it again.
 test: setup
-	@ls tests/__pycache__/conftest.* >/dev/null 2>&1 \
-	  || $(BIN)/python -m pytest --collect-only -q $(ARGS) >/dev/null 2>&1 || true
 	$(BIN)/python -m pytest -n $$(( $$(nproc) + 2 )) --maxprocesses 6 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 faults: setup objects-setup
