@@ -25,15 +25,18 @@ from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
 from helix_query.settings import QuerySettings
 from helix_shared.rpc.server import GrpcServer
+from tests import preloaded
 
 from .corpus import NOW
+
+Process = subprocess.Popen[bytes] | preloaded.Started
 
 
 @dataclass(frozen=True)
 class Service:
     """A query service that runs as a process."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     address: str
     log: Path
 
@@ -99,7 +102,7 @@ def start_service(
 ) -> Service:
     """Start the service on a port of its own choice; `wrapper` is a command put before that of the service.
 
-    Returns once it listens, or has ended.
+    Returns once it listens, or has ended. Without a `wrapper` it is forked (`tests.preloaded`).
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HELIX_")}
     environment |= {
@@ -112,13 +115,17 @@ def start_service(
         "HELIX_QUERY_CHANNEL_DEADLINE_SECONDS": "5",
         "HELIX_QUERY_DEADLINE_SECONDS": "10",
     } | settings
-    with log.open("wb") as stream:
-        command = [*wrapper, sys.executable, "-m", "helix_query"]
-        process = subprocess.Popen(command, env=environment, stderr=stream)
+    process: Process
+    if wrapper:
+        with log.open("wb") as stream:
+            command = [*wrapper, sys.executable, "-m", "helix_query"]
+            process = subprocess.Popen(command, env=environment, stderr=stream)
+    else:
+        process = preloaded.start("helix_query", environment, log)
     return Service(process, _address(process, log), log)
 
 
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+def _address(process: Process, log: Path) -> str:
     """Where the service listens, from its log; nothing listens there if it has ended."""
     deadline = time.monotonic() + LISTENING_SECONDS
     while time.monotonic() < deadline:
