@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
-from helix_consolidation.ledger.event_reach import EVERYBODY, NEVER
+from helix_consolidation.ledger.event_reach import EVERYBODY, NO_TIME
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE, MemoryStatus
 from helix_consolidation.ledger.indexes import SourceIndex
 from helix_consolidation.stores.publish import PublicationInfo, publish_generation
@@ -232,7 +232,7 @@ def _publish(loader: _Loader, folder: Path, place: ShardPlace) -> None:
     info = np.zeros(len(loader.ids), FACTS)
     info["memory_id"] = np.array(loader.ids, "S32")
     info["is_there"] = info["is_latest"] = True
-    info["duplicate_of"], info["expires_at"], info["decayed_at"] = NO_DUPLICATE, NEVER, NEVER
+    info["duplicate_of"], info["expires_at"], info["decayed_at"] = NO_DUPLICATE, NO_TIME, NO_TIME
     state.ledger.fill(
         info,
         [loader.source.layout.tenants[0]],
