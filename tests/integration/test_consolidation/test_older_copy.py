@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from nats.js import JetStreamContext
 
-from helix_consolidation.delivery.stream_state import check_acknowledged, request_redelivery
+from helix_consolidation.delivery.stream_state import reconcile_derived_position, request_redelivery
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_memory import subjects
 from helix_memory.events import ForgetEvent
@@ -54,7 +54,7 @@ async def test_sequences_that_a_truncated_stream_gives_again_are_taken(stack: St
     state = ConsolidationState()
     for sequence in (1, 2, 3):
         state.derived.mark(sequence)
-    assert await check_acknowledged(jetstream, state) == 0
+    assert await reconcile_derived_position(jetstream, state) == 0
     await stack.derive("e1", 2, [row("e1", 2, "text 1")])
     assert 1 in state.derived
     assert 2 not in state.derived
@@ -77,9 +77,9 @@ async def test_sequences_that_were_given_again_are_told_by_their_time(stack: Sta
         state = ConsolidationState()
         for sequence in (1, 2, 3):
             state.derived.mark(sequence)
-        assert await check_acknowledged(jetstream, state, published_at=datetime.now(UTC)) == 0
+        assert await reconcile_derived_position(jetstream, state, published_at=datetime.now(UTC)) == 0
         assert state.derived.floor == 3
-        assert await check_acknowledged(jetstream, state, published_at=published_at) == 2
+        assert await reconcile_derived_position(jetstream, state, published_at=published_at) == 2
         assert state.derived.floor == 1
     await request_redelivery(jetstream, state)
     assert await pending(jetstream, subjects.DERIVED_STREAM, durable) == 3
@@ -95,10 +95,10 @@ async def test_derived_messages_that_an_older_copy_lacks_are_delivered_again(sta
     state = ConsolidationState()
     for sequence in (1, 3):
         state.derived.mark(sequence)
-    assert await check_acknowledged(jetstream, state) == 2
+    assert await reconcile_derived_position(jetstream, state) == 2
     await request_redelivery(jetstream, state)
     assert (state.derived.floor, await pending(jetstream, subjects.DERIVED_STREAM, durable)) == (1, 2)
     await acknowledge(jetstream, subjects.DERIVED_STREAM, durable, 2)
     await jetstream.delete_msg(subjects.DERIVED_STREAM, 2)
-    assert await check_acknowledged(jetstream, state) == 0
+    assert await reconcile_derived_position(jetstream, state) == 0
     assert state.derived.floor == 3

@@ -14,8 +14,9 @@ from helix_cli.backup.log_writing import FILLER
 from helix_cli.backup.whole_log import MadeWhole, make_whole
 from helix_cli.home.folder import HomeFolder
 from helix_consolidation.archiving.event_archive import ARCHIVE, EventArchive
+from helix_consolidation.delivery.followed_log import FollowedLog
 from helix_consolidation.delivery.leading.lease import Lease
-from helix_consolidation.delivery.stream_state import FollowedLog, check_epoch, event_stream
+from helix_consolidation.delivery.stream_state import check_epoch, event_stream
 from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
 from helix_memory.transport.connection import connect
@@ -243,11 +244,11 @@ async def test_a_writer_does_not_follow_a_log_that_was_created_again(
     await archived(nats_client, home)
     log = await event_stream(jetstream)
     followed = FollowedLog(nats_client, log, None)
-    assert await followed.archive()
+    assert await followed.prepare_to_apply()
     await jetstream.delete_stream(subjects.EVENTS_STREAM)
     await provision(jetstream)
     with pytest.raises(TemporaryError, match="ended at"):
-        await followed.archive()
+        await followed.prepare_to_apply()
 
 
 async def test_a_writer_notices_a_log_that_grew_again_behind_a_damaged_byte(tmp_path: Path) -> None:
@@ -261,14 +262,14 @@ async def test_a_writer_notices_a_log_that_grew_again_behind_a_damaged_byte(tmp_
         home.data.mkdir(exist_ok=True)
         with EventArchive(client, home.data, log, segment_bytes=2_000) as archive:
             followed = FollowedLog(client, log, archive)
-            assert await followed.archive()
+            assert await followed.prepare_to_apply()
             again = await lost(server, client, "truncated")
             await publish(again, (f"new {number}" for number in range(EVENTS + 1)))
             grown = (await event_stream(again.jetstream())).last_sequence
             assert grown > EVENTS
             followed._client = again
             with pytest.raises(TemporaryError, match="another NATS server"):
-                await followed.archive()
+                await followed.prepare_to_apply()
             archive._client = again
             for compared in (archive.check_continues(), archive.catch_up(grown)):
                 with pytest.raises(PermanentError, match=f"event {EVENTS} of the archive is another one"):

@@ -19,6 +19,7 @@ from nats.errors import Error as NatsError
 
 from helix_consolidation.archiving.event_archive import EventArchive, erase_where_none_is_written
 from helix_consolidation.archiving.moves import follow_moves
+from helix_consolidation.delivery.followed_log import FollowedLog
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.leading.lease import LostLeaseError
 from helix_consolidation.delivery.leading.pausing import Pauses
@@ -26,12 +27,11 @@ from helix_consolidation.delivery.leading.standby import POLL_SECONDS, stand_by
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.delivery.stream_state import (
     DURABLES,
-    FollowedLog,
-    check_acknowledged,
     check_epoch,
     check_stream,
     created_at,
     event_stream,
+    reconcile_derived_position,
     request_redelivery,
 )
 from helix_consolidation.delivery.writer import Writer
@@ -178,7 +178,7 @@ async def _write_with(
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)
     published_at = None if shard.manifest is None else shard.manifest.published_at
-    if missing := await check_acknowledged(
+    if missing := await reconcile_derived_position(
         jetstream, shard.state, shard=place.shard, published_at=published_at
     ):
         _log.warning("derived messages are read again: the data folder lacks them", first=missing)

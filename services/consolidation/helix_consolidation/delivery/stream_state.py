@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError
 
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EDGES, EVENTS_STREAM, ROOT
-from helix_memory.transport.connection import UNANSWERED, server_id
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.artifacts.generation.manifest import StreamState
 from helix_shared.broker.streams import (
     CONSOLIDATION_ACCESS,
@@ -21,16 +21,14 @@ from helix_shared.broker.streams import (
     LEASE_STREAM,
     writer_durable,
 )
-from helix_shared.errors import REBUILD, RESTORE_LOG, PermanentError, TemporaryError
+from helix_shared.errors import REBUILD, RESTORE_LOG, PermanentError
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from nats.aio.client import Client
     from nats.js import JetStreamContext
 
-    from helix_consolidation.archiving.event_archive import EventArchive
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.ledger.sequences import ProcessedSequences
     from helix_shared.artifacts.generation.manifest import Manifest
@@ -59,65 +57,6 @@ async def _stream(jetstream: JetStreamContext, name: str) -> StreamState:
         first_sequence=info.state.first_seq,
         last_sequence=info.state.last_seq,
     )
-
-
-class FollowedLog:
-    """The log as a writer follows it: it grows, and the archive has all of it before anything is applied.
-
-    A server that starts again with a damaged file drops what is behind it, and gives the sequences a second
-    time. So the writer begins again with every other server, and compares before it applies anything.
-    """
-
-    def __init__(self, client: Client, log: StreamState, archive: EventArchive | None) -> None:
-        self._client, self._log, self._archive = client, log, archive
-        self._server = server_id(client)
-
-    @property
-    def last_sequence(self) -> int:
-        """Its end, as far as it was followed."""
-        return self._log.last_sequence
-
-    async def now(self) -> StreamState | None:
-        """The log as it is; None where NATS does not answer.
-
-        Raises:
-            TemporaryError: it lost events, or may have: the writer begins again, and compares.
-        """
-        try:
-            log = await event_stream(self._client.jetstream())
-        except UNANSWERED as error:
-            _warn(error)
-            return None
-        before = self._log
-        if server_id(self._client) != self._server:
-            raise TemporaryError("another NATS server answers")
-        if log.created_at != before.created_at or log.last_sequence < before.last_sequence:
-            raise TemporaryError(
-                f"{log.name} of {log.created_at} ends at {log.last_sequence}, that of {before.created_at} "
-                f"ended at {before.last_sequence}"
-            )
-        self._log = log
-        return log
-
-    async def archive(self) -> bool:
-        """Whether the archive holds everything up to the end of the log; False: not now.
-
-        Raises:
-            TemporaryError: as `now`.
-            PermanentError: the log has other events than the archive.
-        """
-        log = await self.now()
-        try:
-            if log is not None and self._archive is not None:
-                await self._archive.catch_up(log.last_sequence)
-        except (*UNANSWERED, TemporaryError) as error:
-            _warn(error)
-            return False
-        return log is not None
-
-
-def _warn(error: Exception) -> None:
-    _log.warning("not applied yet", reason=str(error) or type(error).__name__)
 
 
 def check_stream(stream: StreamState, manifest: Manifest) -> None:
@@ -154,46 +93,72 @@ def check_epoch(epoch: int, manifest: Manifest) -> None:
         )
 
 
-async def check_acknowledged(
+async def reconcile_derived_position(
     jetstream: JetStreamContext,
     state: ConsolidationState,
     *,
     shard: int = 0,
     published_at: datetime | None = None,
 ) -> int:
-    """Compare the acknowledgements of HELIX_DERIVED with what this data folder holds since `published_at`.
+    """Correct which sequences of HELIX_DERIVED count as processed in `state`, published at `published_at`.
 
-    Acknowledged sequences without a message are marked as processed, and those that a truncated stream gives
-    again are not. Returns the first acknowledged message that this folder, which is an older copy or of
-    before the truncation, lacks and the stream has (0: none): `request_redelivery` gets it.
+    All sequences of a stream that was created again are unmarked, and those that a truncated stream reuses.
+    Acknowledged sequences without a message are marked. Returns the first acknowledged message that the data
+    folder lacks and the stream has (0: none): the folder is an older copy, or the stream was truncated.
+    `request_redelivery` gets that message.
 
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
     derived = await _stream(jetstream, DERIVED_STREAM)
     state.set_derived_stream(_text(derived))
-    held, same = state.derived.highest, derived.last_sequence
-    if published_at is not None:
-        same = min(same, await _last_before(jetstream, derived, published_at, highest=held))
-    if same < held:
-        _log.warning("HELIX_DERIVED was truncated", last=same, held=held)
-        state.truncate_derived(same)
+    held = state.derived.highest
+    await _unmark_reused(jetstream, state, derived, published_at)
     acknowledged = await _acknowledged(jetstream, DERIVED_STREAM, CONSOLIDATION_DERIVED, shard)
     if acknowledged > held:
         raise PermanentError(
             f"derived messages up to {acknowledged} were acknowledged, this data folder holds them up to "
             f"{state.derived.highest}; use the folder that has them, or {REBUILD}"
         )
-    while (wanted := state.derived.floor + 1) <= acknowledged:
+    return await _mark_to_first_missing(jetstream, state.derived, acknowledged)
+
+
+check_acknowledged = reconcile_derived_position
+"""The former name, which `helix_cli.moving.move` imports."""
+
+
+async def _unmark_reused(
+    jetstream: JetStreamContext,
+    state: ConsolidationState,
+    derived: StreamState,
+    published_at: datetime | None,
+) -> None:
+    """Unmark the sequences that the truncated stream will reuse, or has reused since `published_at`."""
+    held, same = state.derived.highest, derived.last_sequence
+    if published_at is not None:
+        same = min(same, await _last_before(jetstream, derived, published_at, highest=held))
+    if same < held:
+        _log.warning("HELIX_DERIVED was truncated", last=same, held=held)
+        state.truncate_derived(same)
+
+
+async def _mark_to_first_missing(
+    jetstream: JetStreamContext, processed: ProcessedSequences, acknowledged: int
+) -> int:
+    """Find the first sequence up to `acknowledged` that is to be delivered again; 0: there is none.
+
+    Sequences before it whose messages are gone, or of a kind that no writer reads, are marked.
+    """
+    while (wanted := processed.floor + 1) <= acknowledged:
         found = await _next(jetstream, DERIVED_STREAM, wanted)
         if found is None or found[0] > acknowledged:
-            state.derived.skip_to(acknowledged)
+            processed.skip_to(acknowledged)
             break
         sequence, subject = found
-        state.derived.skip_to(sequence - 1)
-        if sequence not in state.derived and subject.split(".")[3] in EDGES:
+        processed.skip_to(sequence - 1)
+        if sequence not in processed and subject.split(".")[3] in EDGES:
             return sequence
-        state.derived.mark(sequence)
+        processed.mark(sequence)
     return 0
 
 

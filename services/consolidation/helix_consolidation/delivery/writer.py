@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from helix_consolidation.delivery.erasing.eraser import EraseArchived
+    from helix_consolidation.delivery.followed_log import FollowedLog
     from helix_consolidation.delivery.inbox import Inbox
     from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.delivery.store_thread import StoreThread
-    from helix_consolidation.delivery.stream_state import FollowedLog
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.stores.shard import Shard
     from helix_shared.telemetry.health import Health
@@ -180,7 +180,7 @@ class Writer:
             return
         self._lease.ensure_held()
         with WORK_SECONDS.labels(SERVICE).time():
-            if not await self._log.archive():
+            if not await self._log.prepare_to_apply():
                 put_back(self._inboxes, messages)
                 await asyncio.sleep(RETRY_SECONDS)
                 return
@@ -255,7 +255,7 @@ class Writer:
         self._publishing.last = time.monotonic()
         if self._shard.purge.is_due:
             mark_erasure(self._settings.data_dir)
-        if (log := await self._log.now()) is None:
+        if (log := await self._log.refresh()) is None:
             return
         try:
             await store_unreached(self._client, self._shard.unreached, self._publisher)
