@@ -1,5 +1,6 @@
 """The broker side: lease, standby, fetching, and the order apply -> publish -> acknowledge.
 
-Start with `consumer` (life of the process) and `writer` (the loop). `pace` has the intervals, `housekeeping`
-retires generations and sweeps expired rows, `prune` purges HELIX_DERIVED. Imports every other room.
+Start with `consumer` (life of the process), `session` (what a writer opens) and `writer` (the loop). `pace`
+has the intervals, `housekeeping` retires generations and sweeps expired rows, `prune` purges HELIX_DERIVED.
+Imports every other room.
 """

@@ -10,49 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
-from helix_consolidation.archiving.event_archive import EventArchive, erase_where_none_is_written
-from helix_consolidation.archiving.moves import follow_moves
-from helix_consolidation.delivery.followed_log import FollowedLog
-from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.leading.lease import LostLeaseError
 from helix_consolidation.delivery.leading.pausing import Pauses
 from helix_consolidation.delivery.leading.standby import POLL_SECONDS, stand_by
-from helix_consolidation.delivery.store_thread import StoreThread
-from helix_consolidation.delivery.stream_state import (
-    DURABLES,
-    check_epoch,
-    check_stream,
-    created_at,
-    event_stream,
-    reconcile_derived_position,
-    request_redelivery,
-)
-from helix_consolidation.delivery.writer import Writer
-from helix_consolidation.observing.observer import Observer
-from helix_consolidation.stores.begin import begin_empty, require_trained_prefix
-from helix_consolidation.stores.shard import Shard
-from helix_consolidation.uploading.opening import open_uploads
-from helix_consolidation.usage.decay import decay_rule
-from helix_memory.subjects import ACCESS_STREAM
-from helix_shared.broker.cancelling import cancel_all
-from helix_shared.broker.pull_reader import PullReader
-from helix_shared.broker.shard_bucket import read_map
-from helix_shared.broker.streams import writer_durable
+from helix_consolidation.delivery.session import writer_session
 from helix_shared.errors import TemporaryError
-from helix_shared.moments import microseconds
-from helix_shared.shard_map import ShardPlace
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from nats.aio.client import Client
-    from nats.js import JetStreamContext
 
     from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.settings import ConsolidationSettings
@@ -62,11 +34,6 @@ INTERRUPTIONS: Final = (LostLeaseError, TemporaryError, NatsError, TimeoutError,
 """Errors that end the writing, not the process; other `OSError`s come from the disk and end the process."""
 
 _log = logger(__name__)
-
-
-def durables_of(shard: int) -> list[tuple[str, str]]:
-    """Stream and name of the durable consumers of a shard's writer."""
-    return [(stream, writer_durable(name, shard)) for stream, name in DURABLES]
 
 
 async def consolidate(
@@ -97,7 +64,8 @@ async def _write_once(
         return False
     lock, lease = acquired
     try:
-        await _write_under(lease, client, settings, halt, health)
+        async with _renewed(lease), writer_session(client, settings, lease, health) as session:
+            await session.write(halt)
     except INTERRUPTIONS as error:
         _log.warning("writing interrupted", reason=str(error) or type(error).__name__)
         return True
@@ -106,16 +74,15 @@ async def _write_once(
     return False
 
 
-async def _write_under(
-    lease: Lease, client: Client, settings: ConsolidationSettings, stop: asyncio.Event, health: Health
-) -> None:
-    """Write while the lease is renewed; release it once no thread of this writer runs."""
+@contextlib.asynccontextmanager
+async def _renewed(lease: Lease) -> AsyncIterator[None]:
+    """Renew the lease while the block runs, which a lost lease cancels; release it after the block."""
     over = asyncio.Event()
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(lease.renew_until(over))
             try:
-                await _write(client, settings, lease, stop, health)
+                yield
             finally:
                 over.set()
     except BaseExceptionGroup as failures:
@@ -135,138 +102,3 @@ def _cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:
         else:
             leaves.append(failure)
     return next((leaf for leaf in leaves if not isinstance(leaf, INTERRUPTIONS)), leaves[0])
-
-
-async def _write(
-    client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event, health: Health
-) -> None:
-    """Open the stores, write until `stop`, and close them in any case."""
-    executor = ThreadPoolExecutor(1, thread_name_prefix="stores")
-    try:
-        await _write_with(executor, client, settings, lease, stop, health)
-    finally:
-        # work in a thread continues when its caller is cancelled: wait until it ends
-        await asyncio.to_thread(executor.shutdown)
-
-
-async def _write_with(
-    executor: ThreadPoolExecutor,
-    client: Client,
-    settings: ConsolidationSettings,
-    lease: Lease,
-    stop: asyncio.Event,
-    health: Health,
-) -> None:
-    jetstream = client.jetstream()
-    # nobody changes the map while this process has the lease of one of its shards
-    place = await _place(jetstream, settings.shard)
-    log = await event_stream(jetstream)
-    open_shard = partial(
-        Shard.open,
-        settings.data_dir,
-        maintain_every=settings.maintain_every,
-        form=settings.vector_form,
-        decay=decay_rule(settings),
-        place=place,
-    )
-    loop = asyncio.get_running_loop()
-    require_trained_prefix(settings.models_dir, settings.scan_dimensions)
-    shard = await loop.run_in_executor(executor, open_shard)
-    if shard.manifest is None and not (log.last_sequence and place.is_only):
-        await loop.run_in_executor(executor, begin_empty, shard, settings.models_dir)
-    if shard.manifest is not None:
-        check_epoch(lease.epoch, shard.manifest)
-        check_stream(log, shard.manifest)
-    published_at = None if shard.manifest is None else shard.manifest.published_at
-    if missing := await reconcile_derived_position(
-        jetstream, shard.state, shard=place.shard, published_at=published_at
-    ):
-        _log.warning("derived messages are read again: the data folder lacks them", first=missing)
-    shard.state.set_access_stream(await created_at(jetstream, ACCESS_STREAM))
-    drop_foreign = partial(shard.drop_foreign, now=microseconds(datetime.now(UTC)))
-    if moved := await loop.run_in_executor(executor, drop_foreign):
-        _log.info("tenants of other shards removed", tenants=moved)
-    if shard.published_place != place:
-        await follow_moves(client, settings, log, before=shard.published_place, place=place)
-    await request_redelivery(jetstream, shard.state, shard=place.shard)
-    arrived = asyncio.Event()
-    inboxes = [
-        Inbox(
-            client,
-            stream,
-            await PullReader.open(client, stream=stream, consumer=durable),
-            arrived=arrived,
-            batch_messages=settings.batch_messages,
-            collect_seconds=settings.collect_seconds,
-            held_messages=settings.held_messages,
-        )
-        for stream, durable in durables_of(place.shard)
-    ]
-    archive, erase_archived = None, partial(erase_where_none_is_written, settings.data_dir, log)
-    if settings.archive:
-        archive = EventArchive(
-            client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes, place=place
-        )
-    uploads = await open_uploads(settings)
-    shard.purge.attach(uploads)
-    thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
-    writer = Writer(
-        client,
-        settings,
-        thread=thread,
-        lease=lease,
-        shard=shard,
-        inboxes=inboxes,
-        arrived=arrived,
-        health=health,
-        log=FollowedLog(client, log, archive),
-        erase_archived=erase_archived if archive is None else archive.erase,
-    )
-    try:
-        if archive is not None:
-            await archive.check_continues()
-            await archive.catch_up(log.last_sequence)
-        observer = Observer(client, settings.data_dir, shard)
-        with uploads or contextlib.nullcontext():
-            await _run_writer(writer, inboxes, observer, settings.ack_wait_seconds, stop)
-            await writer.finish()
-    finally:
-        executor.submit(shard.close)
-        if archive is not None:
-            archive.close()
-        for inbox in inboxes:
-            await inbox.close()
-
-
-async def _run_writer(
-    writer: Writer,
-    inboxes: list[Inbox],
-    observer: Observer,
-    ack_wait_seconds: float,
-    stop: asyncio.Event,
-) -> None:
-    """Run the writer with fetching, keep-alive and metrics in the background."""
-    async with asyncio.TaskGroup() as tasks:
-        background = [
-            tasks.create_task(observer.run()),
-            *(tasks.create_task(inbox.fetch_while_open()) for inbox in inboxes),
-            *(tasks.create_task(inbox.keep_alive(ack_wait_seconds=ack_wait_seconds)) for inbox in inboxes),
-        ]
-        try:
-            await writer.run(stop)
-        finally:
-            for inbox in inboxes:
-                inbox.stop_fetching()
-            await cancel_all(background)
-
-
-async def _place(jetstream: JetStreamContext, shard: int) -> ShardPlace:
-    """The shard of this process in the map of now.
-
-    Raises:
-        TemporaryError: there are fewer shards.
-    """
-    found = await read_map(jetstream)
-    if shard >= found.shards:
-        raise TemporaryError(f"shard {shard} does not exist: there are {found.shards}; run `helix provision`")
-    return ShardPlace(shard=shard, map=found)

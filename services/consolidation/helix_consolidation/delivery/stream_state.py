@@ -44,6 +44,11 @@ EVERYTHING: Final = {EVENTS_STREAM: f"{ROOT}.events.>", DERIVED_STREAM: f"{ROOT}
 _log = logger(__name__)
 
 
+def durables_of(shard: int) -> list[tuple[str, str]]:
+    """Stream and name of the durable consumers of a shard's writer."""
+    return [(stream, writer_durable(name, shard)) for stream, name in DURABLES]
+
+
 async def event_stream(jetstream: JetStreamContext) -> StreamState:
     """The event stream as it is now."""
     return await _stream(jetstream, EVENTS_STREAM)

@@ -1,6 +1,6 @@
 """The active writer: archive, apply, publish, and only then acknowledge. The one place that knows this order.
 
-`consumer` creates it once the process has the lease.
+`session` creates it once the process has the lease.
 """
 
 from __future__ import annotations
@@ -114,10 +114,10 @@ class Writer:
         longest = max(settings.publish_interval_seconds, settings.backlog_interval_seconds)
         self._publishing = Interval(settings.publish_interval_seconds, now - longest)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Apply and publish until `stop`, then publish what is left."""
+    async def run(self, halt: asyncio.Event) -> None:
+        """Apply and publish until `halt`, then publish what is left."""
         await self._pairs.look(self._shard)
-        while not stop.is_set():
+        while not halt.is_set():
             # checked in every iteration: nats-py may swallow a cancellation, a lost lease must not be missed
             self._lease.ensure_held()
             await self._apply([*self._unblocked(), *self._now_in_order(), *await self._next_batch()])

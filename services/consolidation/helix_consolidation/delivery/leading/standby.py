@@ -33,16 +33,16 @@ _log = logger(__name__)
 async def stand_by(
     jetstream: JetStreamContext,
     folder: Path,
-    stop: asyncio.Event,
+    halt: asyncio.Event,
     *,
     shard: int = 0,
     poll_seconds: float = POLL_SECONDS,
 ) -> tuple[FolderLock, Lease] | None:
-    """The lock of a folder and the lease of a shard, once both are free; None when `stop` comes first."""
+    """The lock of a folder and the lease of a shard, once both are free; None when `halt` comes first."""
     lock = FolderLock(folder)
     reported = ""
     try:
-        while not stop.is_set():
+        while not halt.is_set():
             reason = "another process has the folder lock"
             if lock.acquire():
                 epoch = await asyncio.to_thread(_published_epoch, folder)
@@ -54,7 +54,7 @@ async def stand_by(
                 _log.info("standing by", reason=reason)
             reported = reason
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), poll_seconds)
+                await asyncio.wait_for(halt.wait(), poll_seconds)
     except BaseException:
         lock.release()
         raise
