@@ -153,7 +153,7 @@ async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_tu
         thread = StoreThread(executor, deadline_seconds=60)
         eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
         for now in (10.0, 20.0):
-            eraser.step(now)
+            eraser.run_due(now)
             for work in (eraser._planning, eraser._cleaning):
                 if work.running is not None:
                     await work.running
@@ -161,7 +161,7 @@ async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_tu
             stored = ConsolidationState()
             restore_state(stored, folder_of(tmp_path, bench.shard.manifest.generation))
             assert stored.erasures.open[last].asks == ({2} if is_removed else set())
-            eraser.step(now)
+            eraser.run_due(now)
             bench.publish()
     assert is_removed
     bench.shard.close()
@@ -183,13 +183,13 @@ async def test_copies_are_remembered_until_a_round_has_dropped_them(
         thread = StoreThread(executor, deadline_seconds=60)
         eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
         for now, comes in ((10.0, True), (20.0, False)):
-            eraser.step(now)
+            eraser.run_due(now)
             assert Erasures.from_json(erasures.to_json()).has_copies
             if comes:
                 erasures.note_copy()
             assert eraser._cleaning.running is not None
             await eraser._cleaning.running
-            eraser.step(now)
+            eraser.run_due(now)
             assert erasures.has_copies is comes
     bench.shard.close()
 

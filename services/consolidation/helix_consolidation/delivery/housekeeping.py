@@ -42,8 +42,7 @@ class Housekeeping:
         accesses: Inbox,
     ) -> None:
         now = time.monotonic()
-        self.counted: list[Msg] = []
-        """Messages about accesses that the next generation holds."""
+        self._counted: list[Msg] = []
         self._accesses = accesses
         self._counting = Interval(settings.access_interval_seconds, now)
         self._jetstream = jetstream
@@ -73,9 +72,19 @@ class Housekeeping:
             changed |= await self._count_accesses()
         return changed
 
-    async def maintain_when_idle(self) -> bool:
-        """Begin or finish maintenance of the vector table; return whether there is something to publish."""
+    async def run_when_idle(self, idle_seconds: float) -> bool:
+        """Do what waits until nothing was published for a while: maintenance of the vector table.
+
+        Returns whether there is something to publish.
+        """
+        if idle_seconds < self._settings.idle_maintenance_seconds:
+            return False
         return await self._thread.run(self._shard.maintain_when_idle)
+
+    def take_counted(self) -> list[Msg]:
+        """Messages about accesses that were counted since the last call; the next generation holds them."""
+        counted, self._counted = self._counted, []
+        return counted
 
     async def retire(self) -> None:
         """Remove old generations."""
@@ -95,7 +104,7 @@ class Housekeeping:
         changed = await self._thread.run(self._shard.apply_accesses, messages, now=now)
         for message in messages:
             message.data = b""
-        self.counted += messages
+        self._counted += messages
         return changed
 
     async def _skip_gaps(self) -> bool:

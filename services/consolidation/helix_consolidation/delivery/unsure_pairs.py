@@ -43,7 +43,7 @@ class UnsurePairsStore:
         self._epoch = epoch
         self._looking = Interval(LOOK_SECONDS, time.monotonic() - LOOK_SECONDS)
 
-    async def look(self, shard: Shard) -> None:
+    async def run_due(self, shard: Shard) -> None:
         """Let `shard` collect pairs while there is a stream for them; asks the server once a minute."""
         now = time.monotonic()
         if not self._looking.is_due(now):

@@ -22,6 +22,7 @@ from helix_consolidation.delivery.inbox import put_back, release
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.delivery.pace import GenerationAge, Interval, events_to_come, pace_of
 from helix_consolidation.delivery.passed import PassedMessages
+from helix_consolidation.delivery.publication_need import PublicationNeed
 from helix_consolidation.delivery.settle import (
     SERVICE,
     postpone,
@@ -93,9 +94,9 @@ class Writer:
         self._all_inboxes = inboxes
         self._arrived = arrived
         self._unpublished = Outcome()
-        is_new = shard.manifest is None or shard.published_place != shard.place
-        self._is_dirty = is_new and shard.can_publish
-        self._is_urgent = False
+        self._need = PublicationNeed()
+        if shard.can_publish and (shard.manifest is None or shard.published_place != shard.place):
+            self._need.note("first generation" if shard.manifest is None else "shard map")
         self._log = log
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
@@ -116,7 +117,7 @@ class Writer:
 
     async def run(self, halt: asyncio.Event) -> None:
         """Apply and publish until `halt`, then publish what is left."""
-        await self._pairs.look(self._shard)
+        await self._pairs.run_due(self._shard)
         while not halt.is_set():
             # checked in every iteration: nats-py may swallow a cancellation, a lost lease must not be missed
             self._lease.ensure_held()
@@ -125,7 +126,7 @@ class Writer:
             if self._is_publication_due():
                 await self._publish()
             self._report_age()
-        if self._is_dirty and self._shard.can_publish:
+        if self._need and self._shard.can_publish:
             await self._publish()
 
     async def finish(self) -> None:
@@ -143,7 +144,7 @@ class Writer:
 
     def _report_age(self) -> None:
         """Report how old the last generation is while something waits for the next one."""
-        is_due = self._is_dirty and self._shard.can_publish
+        is_due = bool(self._need) and self._shard.can_publish
         is_waiting = is_due or any(inbox.waiting for inbox in self._inboxes)
         problem = self._age.problem(time.monotonic(), is_waiting=is_waiting)
         self._health.set_problem("generation", problem)
@@ -189,7 +190,7 @@ class Writer:
             outcome = await self._thread.run(self._shard.apply, messages, now=now, log_end=end)
         await store_dead_letters(outcome, self._publisher)
         self._shard.dead_letters_stored(outcome)
-        self._is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
+        self._need.is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
         for message in (*outcome.done, *outcome.passed):
             # held until its generation is published, but its body is not needed any more
             message.data = b""
@@ -197,7 +198,8 @@ class Writer:
         self._unpublished.dead += outcome.dead
         self._unpublished.passed += outcome.passed
         is_awaited = self._passed.note(outcome)
-        self._is_dirty = self._is_dirty or is_awaited or bool(outcome.done or outcome.dead)
+        if is_awaited or outcome.done or outcome.dead:
+            self._need.note("messages")
         self._applying.last = time.monotonic()
         others = self._out_of_order.keep(outcome.postponed, self._shard.state)
         release(self._all_inboxes, [message for message, _ in others])
@@ -217,7 +219,7 @@ class Writer:
 
     def _keep_pace(self) -> None:
         """Set the intervals by the backlog; lifecycle events do not wait for it."""
-        urgent = self._is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
+        urgent = self._need.is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
         here = sum(inbox.events_waiting for inbox in self._inboxes) + len(self._out_of_order.events)
         end = self._log.last_sequence
         to_come = 0 if urgent else events_to_come(self._shard.state.applied, end, here=here)
@@ -227,25 +229,27 @@ class Writer:
 
     async def _keep_house(self) -> None:
         manifest = self._shard.manifest
-        self._reconciliation.look(None if manifest is None else manifest.generation, datetime.now(UTC))
-        await self._pairs.look(self._shard)
-        self._is_dirty |= await self._housekeeping.run_due()
-        self._is_dirty |= self._eraser.step(time.monotonic())
-        counted, self._housekeeping.counted = self._housekeeping.counted, []
-        if self._is_dirty:
+        self._reconciliation.run_due(None if manifest is None else manifest.generation, datetime.now(UTC))
+        await self._pairs.run_due(self._shard)
+        if await self._housekeeping.run_due():
+            self._need.note("housekeeping")
+        if self._eraser.run_due(time.monotonic()):
+            self._need.note("erasure")
+        counted = self._housekeeping.take_counted()
+        if self._need:
             self._unpublished.done += counted
         elif counted:
             # nothing to publish: they named memories that do not exist
             await self._settle(Outcome(done=counted))
         idle_seconds = time.monotonic() - self._publishing.last
-        if not self._is_dirty and idle_seconds >= self._settings.idle_maintenance_seconds:
-            self._is_dirty = await self._housekeeping.maintain_when_idle()
+        if not self._need and await self._housekeeping.run_when_idle(idle_seconds):
+            self._need.note("maintenance")
 
     def _is_publication_due(self) -> bool:
         if not self._shard.can_publish:
             return False
         now, is_full = time.monotonic(), any(inbox.is_full for inbox in self._inboxes)
-        if not self._is_dirty:
+        if not self._need:
             return self._passed.is_due(math.inf if is_full else now - self._publishing.last)
         return self._publishing.is_due(now) or is_full
 
@@ -265,13 +269,14 @@ class Writer:
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
-        self._is_dirty = self._is_urgent = False
+        reasons = self._need.published()
         self._passed.published()
         self._publishing.last = time.monotonic()
         self._age.published(self._publishing.last)
         report_generation(SERVICE, manifest, memories=manifest.counts.recallable)
         _log.info(
             "published",
+            reasons=reasons,
             generation=manifest.generation,
             memories=manifest.counts.recallable,
             applied=manifest.applied_sequence,

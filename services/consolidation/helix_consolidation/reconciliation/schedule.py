@@ -49,7 +49,7 @@ class Reconciliation:
         self._day: date | None = None
         self._running: asyncio.Task[None] | None = None
 
-    def look(self, generation: int | None, now: datetime) -> None:
+    def run_due(self, generation: int | None, now: datetime) -> None:
         """Start if it is due; `generation` is the last one that was published."""
         if self._running is not None and self._running.done():
             self._running = None

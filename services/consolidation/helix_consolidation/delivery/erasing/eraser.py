@@ -83,7 +83,7 @@ class Eraser:
         self._derived: dict[int, int] = {}
         """Event derived again -> its last message in HELIX_DERIVED, until that is applied."""
 
-    def step(self, now: float) -> bool:
+    def run_due(self, now: float) -> bool:
         """Take over what has ended, start what is next; returns whether there is something to publish."""
         changed = self._take_plan() | self._take_round() | self._take_derived()
         if not self._shard.state.erasures.is_idle:
