@@ -27,11 +27,11 @@ from helix_cli.moving.prepared import CLOSE_ENOUGH, MOST_ROUNDS, PreparedEvents
 from helix_cli.rebuilding.derive import Workers
 from helix_cli.rebuilding.refusals import Refusals
 from helix_consolidation.delivery.stream_state import (
-    check_acknowledged,
     check_epoch,
     check_stream,
     created_at,
     event_stream,
+    reconcile_derived_position,
 )
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.settings import ConsolidationSettings
@@ -251,7 +251,7 @@ class Move:
         await self._require_whole(state, source)
 
     async def _require_whole(self, state: ConsolidationState, shard: int) -> None:
-        if await check_acknowledged(self._jetstream, state, shard=shard):
+        if await reconcile_derived_position(self._jetstream, state, shard=shard):
             raise PermanentError(f"the data folder of shard {shard} is an older copy: start its writer first")
 
     async def _require_no_answers(self) -> None:

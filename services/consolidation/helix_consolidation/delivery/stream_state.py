@@ -128,10 +128,6 @@ async def reconcile_derived_position(
     return await _mark_to_first_missing(jetstream, state.derived, acknowledged)
 
 
-check_acknowledged = reconcile_derived_position
-"""The former name, which `helix_cli.moving.move` imports."""
-
-
 async def _unmark_reused(
     jetstream: JetStreamContext,
     state: ConsolidationState,
