@@ -20,8 +20,8 @@ from helix_consolidation.delivery.erasing.plan import plan
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
 from helix_consolidation.delivery.erasing.remembered import Named
 from helix_consolidation.delivery.erasing.round import Task
-from helix_consolidation.delivery.prune import prune_derived, readers_of
 from helix_consolidation.delivery.store_thread import StoreThread
+from helix_consolidation.delivery.streams.prune import prune_derived, readers_of
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.event_reach import TENANT
 from helix_consolidation.ledger.lifecycle.erasures import Erasures

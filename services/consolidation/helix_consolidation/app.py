@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.delivery.consumer import consolidate
 from helix_consolidation.delivery.settle import SERVICE
-from helix_consolidation.delivery.stream_state import durables_of
+from helix_consolidation.delivery.streams.stream_state import durables_of
 from helix_consolidation.redriving.responder import letter_responder
 from helix_consolidation.settings import ConsolidationSettings
 from helix_shared.broker.worker.watchdog import end_at_once

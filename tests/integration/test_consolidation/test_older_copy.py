@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from nats.js import JetStreamContext
 
-from helix_consolidation.delivery.stream_state import reconcile_derived_position, request_redelivery
+from helix_consolidation.delivery.streams.stream_state import reconcile_derived_position, request_redelivery
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_memory import subjects
 from helix_memory.events import ForgetEvent

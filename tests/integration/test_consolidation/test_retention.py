@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from nats.js import JetStreamContext, api
 
-from helix_consolidation.delivery.prune import readers_of
+from helix_consolidation.delivery.streams.prune import readers_of
 from helix_memory import subjects
 from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision

@@ -14,9 +14,9 @@ from helix_cli.backup.log_writing import FILLER
 from helix_cli.backup.whole_log import MadeWhole, make_whole
 from helix_cli.home.folder import HomeFolder
 from helix_consolidation.archiving.event_archive import ARCHIVE, EventArchive
-from helix_consolidation.delivery.followed_log import FollowedLog
 from helix_consolidation.delivery.leading.lease import Lease
-from helix_consolidation.delivery.stream_state import check_epoch, event_stream
+from helix_consolidation.delivery.streams.followed_log import FollowedLog
+from helix_consolidation.delivery.streams.stream_state import check_epoch, event_stream
 from helix_consolidation.stores.shard import Shard
 from helix_memory import subjects
 from helix_memory.transport.connection import connect

@@ -29,7 +29,7 @@ from helix_cli.home.leftovers import end_leftovers
 from helix_cli.home.lock import locked
 from helix_cli.output.terminal import note
 from helix_cli.stack.secured import own_nats
-from helix_consolidation.delivery.stream_state import event_stream
+from helix_consolidation.delivery.streams.stream_state import event_stream
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT, SIGNALS, folder_of

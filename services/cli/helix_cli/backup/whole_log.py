@@ -21,7 +21,7 @@ from helix_cli.backup.coordination import continue_leases, place_tenants
 from helix_cli.backup.log_writing import FILLER, name_log, write_log
 from helix_cli.backup.stream_copy import ask
 from helix_consolidation.archiving.event_archive import ARCHIVE, created_text
-from helix_consolidation.delivery.stream_state import event_stream
+from helix_consolidation.delivery.streams.stream_state import event_stream
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync
 from helix_shared.artifacts.generation.folders import folder_of

@@ -26,7 +26,7 @@ from helix_cli.moving.arrival import Arrival
 from helix_cli.moving.prepared import CLOSE_ENOUGH, MOST_ROUNDS, PreparedEvents
 from helix_cli.rebuilding.derive import Workers
 from helix_cli.rebuilding.refusals import Refusals
-from helix_consolidation.delivery.stream_state import (
+from helix_consolidation.delivery.streams.stream_state import (
     check_epoch,
     check_stream,
     created_at,

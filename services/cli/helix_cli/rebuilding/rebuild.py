@@ -26,7 +26,7 @@ from helix_cli.rebuilding.taking_over.hand_over import HandOver, draw_statements
 from helix_cli.rebuilding.versions import compare_versions
 from helix_cli.rebuilding.workspace import open_shard, owned, workspace_of
 from helix_consolidation.delivery.abandoned import clear_workspace
-from helix_consolidation.delivery.stream_state import created_at
+from helix_consolidation.delivery.streams.stream_state import created_at
 from helix_consolidation.ledger.consolidation_state import Model
 from helix_consolidation.settings import ConsolidationSettings
 from helix_consolidation.stores.anew import maintain_now

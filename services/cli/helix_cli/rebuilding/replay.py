@@ -20,7 +20,7 @@ from helix_cli.rebuilding.event_messages import EventMessages
 from helix_cli.rebuilding.refusals import UNREACHED, Refusals
 from helix_cli.rebuilding.source import LogSource, UpToGaps
 from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
-from helix_consolidation.delivery.stream_state import event_stream
+from helix_consolidation.delivery.streams.stream_state import event_stream
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_ingest.settings import IngestSettings

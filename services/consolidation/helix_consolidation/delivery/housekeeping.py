@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.abandoned import discard_abandoned
 from helix_consolidation.delivery.pace import Interval
-from helix_consolidation.delivery.prune import prune_derived
-from helix_consolidation.delivery.stream_state import skip_gap
+from helix_consolidation.delivery.streams.prune import prune_derived
+from helix_consolidation.delivery.streams.stream_state import skip_gap
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.moments import microseconds

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.archiving.event_archive import EventArchive, erase_where_none_is_written
 from helix_consolidation.archiving.moves import follow_moves
-from helix_consolidation.delivery.followed_log import FollowedLog
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.store_thread import StoreThread
-from helix_consolidation.delivery.stream_state import (
+from helix_consolidation.delivery.streams.followed_log import FollowedLog
+from helix_consolidation.delivery.streams.stream_state import (
     check_epoch,
     check_stream,
     created_at,

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from helix_consolidation.delivery.erasing.eraser import EraseArchived
-    from helix_consolidation.delivery.followed_log import FollowedLog
     from helix_consolidation.delivery.inbox import Inbox
     from helix_consolidation.delivery.leading.lease import Lease
     from helix_consolidation.delivery.store_thread import StoreThread
+    from helix_consolidation.delivery.streams.followed_log import FollowedLog
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.stores.shard import Shard
     from helix_shared.telemetry.health import Health

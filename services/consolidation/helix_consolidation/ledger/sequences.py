@@ -1,7 +1,7 @@
 """Positions in the streams: which sequences are processed, and the position of a memory in the log.
 
 The floor of `ProcessedSequences` is what a generation promises: every event up to it is in. A sequence whose
-message is gone from the stream is skipped by `delivery.stream_state`.
+message is gone from the stream is skipped by `delivery.streams.stream_state`.
 """
 
 from __future__ import annotations

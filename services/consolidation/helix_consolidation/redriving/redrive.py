@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError as NoSuchMessageError
 
 from helix_consolidation.delivery.erasing.reading import remove_message
-from helix_consolidation.delivery.prune import acknowledged
+from helix_consolidation.delivery.streams.prune import acknowledged
 from helix_memory import events, subjects
 from helix_memory.identity import digest
 from helix_memory.transport.dead_letters import DeadLetter, described, last_sequence, letters_from

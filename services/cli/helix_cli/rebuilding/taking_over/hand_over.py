@@ -23,7 +23,7 @@ from helix_cli.rebuilding.taking_over.erasures import end_with_erasures, logs_of
 from helix_cli.rebuilding.taking_over.set_aside import discard_old, set_aside
 from helix_consolidation.delivery.leading.standby import stand_by
 from helix_consolidation.delivery.settle import SERVICE as CONSOLIDATION
-from helix_consolidation.delivery.stream_state import created_at, event_stream
+from helix_consolidation.delivery.streams.stream_state import created_at, event_stream
 from helix_consolidation.stores.anew import continue_streams, publish_anew
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory import subjects

@@ -11,7 +11,7 @@ import asyncio
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.delivery.prune import acknowledged_by_all, prune_derived
+from helix_consolidation.delivery.streams.prune import acknowledged_by_all, prune_derived
 from helix_memory import subjects
 from helix_shared.broker.streams import DERIVED_BYTES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.delivery.stream_state import event_stream
+from helix_consolidation.delivery.streams.stream_state import event_stream
 from helix_memory.transport.connection import UNANSWERED, server_id
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
