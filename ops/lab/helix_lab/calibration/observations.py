@@ -27,7 +27,7 @@ from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall.context import RecallContext
 from helix_query.recall.recall import recall
-from helix_query.recall.stages.abstain import JUDGED
+from helix_query.recall.stages.abstain import ANSWER_MEMORIES
 from helix_shared.machine.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _observed(
     corpus: DirectCorpus, asked: Sequence[Asked], profile: RankingProfile, advance: Callable[[], None]
 ) -> Iterator[Observation]:
     for one in asked:
-        request = request_of(corpus.data, one.question, profile="", top_k=JUDGED)
+        request = request_of(corpus.data, one.question, profile="", top_k=ANSWER_MEMORIES)
         found = recall(
             RecallContext.of(
                 query_of(request, profiles={DEFAULT_PROFILE}, clock=datetime.now(UTC)),

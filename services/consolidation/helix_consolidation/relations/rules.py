@@ -18,8 +18,8 @@ STATES_NOTHING: Final = HOLDS_NOTHING | {"quotation"}
 """Speech acts of what replaces nothing."""
 NOTHING_SO_YET: Final = HOLDS_NOTHING | {"request"}
 """Speech acts of what tells of nothing that is so: a request may not have been met."""
-LIKELY: Final = 0.6
-"""Least probability of a link that words of a return, of an undoing or of staying demand."""
+MIN_WORDED_PROBABILITY: Final = 0.6
+"""Least probability of a link that words of a return, of an undoing or of staying demand: decision 0036."""
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
 _TRUST: Final = {"user": 3, "agent": 2, "tool": 1, "document": 1}
 """Source classes by what they may change: nothing of a higher class is closed by a lower one."""

@@ -73,10 +73,11 @@ def with_confirmed(
         return [_holding(one) if one.older == latest and kept.words else one for one in changed]
     since, again = pair
     by_older = {decision.older: decision for decision in changed}
-    holding = by_older.get(again) or Decision(again, "EXTENDS", rules.LIKELY, evidence={CONFIRMS: 1.0})
+    least = rules.MIN_WORDED_PROBABILITY
+    holding = by_older.get(again) or Decision(again, "EXTENDS", least, evidence={CONFIRMS: 1.0})
     by_older[again] = _holding(holding)
-    own = by_older.get(since) or Decision(since, "UPDATES", rules.LIKELY)
-    chance = max(rules.LIKELY, own.probability if own.relation == "UPDATES" else 0.0)
+    own = by_older.get(since) or Decision(since, "UPDATES", least)
+    chance = max(least, own.probability if own.relation == "UPDATES" else 0.0)
     by_older[since] = replace(own, relation="UPDATES", probability=chance)
     return [by_older[at] for at in sorted(by_older)]
 

@@ -78,12 +78,12 @@ def _with_opposites(
     by_older = {decision.older: decision for decision in found}
     for at, candidate in enumerate(candidates):
         old = candidate.statement
-        own = by_older.get(at) or Decision(at, "UPDATES", rules.LIKELY)
+        own = by_older.get(at) or Decision(at, "UPDATES", rules.MIN_WORDED_PROBABILITY)
         if not opposite[at] or not (is_direct(new.text, old.text) or own.relation == "DUPLICATE"):
             continue
         if not _may_replace(new, this, old):
             continue
-        chance = max(rules.LIKELY, own.probability if own.relation == "UPDATES" else 0.0)
+        chance = max(rules.MIN_WORDED_PROBABILITY, own.probability if own.relation == "UPDATES" else 0.0)
         evidence = {**own.evidence, SAYS_OPPOSITE: 1.0}
         by_older[at] = replace(own, relation="UPDATES", probability=chance, evidence=evidence)
     return [by_older[at] for at in sorted(by_older)]

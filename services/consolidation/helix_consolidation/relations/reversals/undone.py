@@ -20,8 +20,11 @@ from helix_shared.naming.frequency import is_common
 
 UNDOES: Final = "undoes"
 """Evidence: the new statement says that what the older one introduced was undone."""
-SURE: Final = 0.9
-"""Probability of the link where the value is named by a name, a number or two words; else `rules.LIKELY`."""
+MIN_NAMED_PROBABILITY: Final = 0.9
+"""Least probability of the link where the value is named by a name, a number or two words: decision 0036.
+
+Otherwise it is `rules.MIN_WORDED_PROBABILITY`.
+"""
 _LONGEST: Final = 240
 """Characters of either text; a long one says more."""
 _SHORT: Final = 120
@@ -62,9 +65,8 @@ def with_undone(
         return kept
     own = next((decision for decision in found if decision.older == latest), None)
     is_named = _is_named(_left(this))
-    chance = max(
-        SURE if is_named else rules.LIKELY, own.probability if own and own.relation == "UPDATES" else 0.0
-    )
+    demanded = MIN_NAMED_PROBABILITY if is_named else rules.MIN_WORDED_PROBABILITY
+    chance = max(demanded, own.probability if own and own.relation == "UPDATES" else 0.0)
     old = candidates[latest].statement
     marked = replace(
         own or Decision(latest, "UPDATES", chance),

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 SCANNED: Final = 1_048_576
 """Memories of a tenant up to which all sketches are read: that costs less than the index."""
-JUDGED: Final = 131_072
-"""Memories of a tenant up to which the visibility of each is judged, where few are visible."""
+MAX_JUDGED_BEFORE: Final = 131_072
+"""Memories of a tenant up to which the visibility of each is judged first, where few are visible: 0020."""
 JUDGED_ALL: Final = 8_192
-"""Memories of a tenant up to which the visibility of each is judged; of more, a sample is."""
+"""Memories of a tenant up to which the visibility of each is judged; of more, a sample is: 0020."""
 MOST_COMPARED: Final = 8_192
 """Memories chosen by sketch, above which comparing them costs more than asking the index."""
 COMPARED: Final = 2_048
@@ -81,7 +81,7 @@ def nearest_visible(
     if count <= SCANNED and estimate.lists <= MANY_LISTS:
         scan = _Scan(vector, visibility, tenant, count, limit, already_served)
         hits = scan.judged_after(estimate.share) if scan.pays(estimate.share) else None
-        if hits is None and count <= JUDGED:
+        if hits is None and count <= MAX_JUDGED_BEFORE:
             hits = scan.judged_before()
         if hits is not None:
             return hits

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
 Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 
-JUDGED: Final = 16_384
-"""Memories with the most mass whose visibility is judged at most: about a millisecond."""
+MAX_JUDGED: Final = 16_384
+"""Memories with the most mass whose visibility is judged at most: chosen to take a millisecond."""
 
 
 def expand(
@@ -116,7 +116,7 @@ def _graph_candidates(
     """At most `count` visible memories with the most mass that are not yet candidates, best first."""
     fresh = (mass.shares > 0) & ~np.isin(mass.nodes, candidates.ordinals)
     nodes, shares = mass.nodes[fresh], mass.shares[fresh]
-    best = nodes[np.lexsort((nodes, -shares))[:JUDGED]]
+    best = nodes[np.lexsort((nodes, -shares))[:MAX_JUDGED]]
     found, judged = best[:0], 0
     while len(found) < count and judged < len(best):
         some = best[judged : max(count, 2 * judged)]

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 ASKS_FOR_PLANS: Final = frozenset([Intent.WHEN, Intent.CURRENT_VALUE])
 """Questions for what changes in a plan; other memories tell who was there and why."""
-ROUNDS: Final = 4
-"""Links of a chain along which a score is passed on."""
+MAX_CHAIN_LINKS: Final = 4
+"""Links of a chain along which a score is passed on. Chosen by hand."""
 
-LIKELY: Final = 0.5
-"""Probability from which a replacement counts here."""
+MIN_REVERSED_PROBABILITY: Final = 0.5
+"""Probability from which a replacement is reversed for a question about the past: decision 0051."""
 REPLACED_IN_TENSE: Final = 0.6
-"""Factor of a replaced memory where the tense alone speaks of the past."""
+"""Factor of a replaced memory where the tense alone speaks of the past: decision 0051."""
 
 
 def replacements_that_count(
@@ -84,7 +84,7 @@ def inherited_gains(
     """
     # of the best chain that ends at a memory: the score at its beginning, and that times its probability
     origin, passed_on, best = scores.copy(), scores.copy(), scores.copy()
-    for _ in range(ROUNDS):
+    for _ in range(MAX_CHAIN_LINKS):
         reaching = passed_on[related.older] * related.probability
         values = np.minimum(origin[related.older], constants.inherited * reaching)
         improved = best.copy()
@@ -120,12 +120,13 @@ def outdated_factors(
 
 
 def without_unlikely(holding: Related) -> Related:
-    """The pairs with a probability of 0 for those below `LIKELY`.
+    """The pairs with a probability of 0 for those below `MIN_REVERSED_PROBABILITY`.
 
     On the lab's sets `life` and `months` questions about the past lost more than they gained where improbable
     pairs were reversed (ops/decisions/0051).
     """
-    return replace(holding, probability=np.where(holding.probability >= LIKELY, holding.probability, 0.0))
+    is_likely = holding.probability >= MIN_REVERSED_PROBABILITY
+    return replace(holding, probability=np.where(is_likely, holding.probability, 0.0))
 
 
 def reversed_pairs(holding: Related) -> Related:
@@ -153,7 +154,7 @@ def latest_replaced_first(holding: Related, count: int) -> Related:
     """
     replaced = np.zeros(count)
     np.maximum.at(replaced, holding.older, holding.probability)
-    both = replaced[holding.newer] >= LIKELY
+    both = replaced[holding.newer] >= MIN_REVERSED_PROBABILITY
     return replace(
         holding,
         newer=np.where(both, holding.newer, holding.older),

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
     from helix_query.recall.context import RecallContext
 
-SURE: Final = 0.5
-"""Least probability of a link by which a memory that was replaced becomes a candidate."""
-CHAIN: Final = 1
-"""Times that replacements of what was added are added in turn."""
+MIN_ADDED_PROBABILITY: Final = 0.5
+"""Least probability of a link by which a memory that was replaced becomes a candidate.
+
+Chosen by hand, as for links that are reversed (`outdated.MIN_REVERSED_PROBABILITY`, decision 0051).
+"""
+REPEATED_LOOKUPS: Final = 1
+"""Times that replacements of what was added are added in turn. Chosen by hand."""
 
 
 def with_related(
@@ -79,7 +82,7 @@ def _with_replacements(
     pairs = NONE
     best = np.argsort(-candidates.fused, kind="stable")[: constants.looked_up]
     looked_up = candidates.ordinals[best]
-    for _ in range(1 + CHAIN):
+    for _ in range(1 + REPEATED_LOOKUPS):
         fresh = _of_one_person(context, replacements_of(context, looked_up, constants))
         if not len(fresh.newer):
             break
@@ -104,8 +107,8 @@ def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosi
     constants = context.profile.rank.outdated
     best = np.argsort(-candidates.fused, kind="stable")[: constants.added]
     looked_up = candidates.ordinals[best]
-    for _ in range(1 + CHAIN if constants.enabled else 0):
-        older = replaced_by(context, looked_up, min_probability=SURE)
+    for _ in range(1 + REPEATED_LOOKUPS if constants.enabled else 0):
+        older = replaced_by(context, looked_up, min_probability=MIN_ADDED_PROBABILITY)
         looked_up = np.setdiff1d(older, candidates.ordinals)[: constants.added]
         candidates = candidates.with_found_by_graph(looked_up, cosines)
     return candidates

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from helix_query.recall.stages.embed import EmbeddedQuery
 
 WANTED: Final = sum(1 << FACETS.index(facet) for facet in ("preference", "constraint"))
-JUDGED: Final = 2_048
-"""Strongest visible preferences of a caller that are compared."""
+MAX_COMPARED: Final = 2_048
+"""Strongest visible preferences of a caller that are compared. Chosen by hand."""
 READ_CHARACTERS: Final = 200
 """Characters of a query that are read for its first words."""
 CLEAR: Final = 0.4
@@ -105,8 +105,8 @@ def _visible_preferences(context: RecallContext) -> NDArray[np.int64]:
     owners = [index.of_owner(tenant, code(owner)) for owner in selection.access.owners]
     places = np.concatenate(owners)
     places = places[index.facets[places] & np.uint16(WANTED) != 0]
-    if len(places) > JUDGED:
+    if len(places) > MAX_COMPARED:
         places = places[context.visibility.is_visible(index.ordinals[places])]
-    best = np.lexsort((places, -index.strengths[STATIC][places]))[:JUDGED]
+    best = np.lexsort((places, -index.strengths[STATIC][places]))[:MAX_COMPARED]
     ordinals = np.sort(index.ordinals[places[best]])
     return ordinals[context.visibility.is_visible(ordinals)]

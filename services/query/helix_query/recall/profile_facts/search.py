@@ -16,7 +16,7 @@ from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.query_text import read_query
 from helix_query.recall.user_profile.current_values import with_current_values
 from helix_query.recall.user_profile.links import Links
-from helix_query.recall.user_profile.merge import REPLACED
+from helix_query.recall.user_profile.merge import MIN_LEFT_OUT_PROBABILITY
 from helix_query.recall.user_profile.single_values import values_of
 from helix_query.recall.user_profile.statements import chosen_of, statements_of
 from helix_query.scheduling.deadline import raise_if_overdue
@@ -131,5 +131,5 @@ def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
         raise_if_overdue(context.deadline)
         return fact in (HOME, SELF) and snapshot.centroids.is_place(snapshot.encoder.embed_query(name))
 
-    holding = [one for one in statements if replaced.get(one.ordinal, 0.0) < REPLACED]
+    holding = [one for one in statements if replaced.get(one.ordinal, 0.0) < MIN_LEFT_OUT_PROBABILITY]
     return with_current_values(holding, links, is_place)

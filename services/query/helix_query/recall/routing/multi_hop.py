@@ -2,8 +2,9 @@
 
 A logistic model over signs in the words. For: full names, clauses and participles that describe a thing,
 words for relations and public things, two names compared. Against: the first person, and a first name
-with an everyday verb, since that is about people the caller knows. The weights were fitted to the
-development questions and rounded. `rules` also accepts relations of relations, by pattern.
+with an everyday verb, since that is about people the caller knows. The weights are those of a logistic
+regression over the development questions, rounded; each is added to the log odds. `rules` also accepts
+relations of relations, by pattern.
 """
 
 from __future__ import annotations
@@ -113,9 +114,25 @@ _BIAS: Final = -4.7
 """Half a unit above the fitted value: a missed question costs more than a false one."""
 _NO_CAPITALS: Final = -2.8
 """As for a first name that acts: any word may be one ("when did caroline go to the support group")."""
-_ASKS, _FULL_NAME, _FIRST_NAME, _PUBLIC_WORD, _EMBEDDED_ASK = 3.5, 1.5, -0.3, 2.0, 1.4
-_PER_WORD, _COMPARED_PAIR, _SHARED_PAIR = -0.05, 1.2, 2.0
-_MAX_NAMES, _MAX_PUBLIC, _MAX_WORDS = 3, 4, 40
+_QUESTION_FORM: Final = 3.5
+"""It begins with a word that asks, or ends with a question mark."""
+_EMBEDDED_QUESTION: Final = 1.4
+"""It begins otherwise, and a word that asks follows."""
+_FULL_NAME: Final = 1.5
+"""Each name of several words, up to `_MAX_NAMES`."""
+_ONE_WORD_NAME: Final = -0.3
+"""Each name of one word, up to `_MAX_NAMES`."""
+_MAX_NAMES: Final = 3
+_PUBLIC_WORD: Final = 2.0
+"""Each word for a relation or a public thing, up to `_MAX_PUBLIC`."""
+_MAX_PUBLIC: Final = 4
+_PER_WORD: Final = -0.05
+"""Each word of the question, up to `_MAX_WORDS`."""
+_MAX_WORDS: Final = 40
+_COMPARED_PAIR: Final = 1.2
+"""Two things joined by "or", and a word that compares."""
+_SHARED_PAIR: Final = 2.0
+"""Two things joined by "or" or "and", and a word for what both have."""
 
 
 def log_odds(question: str) -> float:
@@ -124,8 +141,8 @@ def log_odds(question: str) -> float:
     counts = {name: _count(sign, question) for name, sign in _SIGNS.items()}
     score = _BIAS + sum(sign.weight * counts[name] for name, sign in _SIGNS.items())
     score += _NO_CAPITALS * question.islower()
-    score += _ASKS * (opening is not None or question.rstrip().endswith("?"))
-    score += _EMBEDDED_ASK * (opening is None and _EMBEDDED.search(question) is not None)
+    score += _QUESTION_FORM * (opening is not None or question.rstrip().endswith("?"))
+    score += _EMBEDDED_QUESTION * (opening is None and _EMBEDDED.search(question) is not None)
     score += _names(question[opening.end() :] if opening else question)
     public = len(_PUBLIC.intersection(_singular(word) for word in _WORDS.findall(question.lower())))
     score += _PUBLIC_WORD * min(public, _MAX_PUBLIC)
@@ -144,7 +161,7 @@ def _count(sign: Sign, question: str) -> int:
 def _names(body: str) -> float:
     names = [name for name in _NAME.findall(body) if name not in _FIRST_PERSON]
     full = sum(" " in name for name in names)
-    return _FULL_NAME * min(full, _MAX_NAMES) + _FIRST_NAME * min(len(names) - full, _MAX_NAMES)
+    return _FULL_NAME * min(full, _MAX_NAMES) + _ONE_WORD_NAME * min(len(names) - full, _MAX_NAMES)
 
 
 def _singular(word: str) -> str:

@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from helix_query.recall.result import RecalledRow
     from helix_shared.artifacts.hits import Hits
 
-JUDGED: Final = 10
-"""The first memories, which alone count for the answer: a longer list is not a better answer."""
+ANSWER_MEMORIES: Final = 10
+"""The first memories, which alone count for the answer: a longer list is not a better answer.
+
+Chosen by hand; the shipped models are fitted to ten, so another number needs another calibration.
+"""
 RAREST: Final = 8
 """Words of a query that are enough for a full match: a long request is never covered whole."""
 
@@ -129,11 +132,12 @@ def answer_features(
     size             ln(1 + n) / ln(1 + `LARGEST`), n the memories open to the caller, at most `LARGEST`
     in_both_channels 1 if dense and lexical both found it, else 0
 
-    Of the answer: the greatest cosine, lexical and mass of its first `JUDGED`; the greatest `coverage` of the
-    query's words by one of the first `LEADING`, 0 to 1; `value_missing` as `missing_value` has it; `lead` of
-    the first score over the second, `overlap` of the first `JUDGED` of the two channels, `words` ln(1 + words
-    asked), `size` as above, and 1 for each intent of the query. The greatest cosine and the rarity of words
-    grow with the store, so without its size no probability holds for small and large stores alike.
+    Of the answer: the greatest cosine, lexical and mass of its first `ANSWER_MEMORIES`; the greatest
+    `coverage` of the query's words by one of the first `LEADING`, 0 to 1; `value_missing` as `missing_value`
+    has it; `lead` of the first score over the second, `overlap` of the first `ANSWER_MEMORIES` of the two
+    channels, `words` ln(1 + words asked), `size` as above, and 1 for each intent of the query. The greatest
+    cosine and the rarity of words grow with the store, so without its size no probability holds for small
+    and large stores alike.
     """
     dense, lexical = retrieved.hits_of(DENSE), retrieved.hits_of(LEXICAL)
     if dense is None or lexical is None:
@@ -151,7 +155,8 @@ def answer_features(
         "size": np.full(len(positions), size),
         "in_both_channels": ((candidates.found_by[positions] & both) == both).astype(np.float64),
     }
-    answer = {name: float(memories[name][:JUDGED].max(initial=0.0)) for name in ("cosine", "lexical", "mass")}
+    greatest = ("cosine", "lexical", "mass")
+    answer = {name: float(memories[name][:ANSWER_MEMORIES].max(initial=0.0)) for name in greatest}
     answer |= {
         "coverage": coverage,
         "value_missing": value_missing,
@@ -220,7 +225,7 @@ def _share(bm25: NDArray[np.float64], half: float) -> NDArray[np.float64]:
 
 
 def _overlap(dense: Hits, lexical: Hits) -> float:
-    """Share of the first `JUDGED` that both have there; of fewer, of the shorter."""
-    count = min(JUDGED, len(dense), len(lexical))
+    """Share of the first `ANSWER_MEMORIES` that both have there; of fewer, of the shorter."""
+    count = min(ANSWER_MEMORIES, len(dense), len(lexical))
     alike = dense.ordinals[:count, None] == lexical.ordinals[:count]
     return int(alike.sum()) / count if count else 0.0

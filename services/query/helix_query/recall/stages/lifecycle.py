@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Candidates, Related, Route, StandardGains
     from helix_query.recall.stages.scoring import ScoreBuilder
 
-REPLACED: Final = 0.3
-"""Probability from which a replaced memory does not count as a statement of the value."""
+MIN_REPLACED_PROBABILITY: Final = 0.3
+"""Probability from which a replaced memory does not count as a statement of the value. Chosen by hand."""
 
 
 def lifecycle_steps(
@@ -167,7 +167,7 @@ def _latest_gains(
         return None
     coverage = np.where(others, 0.0, candidates.coverage)
     if holding is not None:
-        coverage[holding.older[holding.probability >= REPLACED]] = 0.0
+        coverage[holding.older[holding.probability >= MIN_REPLACED_PROBABILITY]] = 0.0
     return partial(
         latest_statement,
         coverage=coverage,

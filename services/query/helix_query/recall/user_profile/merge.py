@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 SAME_WORDS: Final = 0.6
 """Jaccard similarity of the stems of two statements that say the same, or the opposite."""
-REPLACED: Final = 0.5
-"""Probability of an UPDATES link from which the older statement is left out; below, it counts less."""
+MIN_LEFT_OUT_PROBABILITY: Final = 0.5
+"""Probability of an UPDATES link from which the older statement is left out; below, it counts less.
+
+Decision 0041 set it.
+"""
 RESTATED: Final = 0.1
 """What each repetition adds to a score, as a share, three times at most."""
 _NEGATION: Final = re.compile(
@@ -41,7 +44,7 @@ def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> 
         reverse=True,
     )
     replaced = links.replaced()
-    holding = [one for one in latest_first if replaced.get(one.ordinal, 0.0) < REPLACED]
+    holding = [one for one in latest_first if replaced.get(one.ordinal, 0.0) < MIN_LEFT_OUT_PROBABILITY]
     kept: list[tuple[Merged, frozenset[str], bool]] = []
     for one in with_current_values(holding, links, is_place):
         probability = replaced.get(one.ordinal, 0.0)

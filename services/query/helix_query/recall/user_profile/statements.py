@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.signals.reader import Signals
 
-JUDGED: Final = 512
-"""Strongest memories of a part whose visibility is judged first; more, until `READ` of them are visible."""
+JUDGED_FIRST: Final = 512
+"""Strongest memories of a part whose visibility is judged first; more, until `READ` of them are visible.
+
+Chosen by hand: several times `READ`.
+"""
 READ: Final = 80
 """Strongest visible memories of a part that are read: two to four times as many as a profile shows."""
 SCORED_EVERY: Final = 3_600_000_000
@@ -92,7 +95,7 @@ def _strongest(
     ordinals, scores = index.ordinals[places[order]], scores[order]
     visible, end = np.zeros(len(order), np.bool_), 0
     while end < len(order) and np.count_nonzero(visible) < READ:
-        start, end = end, max(JUDGED, 2 * end)
+        start, end = end, max(JUDGED_FIRST, 2 * end)
         visible[start:end] = visibility.is_visible(ordinals[start:end])
     return ordinals[visible], scores[visible]
 
