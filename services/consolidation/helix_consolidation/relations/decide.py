@@ -20,6 +20,7 @@ from helix_consolidation.relations.slots import RENUMBERS
 from helix_consolidation.relations.statement import Candidate, Decision, Statement
 from helix_consolidation.relations.successors import SUCCEEDS
 from helix_consolidation.relations.taken_back import taken_back, takes_back
+from helix_consolidation.relations.vetoes import ALL_RELATIONS, OTHER_IDENTIFIERS, Pair, veto
 from helix_consolidation.relations.words.reading import Reading, read
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
@@ -126,23 +127,29 @@ def _relation(
     likeness = 1.0 if candidate.exact else candidate.jaccard
     if likeness >= SAME_WORDING and new.source_class == old.source_class:
         return {"wording": round(likeness, 3)}, "DUPLICATE", likeness
+    vetoed = veto(Pair(new, this, old, other))
+    if vetoed is OTHER_IDENTIFIERS and slip_of(new, old) is not None:
+        vetoed = None
     by_name = dict(zip(RELATION_KINDS, chances, strict=True))
-    rule: dict[str, float] = {}
-    reason = rules.veto(new, this, old, other)
-    if reason == "identifiers" and slip_of(new, old) is not None:
-        reason = ""
-    if reason:
-        rule = {f"not:{reason}": 1.0}
-        del by_name["UPDATES"]
-        if reason != "persons":
-            return rule, "RELATES", 0.0 if reason == "titles" else by_name["RELATES"]
-        del by_name["DUPLICATE"]
-    named, least = ("", 0.0) if reason else corrections.least_probability(new, this, old, other)
-    if named:
-        return {named: 1.0}, "UPDATES", max(least, by_name["UPDATES"])
-    if by_name.get("DUPLICATE", 0.0) < model.repeat or not rules.may_repeat(this, other):
-        by_name.pop("DUPLICATE", None)
-    related = by_name.pop("RELATES")
-    best = max(by_name, key=lambda name: by_name[name])
-    relation, chance = (best, by_name[best]) if by_name[best] >= model.link else ("RELATES", related)
-    return rule, relation, chance
+    if vetoed is None:
+        named, least = corrections.least_probability(new, this, old, other)
+        if named:
+            return {named: 1.0}, "UPDATES", max(least, by_name["UPDATES"])
+    repeats = by_name["DUPLICATE"] >= model.repeat and rules.may_repeat(this, other)
+    allowed = vetoed.allowed if vetoed else ALL_RELATIONS
+    relation, chance = _best(by_name, allowed if repeats else allowed - {"DUPLICATE"}, model.link)
+    return {f"not:{vetoed.name}": 1.0} if vetoed else {}, relation, chance
+
+
+def _best(
+    chances: dict[RelationKind, float], allowed: frozenset[RelationKind], link: float
+) -> tuple[RelationKind, float]:
+    """The most probable of the allowed relations that reaches `link`, else `RELATES`; and its probability."""
+    best = max(
+        (kind for kind in RELATION_KINDS if kind != "RELATES" and kind in allowed),
+        key=lambda kind: chances[kind],
+        default=None,
+    )
+    if best is not None and chances[best] >= link:
+        return best, chances[best]
+    return "RELATES", chances["RELATES"] if "RELATES" in allowed else 0.0

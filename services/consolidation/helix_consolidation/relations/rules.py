@@ -1,16 +1,12 @@
-"""What the model may not decide alone: which statements replace nothing, and when closing is certain."""
+"""What the model may not decide alone: which statements state nothing, and when closing is certain."""
 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from typing import Final
 
 from helix_consolidation.relations.statement import Candidate, Statement
-from helix_consolidation.relations.words.opposites import is_opposite
-from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, content_words, holds_value
-from helix_memory.vocabulary.source_classes import CONVERSATION
-from helix_shared.about import are_two
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, content_words
 
 HOLDS_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical"])
 """Speech acts of what cannot be replaced. What somebody is quoted to have said can."""
@@ -31,18 +27,6 @@ _TELLING_RARITY: Final = 16
 """With fewer candidates the store is so small that no word of it is rare."""
 _CLOSING_COSINE: Final = 0.5
 _REPEATING_SHARE: Final = 0.6
-_AND: Final = re.compile(r"\W*(?:(?:oh|ok|okay|so|well|yes|yeah)\W+)?(?:and|also|plus)\b", re.IGNORECASE)
-"""Begins a statement that goes on from what its speaker has just said."""
-_CORRECTS: Final = re.compile(
-    r"\b(?:not|now|meant|actually|instead|make (?:it|that)|no longer)\b|n['\u2019]t\b", re.IGNORECASE
-)
-"""Such a statement changes what was said, however it begins: "and make that 5 pm"."""
-_JUST_AFTER: Final = timedelta(minutes=10) // timedelta(microseconds=1)
-"""Microseconds in which a statement goes on from the one before."""
-_QUOTED_SELF: Final = re.compile(
-    r"\b(?:said|says|told|writes|wrote|goes)[^\"\u201c\n]{0,40}[\"\u201c](?:[^\"\u201d\n]{0,200}\W)?(?:I|I['\u2019]m|my|me|i)\b"
-)
-"""Somebody else is quoted about themself; what the speaker says of themself replaces nothing of that."""
 _PART: Final = re.compile(
     r"[.;!?]\s|\n|,\s(?:and|but|so|while)\b|(?:,|\band\b)\s(?=(?:my|your|his|her|its|our|their|i|you|he|she|it|we|"
     r"they)\b)",
@@ -51,51 +35,9 @@ _PART: Final = re.compile(
 """Where a text goes on to something else."""
 
 
-def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
-    """Why `new` cannot replace `old`; empty if it may."""
-    reasons = {
-        "states_nothing": new.speech_act in STATES_NOTHING or this.only_asks,
-        "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
-        "tentative": this.tentative and not other.tentative,
-        "ban": is_beside_a_ban(this, other) and not (this.back and is_opposite(new.text, old.text)),
-        "regained": not all(holds_value(other, value) for value in this.regained),
-        "addition": adds(new, this, old),
-        "quotation": this.quotes or _QUOTED_SELF.search(old.text) is not None,
-        "source": old.source_class in CONVERSATION and new.source_class not in CONVERSATION,
-        "identifiers": have_other_codes(this, other) and not this.change,
-        "titles": bool(new.title and old.title) and new.title != old.title,
-        "persons": is_of_two_persons(new, this, old, other),
-    }
-    return next((reason for reason, applies in reasons.items() if applies), "")
-
-
 def is_unstated(new: Statement, old: Statement) -> bool:
     """Whether `new` states nothing, or `old` nothing that can be replaced, by their speech acts."""
     return new.speech_act in STATES_NOTHING or old.speech_act in HOLDS_NOTHING
-
-
-def is_of_two_persons(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
-    """Whether two people speak of their own tastes, traits or opinions, or they are about two people."""
-    if are_two(new.about, old.about):
-        return True
-    named = new.speaker and old.speaker and new.speaker != old.speaker
-    return bool(named) and this.personal and other.personal
-
-
-def adds(new: Statement, this: Reading, old: Statement) -> bool:
-    """Whether `new` adds to what its speaker has just said: "and they want bloods again in 4 weeks"."""
-    is_one_turn = new.session == old.session != 0 and new.speaker == old.speaker and new.role == old.role
-    is_just_after = 0 <= new.occurred_at - old.occurred_at <= _JUST_AFTER
-    corrects = this.sure_change or _CORRECTS.search(new.text) is not None
-    return is_one_turn and is_just_after and not corrects and _AND.match(new.text) is not None
-
-
-def is_beside_a_ban(this: Reading, other: Reading) -> bool:
-    """Whether the older statement forbids something at a time or in a number that the new one does not name.
-
-    "Never deploy on a Friday afternoon" holds as well when "we deploy on Wednesdays from now on".
-    """
-    return other.forbids and bool(other.quantities) and not other.quantities & this.quantities
 
 
 def may_repeat(this: Reading, other: Reading) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from helix_consolidation.relations import rules
 from helix_consolidation.relations.left_values import values_left
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
+from helix_consolidation.relations.vetoes import Pair, veto
 from helix_consolidation.relations.words.opposites import is_direct, is_opposite
 from helix_consolidation.relations.words.reading import Reading, holds_value, is_same_stem, read, words_of
 from helix_shared.artifacts.relations.records import RelationKind
@@ -94,7 +95,7 @@ def _may_replace(new: Statement, this: Reading, old: Statement) -> bool:
     if (
         new.speech_act in _PLANS
         or not rules.is_theirs(new, old)
-        or rules.veto(new, this, old, read(old.text))
+        or veto(Pair(new, this, old, read(old.text))) is not None
     ):
         return False
     these, others = (set(words_of(one.text)) for one in (new, old))
