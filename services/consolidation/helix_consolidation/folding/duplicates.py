@@ -27,7 +27,7 @@ EDGE: Final = "RELATES"
 def index_duplicates(context: FoldContext, ordinal: int, row: IncomingRow, *, is_new: bool) -> None:
     """Index a memory, or another version of it; update what it duplicates and what duplicates it."""
     near, values = context.state.near, (row.group, row.content, row.signature)
-    if not is_new and near.holds(ordinal, *values):
+    if not is_new and near.is_indexed_as(ordinal, *values):
         return
     duplicates: list[int] = []
     if not is_new:

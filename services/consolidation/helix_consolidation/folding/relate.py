@@ -64,7 +64,7 @@ def decide_due(context: FoldContext, *, before: int = WHOLE_LOG) -> None:
     """Decide about the statements of events below `before` whose turn has come."""
     state = context.state
     early = state.undecided.decided_early
-    rows = state.undecided.take(below=before, floor=state.applied.floor, is_settled=state.is_settled)
+    rows = state.undecided.take(below=before, floor=state.applied.floor, has_all_before=state.has_all_before)
     DECIDED_EARLY.inc(state.undecided.decided_early - early)
     if not rows:
         return

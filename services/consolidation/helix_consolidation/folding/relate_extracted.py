@@ -65,7 +65,7 @@ def _decide(context: FoldContext, ordinal: int) -> set[int]:
         older = int(table.records["older"][row])
         if not is_statement and extracted.source_of(older) is None:
             continue  # `relate` decided it
-        if older in decided and table.holds(row, decided[older]):
+        if older in decided and table.equals(row, decided[older]):
             del decided[older]
         else:
             dropped.append(row)

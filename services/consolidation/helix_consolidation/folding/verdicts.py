@@ -62,7 +62,7 @@ def _memory(context: FoldContext, tenant_id: str, row: Mapping[str, Any], side: 
 
 def _replace(context: FoldContext, row: int, relation: DecidedRelation) -> set[int]:
     """Put a relation in the place of that of `row`; returns the memories whose status may change."""
-    if context.state.relations.holds(row, relation):
+    if context.state.relations.equals(row, relation):
         return set()
     context.state.extracted.touch(relation.newer)
     return drop_links(context, [row]) | add_link(context, relation)

@@ -85,7 +85,7 @@ class ConsolidationState:
     model: Model | None = None
     log: TombstoneLog | None = None
 
-    def is_settled(self, event: int, derived: int) -> bool:
+    def has_all_before(self, event: int, derived: int) -> bool:
         """Whether no message of the event that comes before `derived` in HELIX_DERIVED can be missing.
 
         All messages before it were applied, or delivered and found to be of other events.

@@ -93,7 +93,7 @@ class MemoryStatus:
     deleted_at: int = NO_TIME
     is_hidden: bool = False
     closed_at: int = NO_TIME
-    """When it stopped to hold, if `superseded_by` replaced it by a decision and not by a correction."""
+    """When it stopped to be valid, if `superseded_by` replaced it by a decision and not by a correction."""
     restated: int = 0
     """Number of later memories that say the same again."""
     deleted_by: int = 0
@@ -104,7 +104,7 @@ class MemoryStatus:
     """Since when decay hides it, also after it was replaced; `NO_TIME` also if it is deleted."""
 
     @property
-    def holds(self) -> bool:
+    def is_in_force(self) -> bool:
         """Whether its relations to earlier memories count: nobody withdrew, corrected or forgot it."""
         return self.deleted_at == NO_TIME and (self.is_latest or self.closed_at != NO_TIME)
 

@@ -220,13 +220,13 @@ class Ledger:
         )
 
     @property
-    def holding(self) -> NDArray[np.bool_]:
-        """`MemoryStatus.holds` of all ordinals."""
-        holding: NDArray[np.bool_] = self.facts["is_latest"].copy()
-        holding[self._rare.closed_ordinals] = True
-        holding &= self.facts["deleted_at"] == NO_TIME
-        holding &= self.facts["is_there"]
-        return holding
+    def in_force(self) -> NDArray[np.bool_]:
+        """`MemoryStatus.is_in_force` of all ordinals."""
+        in_force: NDArray[np.bool_] = self.facts["is_latest"].copy()
+        in_force[self._rare.closed_ordinals] = True
+        in_force &= self.facts["deleted_at"] == NO_TIME
+        in_force &= self.facts["is_there"]
+        return in_force
 
     def record_status(self, ordinal: int, status: MemoryStatus) -> None:
         """Record the status of a memory."""

@@ -132,7 +132,7 @@ class NearDuplicates:
             displaced=displaced,
         )
 
-    def holds(self, ordinal: int, group: int, content: int, signature: NDArray[np.uint32]) -> bool:
+    def is_indexed_as(self, ordinal: int, group: int, content: int, signature: NDArray[np.uint32]) -> bool:
         """Whether a memory is indexed with exactly these values."""
         self._reserve(ordinal)
         return (

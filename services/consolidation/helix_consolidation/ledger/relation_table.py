@@ -126,8 +126,8 @@ class RelationTable:
         newer: list[int] = self.records["newer"][unsure].tolist()
         return newer
 
-    def holds(self, row: int, relation: DecidedRelation) -> bool:
-        """Whether a row holds just this relation."""
+    def equals(self, row: int, relation: DecidedRelation) -> bool:
+        """Whether a row is this relation, bit for bit."""
         wanted = np.zeros(1, RELATION)
         wanted[0] = encoded(relation, self.names)
         return bool(self._records[row].tobytes() == wanted[0].tobytes())

@@ -63,15 +63,17 @@ class Undecided:
         first = self._first
         return first is not None and first < event
 
-    def take(self, *, below: int, floor: int, is_settled: Callable[[int, int], bool]) -> list[StatementRow]:
+    def take(
+        self, *, below: int, floor: int, has_all_before: Callable[[int, int], bool]
+    ) -> list[StatementRow]:
         """Take out what may be decided now of events before `below`, in the order of the log.
 
-        Every event up to `floor` is processed. `is_settled(event, derived)` says whether no message of the
-        event before the one of `derived` can be missing. Beyond `most` statements neither is waited for.
+        Every event up to `floor` is processed. `has_all_before(event, derived)` says whether no message of
+        the event before the one of `derived` can be missing. Beyond `most` statements neither is waited for.
         """
         found: list[StatementRow] = []
         while (event := self._first) is not None and event < below:
-            if event > floor or not is_settled(event, self._of_event[event][0].derived):
+            if event > floor or not has_all_before(event, self._of_event[event][0].derived):
                 if len(self._event_of) <= self._most:
                     break
                 self.decided_early += len(self._of_event[event])

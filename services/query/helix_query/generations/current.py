@@ -103,7 +103,7 @@ class CurrentGeneration:
 
     def is_refused(self, number: int) -> bool:
         """Whether a generation is not served, although it is here."""
-        return self._refusals.holds(number)
+        return self._refusals.is_refused(number)
 
     def retry(self) -> None:
         """Try refused generations again: their files were replaced."""
@@ -184,7 +184,7 @@ class CurrentGeneration:
             self._stop.wait(self._poll_seconds)
 
     def _adopt(self, number: int) -> bool:
-        if self._refusals.holds(number):
+        if self._refusals.is_refused(number):
             return False
         began = time.monotonic()
         try:

@@ -41,7 +41,7 @@ class Refusals:
         number, reason = self._newest
         return f"generation {number} is not served: {reason}"
 
-    def holds(self, number: int) -> bool:
+    def is_refused(self, number: int) -> bool:
         """Whether a generation is not to be tried now."""
         return time.monotonic() < self._until.get(number, 0.0)
 

@@ -27,7 +27,7 @@ class Span:
     after: datetime | None
     before: datetime | None
 
-    def holds(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def contains(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the times [n], microseconds since 1970, lie in it."""
         inside = np.ones(len(times), np.bool_)
         if self.after is not None:
@@ -72,7 +72,7 @@ def in_session(
     return page_of(
         visible.snapshot.session_order.runs(visible.signals, visible.selection.tenant_id, session_id),
         visible.signals,
-        lambda ordinals: visible.among(ordinals) & span.holds(times[ordinals]),
+        lambda ordinals: visible.among(ordinals) & span.contains(times[ordinals]),
         after=after, newest_first=False, size=size, until=until,
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from helix_query.recall.stages.fuse import fuse
 from helix_query.recall.stages.rank import rank
 from helix_query.recall.stages.rerank import rerank
 from helix_query.recall.stages.retrieve import prefetch, retrieve
-from helix_query.recall.stages.route import route_query, settled_route
+from helix_query.recall.stages.route import route_after_search, route_query
 from helix_query.recall.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def recall(
             retrieved = retrieve(context, embedded, route, lanes, channel_deadline_seconds, prefetched)
     with stage("fuse"):
         fused = fuse(context, retrieved, vector, route)
-        route = settled_route(context, fused, route)
+        route = route_after_search(context, fused, route)
     with stage("expand"):
         candidates = expand(context, fused, vector, route)
     with stage("rank"):

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from helix_query.metrics import RECALL_STUCK, STAGE_SECONDS
 from helix_query.scheduling.deadline import PASSED_IN_QUEUE
 from helix_query.scheduling.fair_queue import Call, FairQueue, Work
-from helix_query.scheduling.worker_threads import WorkerThreads, end_all, outcome, settle
+from helix_query.scheduling.worker_threads import WorkerThreads, end_all, finish_future, outcome
 from helix_shared.errors import PASSED, OverdueError
 from helix_shared.telemetry.logs import logger
 
@@ -165,9 +165,9 @@ class FairExecutor:
         if again:
             self._workers.submit(self._run_next)
         elif error is None:
-            settle(call.future, partial(call.future.set_result, result))
+            finish_future(call.future, partial(call.future.set_result, result))
         else:
-            settle(call.future, partial(call.future.set_exception, error))
+            finish_future(call.future, partial(call.future.set_exception, error))
 
     def _next(self) -> Call | None:
         """The next call to run; None if all have gone, or their tenants must wait for late threads."""
@@ -227,7 +227,7 @@ class FairExecutor:
     def _fail(self, call: Call, error: BaseException) -> None:
         """End a call that was removed from the queue and does not run; a cancelled future stays cancelled."""
         self._update(call)
-        settle(call.future, partial(call.future.set_exception, error))
+        finish_future(call.future, partial(call.future.set_exception, error))
 
     def _watch(self) -> None:
         while not self._closed.wait(self._stuck_seconds / CHECKS):
@@ -251,7 +251,7 @@ class FairExecutor:
 
     def _write_off(self, call: Call) -> None:
         if call.running:
-            settle(call.future, partial(call.future.set_exception, OverdueError(PASSED)))
+            finish_future(call.future, partial(call.future.set_exception, OverdueError(PASSED)))
         call.written_off = True
         for job in call.jobs:
             job.cancel()

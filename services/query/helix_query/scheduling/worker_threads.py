@@ -113,7 +113,7 @@ def outcome(work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
         return None, error
 
 
-def settle(future: Future[Any], end: Callable[[], None]) -> None:
+def finish_future(future: Future[Any], end: Callable[[], None]) -> None:
     """Call `end` to complete a future; one that is cancelled or done is left as it is."""
     if future.running() or (
         (future.cancelled() or not future.done()) and future.set_running_or_notify_cancel()

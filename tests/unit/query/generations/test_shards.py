@@ -156,7 +156,7 @@ def test_calls_that_wait_share_one_load(three: list[Known]) -> None:
     assert isinstance(cancelled, asyncio.CancelledError)
     assert others == [None] * 4
     assert generations.starts == 1
-    assert three[0].holds == 0
+    assert three[0].callers == 0
 
 
 def test_the_one_not_asked_for_the_longest_goes(three: list[Known]) -> None:
@@ -181,7 +181,7 @@ def test_a_held_shard_stays_and_the_other_waits(three: list[Known]) -> None:
     hold.release()
     waiting.result(FOREVER)
     assert loaded(*three) == [1]
-    assert three[0].holds == 0
+    assert three[0].callers == 0
 
 
 def test_a_leased_generation_counts_until_its_lease_ends(three: list[Known]) -> None:
@@ -254,7 +254,7 @@ def test_a_moved_tenant_is_where_the_newer_map_says(three: list[Known]) -> None:
     shards = shards_of(*three, budget=100)
     moved = MAP.moving(TENANTS[0], 1, sequence=7)
     shards.hold(TENANTS[0]).release()
-    assert three[0].holds == 0
+    assert three[0].callers == 0
     three[1].place = ShardPlace(shard=1, map=moved)
     shards._places.forget()
     assert shards._places.shard_of(TENANTS[0]) == 1

@@ -102,11 +102,11 @@ def test_without_any_answer_the_first_late_one_is_waited_for(lanes: dict[str, Th
 
 def test_a_clear_lead_is_measured_on_the_normalised_score() -> None:
     """Normalised is s / (s + 5): 20 is .8, 5 is .5 -> lead .3 holds; 5.1 leads too little, 19 is too weak."""
-    assert LEAD.holds(hits(20.0, 5.0))
-    assert not LEAD.holds(hits(20.0, 5.1))
-    assert not LEAD.holds(hits(19.0, 1.0))
-    assert LEAD.holds(hits(20.0))
-    assert not LEAD.holds(Hits.none())
+    assert LEAD.is_met_by(hits(20.0, 5.0))
+    assert not LEAD.is_met_by(hits(20.0, 5.1))
+    assert not LEAD.is_met_by(hits(19.0, 1.0))
+    assert LEAD.is_met_by(hits(20.0))
+    assert not LEAD.is_met_by(Hits.none())
 
 
 def test_auto_answers_from_a_clear_lexical_match_alone(lanes: dict[str, ThreadPoolExecutor]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, Route
 from helix_query.recall.context import RecallContext
-from helix_query.recall.stages.route import FIRST, settled_route
+from helix_query.recall.stages.route import FIRST, route_after_search
 
 ASKED = Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE), reason="rules: multi_hop")
 
@@ -27,7 +27,7 @@ def settled(
         profile=SimpleNamespace(route=SimpleNamespace(most_turns=most_turns)),
     )
     found = cast("Candidates", Found(len(sessions)))
-    return settled_route(cast("RecallContext", context), found, route)
+    return route_after_search(cast("RecallContext", context), found, route)
 
 
 class Found:

@@ -31,7 +31,7 @@ from helix_query.recall.stages.fuse import fuse
 from helix_query.recall.stages.rank import rank
 from helix_query.recall.stages.rerank import rerank
 from helix_query.recall.stages.retrieve import retrieve
-from helix_query.recall.stages.route import route_query, settled_route
+from helix_query.recall.stages.route import route_after_search, route_query
 
 if TYPE_CHECKING:
     from helix_query.recall.candidates import Retrieved, Route
@@ -111,7 +111,7 @@ class CachedCorpus:
         context, route = asked.context, asked.route
         started = time.perf_counter()
         fused = fuse(context, asked.retrieved, asked.vector, route)
-        route = settled_route(context, fused, route)
+        route = route_after_search(context, fused, route)
         candidates = expand(context, fused, asked.vector, route)
         candidates, ranked = rank(context, candidates, route)
         candidates, ranked = rerank(context, candidates, ranked, asked.embedded.tokens, route)

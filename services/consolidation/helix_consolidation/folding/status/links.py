@@ -102,7 +102,7 @@ def restore_links(state: ConsolidationState) -> None:
     Column-wise, apart from the relations of memories that an undo names or whose value was taken back.
     """
     table, ledger = state.relations, state.ledger
-    table.set_all(ledger.holding)
+    table.set_all(ledger.in_force)
     named = (
         [o for o in np.flatnonzero(ledger.facts["is_there"]).tolist() if ledger.code(o) in undone]
         if (undone := state.tombstones.undone)
@@ -181,7 +181,7 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
     """Whether the newer memory holds and nobody undid the relation."""
     record, ledger = state.relations.records[row], state.ledger
     newer, older = int(record["newer"]), int(record["older"])
-    if not ledger.status(newer).holds or _was_not_meant(state, newer):
+    if not ledger.status(newer).is_in_force or _was_not_meant(state, newer):
         return False
     if not state.tombstones.undone:
         return True

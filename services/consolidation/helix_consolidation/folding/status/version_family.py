@@ -58,7 +58,7 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
                     stop_asking(context, [member])
                 state.ledger.record_status(member, status)
                 context.changes.reindex(member)
-                changed += [member] * (status.holds != before.holds)
+                changed += [member] * (status.is_in_force != before.is_in_force)
                 beside |= state.extracted.of_sources([member])
                 if status.superseded_by != before.superseded_by:
                     beside.update(state.ledger.sources.same_turn(member))

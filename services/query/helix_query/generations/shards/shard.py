@@ -62,7 +62,7 @@ class Shard:
         self.replica = replica
         self.loading: Future[None] | None = None
         """Done once it was tried; None: it is not loaded and nobody asked for it."""
-        self.holds = 0
+        self.callers = 0
         """Calls for which it must stay."""
         self.used = 0.0
         """When a call last asked for it, of the monotonic clock."""

@@ -91,7 +91,7 @@ class Shards:
         """
         shard = self._shards[self._places.shard_of(tenant_id)]
         with self._changed:
-            shard.holds += 1
+            shard.callers += 1
             shard.used = time.monotonic()
         return ShardHold(self, shard)
 
@@ -123,7 +123,7 @@ class Shards:
     def release(self, shard: Shard) -> None:
         """A call needs it no longer."""
         with self._changed:
-            shard.holds -= 1
+            shard.callers -= 1
             self._changed.notify_all()
 
     def look(self) -> None:
@@ -198,7 +198,7 @@ class Shards:
             for one in loaded:
                 # a later generation may be larger
                 one.bytes = one.wanted
-            victims = [one for one in loaded if not one.holds]
+            victims = [one for one in loaded if not one.callers]
             if not victims:
                 return False
             victim = min(victims, key=lambda one: one.used)

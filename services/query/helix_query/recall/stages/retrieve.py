@@ -193,7 +193,7 @@ class ClearLead:
     top: float
     lead: float
 
-    def holds(self, hits: Hits) -> bool:
+    def is_met_by(self, hits: Hits) -> bool:
         """Whether the best hit is strong and clearly ahead of the second."""
         if not len(hits):
             return False
@@ -227,7 +227,7 @@ def search_all(
     if clear_lead is not None and LEXICAL in searches:
         first = started[LEXICAL] = _started(LEXICAL, searches[LEXICAL], lanes)
         wait([first], timeout=seconds_left(deadline, most=deadline_seconds))
-        if _answered(first) and clear_lead.holds(first.result()):
+        if _answered(first) and clear_lead.is_met_by(first.result()):
             return Retrieved((Ranking(LEXICAL, first.result()),), lexical_alone=True)
     # The query itself goes first, so that it never waits for other words.
     for name, search in searches.items():

@@ -49,7 +49,7 @@ def route_query(context: RecallContext, vector: NDArray[np.float32]) -> Route:
     )
 
 
-def settled_route(context: RecallContext, candidates: Candidates, route: Route) -> Route:
+def route_after_search(context: RecallContext, candidates: Candidates, route: Route) -> Route:
     """The route without `multi_hop` if more than `most_turns` of the first candidates are turns.
 
     Documents about named things are linked by these names. Turns of sessions are all linked by their speakers
