@@ -82,7 +82,7 @@ class Snapshot:
         object.__setattr__(self, "as_of_index", as_of_index)
         object.__setattr__(self, "happened_index", Lazy(lambda: AsOfIndex.of(signals.occurred_at)))
         object.__setattr__(self, "facet_index", Lazy(lambda: FacetIndex.of(signals)))
-        object.__setattr__(self, "_as_of_reads", Lazy(lambda: _read(as_of_index.value, vectors.versions)))
+        object.__setattr__(self, "_as_of_reads", Lazy(lambda: _load_all(as_of_index.value, vectors.versions)))
         order = SessionOrder.of(signals, previous=previous_order)
         object.__setattr__(self, "session_order", order)
         times = Lazy(lambda: TimeOrder.of(signals))
@@ -174,5 +174,5 @@ class SnapshotSource(Protocol):
         """The snapshot that answers one request; raises TemporaryError where there is none yet."""
 
 
-def _read(*_: object) -> None:
-    """Nothing: evaluating the arguments has loaded them."""
+def _load_all(*_loaded: object) -> None:
+    """Return nothing: the caller loaded what is given when it evaluated the arguments."""

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 
 from helix_query.generations.shards.places import Places
 from helix_query.generations.shards.shard import Shard
+from helix_query.generations.shards.shard_metrics import report_shards
 from helix_query.generations.shards.source import ShardState
-from helix_query.generations.shards.told import tell
 from helix_query.metrics import SHARD_EVICTIONS, SHARD_LOAD_SECONDS
 from helix_shared.errors import LoadingError, TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -134,7 +134,7 @@ class Shards:
         for reason in ("idle", "budget"):
             while self._evict_one(reason):
                 pass
-        tell(self._shards.values(), used=self._used())
+        report_shards(self._shards.values(), used=self._used())
 
     def _look_on(self) -> None:
         failure = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -31,8 +31,13 @@ class Entry:
     occurred_at: datetime | None = None
 
 
-Block = tuple[str, Entry]
-"""A memory under its mark, as the text shows it."""
+class Block(NamedTuple):
+    """A memory under its mark, as the text shows it."""
+
+    mark: str
+    entry: Entry
+    is_neighbour: bool = False
+    """Whether it is there beside a recalled memory, and not recalled itself."""
 
 
 def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
@@ -92,8 +97,8 @@ class TokenCounter:
         if not self._adds_up:
             return self._count(text_of(blocks))
         # One call for all marks: each occurs once, so remembering them would not help.
-        marks = self._count(" ".join(mark for mark, _ in blocks))
-        return marks + sum(self.block("", entry) for _, entry in blocks)
+        marks = self._count(" ".join(one.mark for one in blocks))
+        return marks + sum(self.block("", one.entry) for one in blocks)
 
     def _part(self, text: str) -> int:
         if text not in self._counted:
@@ -105,7 +110,7 @@ def text_of(blocks: Iterable[Block]) -> str:
     """The finished text."""
     return BETWEEN.join(
         f"{mark} {entry.heading}\n{entry.text}" if entry.heading else f"{mark} {entry.text}"
-        for mark, entry in blocks
+        for mark, entry, _ in blocks
     )
 
 

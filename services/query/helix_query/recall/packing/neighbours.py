@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from helix_query.recall.packing.entries import mark_of, text_of
+from helix_query.recall.packing.entries import Block, mark_of, text_of
 from helix_query.recall.result import Packed
 
 if TYPE_CHECKING:
-    from helix_query.recall.packing.entries import Block, Entry, TokenCounter
+    from helix_query.recall.packing.entries import Entry, TokenCounter
 
 BEFORE: Final = "-"
 AFTER: Final = "+"
@@ -63,7 +63,7 @@ def with_neighbours(
         blocks = _blocks([by_id[memory_id] for memory_id in packed.memory_ids], placed)
         tokens = counter.whole(blocks)
         if tokens <= token_budget:
-            surrounding_ids = tuple(entry.memory_id for mark, entry in blocks if mark[-2] in (BEFORE, AFTER))
+            surrounding_ids = tuple(one.entry.memory_id for one in blocks if one.is_neighbour)
             return Packed(text_of(blocks), packed.memory_ids, tokens, surrounding_ids)
         # Only where counts do not add up: the last one placed is taken back first.
         _take_back(placed)
@@ -93,9 +93,9 @@ def _blocks(memories: Sequence[Entry], placed: dict[str, Placed]) -> list[Block]
     blocks: list[Block] = []
     for number, entry in enumerate(memories, start=1):
         one = placed.get(entry.memory_id, Placed())
-        blocks += [(mark_of(number, BEFORE), other) for other in one.before]
-        blocks.append((mark_of(number), entry))
-        blocks += [(mark_of(number, AFTER), other) for other in one.after]
+        blocks += [Block(mark_of(number, BEFORE), other, is_neighbour=True) for other in one.before]
+        blocks.append(Block(mark_of(number), entry))
+        blocks += [Block(mark_of(number, AFTER), other, is_neighbour=True) for other in one.after]
     return blocks
 
 

@@ -85,7 +85,7 @@ def pack_entries(
     if not fitting:
         return Packed()
     blocks = blocks_of(fitting, in_time=in_time)
-    return Packed(text_of(blocks), tuple(entry.memory_id for _, entry in blocks), tokens)
+    return Packed(text_of(blocks), tuple(one.entry.memory_id for one in blocks), tokens)
 
 
 def outside_in(items: Sequence[Item]) -> list[Item]:
@@ -96,7 +96,7 @@ def outside_in(items: Sequence[Item]) -> list[Item]:
 def blocks_of(entries: Sequence[Entry], *, in_time: bool = False) -> list[Block]:
     """Memories, best first, in the order of the text, each with its citation."""
     laid_out = sorted(entries, key=_time_of) if in_time else outside_in(entries)
-    return [(mark_of(number), entry) for number, entry in enumerate(laid_out, start=1)]
+    return [Block(mark_of(number), entry) for number, entry in enumerate(laid_out, start=1)]
 
 
 def _time_of(entry: Entry) -> datetime:

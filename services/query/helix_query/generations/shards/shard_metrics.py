@@ -32,7 +32,7 @@ class _Oldest:
     applied_sequence: int
 
 
-def tell(shards: Iterable[Shard], *, used: int) -> None:
+def report_shards(shards: Iterable[Shard], *, used: int) -> None:
     """Set the metrics by shard, and those of the service: the least of its shards, the memories of all."""
     SHARD_MEMORY.set(used)
     newest = []
