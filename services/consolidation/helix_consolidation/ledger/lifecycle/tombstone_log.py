@@ -42,19 +42,29 @@ class Table(IntEnum):
     """Which dictionary of `Tombstones` a record belongs to; the numbers are stored."""
 
     ACTORS = 1
+    """`key` actor, `scope` its user, `value` one of its principals (0: none), `flag` 1: `Actor.is_own`."""
     FORGOTTEN = 2
+    """`key` selector, `scope` actor, `sequence` and `value` of the event (its time), `flag` 1: it hides."""
     ERASED = 3
+    """`key` selector, `scope` actor, `sequence` of the erasure."""
     REPLACED = 4
+    """`key` document, `scope` actor, `sequence` of the later version or the deletion."""
     ERASED_MEMORIES = 5
+    """`key` memory, `scope` actor, `sequence` of the row, `value` that of the erasure; `flag` 0 revokes."""
     WITHDRAWN = 6
+    """`key` memory, `flag` 1: it is withdrawn."""
     ERASED_CORRECTIONS = 7
+    """`key` correction, `scope` what it corrected (0 revokes), `sequence` log position, `value` ordinal."""
     EXECUTED = 8
+    """`key` event, `sequence` under which it was executed."""
     UNDONE = 9
+    """`key` memory, `scope` actor, `sequence` of the undo, `value` the other memory (`NOTHING`: any)."""
     REPEATS = 10
+    """`key` event, `scope` and `sequence` both that of the repeat, `value` its session."""
 
 
 class Record(NamedTuple):
-    """One change; `Tombstones` says what the numbers mean in each table."""
+    """One change; `Table` says what the numbers mean in each table."""
 
     table: Table
     key: int
