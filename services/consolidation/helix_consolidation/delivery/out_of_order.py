@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.incoming.decode import header_order, settled_event
+from helix_consolidation.folding.incoming.decode import completed_event, header_order
 from helix_memory.subjects import DERIVED_STREAM, EDGES
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class OutOfOrderMessages:
         return taken
 
     def _collect_events(self) -> None:
-        events = (settled_event(message) for _, message in self._waiting.values())
+        events = (completed_event(message) for _, message in self._waiting.values())
         self.events = {event for event in events if event is not None}
 
 

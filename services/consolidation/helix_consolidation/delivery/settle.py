@@ -79,8 +79,8 @@ async def store_unreached(client: Client, sequences: list[int], publisher: Publi
 
 
 async def settle(outcome: Outcome) -> None:
-    """Acknowledge the `done` and `passed` messages, terminate the `dead` ones."""
-    await _all(settlement.acknowledge(message) for message in (*outcome.done, *outcome.passed))
+    """Acknowledge the `done` and `foreign` messages, terminate the `dead` ones."""
+    await _all(settlement.acknowledge(message) for message in (*outcome.done, *outcome.foreign))
     await _all(settlement.terminate(message, service=SERVICE) for message, _ in outcome.dead)
 
 

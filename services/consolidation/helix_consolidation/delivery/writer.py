@@ -17,11 +17,11 @@ from nats.errors import Error as NatsError
 from helix_consolidation.delivery.abandoned import mark_erasure
 from helix_consolidation.delivery.blocked import BlockedMessages
 from helix_consolidation.delivery.erasing.eraser import Eraser
+from helix_consolidation.delivery.foreign import ForeignMessages
 from helix_consolidation.delivery.housekeeping import Housekeeping
 from helix_consolidation.delivery.inbox import put_back, release
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.delivery.pace import GenerationAge, Interval, events_to_come, pace_of
-from helix_consolidation.delivery.passed import PassedMessages
 from helix_consolidation.delivery.publication_need import PublicationNeed
 from helix_consolidation.delivery.settle import (
     SERVICE,
@@ -106,7 +106,7 @@ class Writer:
         )
         self._eraser = Eraser(client, self._publisher, thread, shard, erase_archived, settings.data_dir)
         self._blocked = BlockedMessages(client)
-        self._passed = PassedMessages(shard, every_seconds=settings.backlog_interval_seconds)
+        self._foreign = ForeignMessages(shard, every_seconds=settings.backlog_interval_seconds)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
         self._settling: asyncio.Task[None] | None = None
@@ -191,13 +191,13 @@ class Writer:
         await store_dead_letters(outcome, self._publisher)
         self._shard.dead_letters_stored(outcome)
         self._need.is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
-        for message in (*outcome.done, *outcome.passed):
+        for message in (*outcome.done, *outcome.foreign):
             # held until its generation is published, but its body is not needed any more
             message.data = b""
         self._unpublished.done += outcome.done
         self._unpublished.dead += outcome.dead
-        self._unpublished.passed += outcome.passed
-        is_awaited = self._passed.note(outcome)
+        self._unpublished.foreign += outcome.foreign
+        is_awaited = self._foreign.note(outcome)
         if is_awaited or outcome.done or outcome.dead:
             self._need.note("messages")
         self._applying.last = time.monotonic()
@@ -250,7 +250,7 @@ class Writer:
             return False
         now, is_full = time.monotonic(), any(inbox.is_full for inbox in self._inboxes)
         if not self._need:
-            return self._passed.is_due(math.inf if is_full else now - self._publishing.last)
+            return self._foreign.is_due(math.inf if is_full else now - self._publishing.last)
         return self._publishing.is_due(now) or is_full
 
     async def _publish(self) -> None:
@@ -270,7 +270,7 @@ class Writer:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
         reasons = self._need.published()
-        self._passed.published()
+        self._foreign.published()
         self._publishing.last = time.monotonic()
         self._age.published(self._publishing.last)
         report_generation(SERVICE, manifest, memories=manifest.counts.recallable)
@@ -296,5 +296,5 @@ class Writer:
     async def _settle(self, outcome: Outcome) -> None:
         await settle(outcome)
         dead = (message for message, _ in outcome.dead)
-        release(self._all_inboxes, [*outcome.done, *outcome.passed, *dead])
+        release(self._all_inboxes, [*outcome.done, *outcome.foreign, *dead])
         MESSAGES.labels(SERVICE, "done").inc(len(outcome.done))

@@ -9,9 +9,9 @@ from helix_consolidation.folding.incoming.actions import action_of
 from helix_consolidation.folding.incoming.decode import (
     Derived,
     Lifecycle,
+    completed_event,
     decode,
     header_order,
-    settled_event,
 )
 from helix_consolidation.folding.lifecycle import read_ahead
 from helix_consolidation.stores.made_with import stated_version
@@ -40,7 +40,7 @@ def fold_batch(
     """
     batch = _Batch(context, log_end)
     own = [is_own(place, message) for message in messages]
-    batch.pass_by([message for message, is_one in zip(messages, own, strict=True) if not is_one])
+    batch.count_foreign([message for message, is_one in zip(messages, own, strict=True) if not is_one])
     batch.fold([message for message, is_one in zip(messages, own, strict=True) if is_one])
     return batch.outcome
 
@@ -60,11 +60,11 @@ class _Batch:
         self._state = context.state
         self._log_end = log_end
 
-    def pass_by(self, messages: Sequence[Msg]) -> None:
+    def count_foreign(self, messages: Sequence[Msg]) -> None:
         """Count messages of other shards as processed; their own writer answers for them."""
         for message in messages:
             self._mark(message)
-        self.outcome.passed += messages
+        self.outcome.foreign += messages
 
     def fold(self, messages: Sequence[Msg]) -> None:
         decoded: list[tuple[Item, Msg]] = []
@@ -124,7 +124,7 @@ class _Batch:
 
     def _block(self, message: Msg, error: IncompatibleError) -> None:
         """Apply nothing that comes after this message, unless its event is processed already."""
-        sequence = settled_event(message)
+        sequence = completed_event(message)
         if sequence is not None and sequence in self._state.applied:
             self._mark_derived(message)
             self.outcome.done.append(message)
@@ -132,7 +132,7 @@ class _Batch:
             self.outcome.incompatible.append((message, error))
 
     def _mark(self, message: Msg) -> None:
-        sequence = settled_event(message)
+        sequence = completed_event(message)
         if sequence is not None and sequence <= self._log_end:
             self._state.applied.mark(sequence)
         self._mark_derived(message)

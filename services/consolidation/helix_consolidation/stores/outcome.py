@@ -16,7 +16,7 @@ class Outcome:
     """`done` and `dead` are settled once their generation is published; dead letters are stored before."""
 
     done: list[Msg] = field(default_factory=list)
-    passed: list[Msg] = field(default_factory=list)
+    foreign: list[Msg] = field(default_factory=list)
     """Of tenants of other shards: counted as processed, and nothing else; settled as `done` is."""
     incompatible: list[tuple[Msg, IncompatibleError]] = field(default_factory=list)
     """Not applied, because this writer cannot read them or has another model."""

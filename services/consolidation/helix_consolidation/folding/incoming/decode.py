@@ -87,7 +87,7 @@ def header_order(message: Msg) -> tuple[int, int]:
     return header_sequence(message), subjects.EDGES.index(edge) if edge in subjects.EDGES else 0
 
 
-def settled_event(message: Msg) -> int | None:
+def completed_event(message: Msg) -> int | None:
     """The event that counts as processed once this message is, from its header; None: there is none."""
     position = message.metadata
     if position.stream == subjects.EVENTS_STREAM:

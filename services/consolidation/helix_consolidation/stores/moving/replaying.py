@@ -10,7 +10,7 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.incoming.decode import settled_event
+from helix_consolidation.folding.incoming.decode import completed_event
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_shared.errors import PermanentError
 
@@ -50,7 +50,7 @@ class TenantLog:
             IncompatibleError: vectors of another model than that of the shard.
         """
         batch = [*self._postponed, *messages]
-        own = {settled_event(message) for message in batch}
+        own = {completed_event(message) for message in batch}
         applied = self._shard.state.applied
         for sequence in range(applied.floor + 1, until + 1):
             if sequence not in own:

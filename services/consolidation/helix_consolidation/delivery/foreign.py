@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.incoming.decode import settled_event
+from helix_consolidation.folding.incoming.decode import completed_event
 
 if TYPE_CHECKING:
     from helix_consolidation.stores.outcome import Outcome
     from helix_consolidation.stores.shard import Shard
 
 
-class PassedMessages:
+class ForeignMessages:
     """Whether messages of other shards were counted since the last generation."""
 
     def __init__(self, shard: Shard, *, every_seconds: float) -> None:
@@ -27,9 +27,9 @@ class PassedMessages:
 
     def note(self, outcome: Outcome) -> bool:
         """Note what a batch counted; returns whether an own event waits for a generation with it."""
-        own = [event for message in outcome.done if (event := settled_event(message)) is not None]
+        own = [event for message in outcome.done if (event := completed_event(message)) is not None]
         self._own_end = max(self._own_end, *own) if own else self._own_end
-        if not outcome.passed:
+        if not outcome.foreign:
             return False
         self._are_some = True
         published = 0 if self._shard.manifest is None else self._shard.manifest.applied_sequence
