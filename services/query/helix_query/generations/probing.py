@@ -19,6 +19,8 @@ from helix_shared.machine.processes import (
     allow_open_files,
     pause_garbage_collection,
     resume_garbage_collection,
+    return_free_memory,
+    use_few_arenas,
     use_one_blas_thread,
 )
 
@@ -38,6 +40,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     pause_garbage_collection()
     use_one_blas_thread()
+    use_few_arenas()
     os.environ.setdefault("RUST_LOG", "error")
     # where a native library crashes goes to the log of the service
     faulthandler.enable()
@@ -60,6 +63,7 @@ def main() -> None:
                 previous.close()
             previous = generation
             _answer(answers, "")
+            return_free_memory()
 
 
 def probe(root: Path, number: int, previous: Generation | None, *, scratch: Path | None) -> Generation:

@@ -1,4 +1,4 @@
-"""A process with many threads keeps few arenas of malloc."""
+"""A process with many threads keeps few arenas of malloc, and what is free in them goes back."""
 
 from __future__ import annotations
 
@@ -28,13 +28,33 @@ libc.malloc_info(0, stream)
 libc.fflush(stream)
 over.set()
 """
+RETURNED = """
+import ctypes, sys
+from pathlib import Path
+from helix_shared.machine.processes import return_free_memory
+def anonymous():
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0])
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+blocks = [libc.malloc(50_000) for _ in range(1_000)]
+for block in blocks:
+    ctypes.memset(block, 1, 50_000)
+for block in blocks[:-1]:  # the last one keeps the end of the heap
+    libc.free(ctypes.c_void_p(block))
+before = anonymous()
+if not return_free_memory():
+    sys.exit(3)
+print(before - anonymous())
+"""
+"""Prints how many KiB went back of 49,000 that were freed below a block that is kept."""
 NO_SUCH_LIBC = 3
 
 
-def _arenas(kind: str) -> int:
+def _said(program: str, *arguments: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
     ended = subprocess.run(
-        [sys.executable, "-c", ARENAS, kind],
+        [sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
         env=environment,
@@ -44,10 +64,19 @@ def _arenas(kind: str) -> int:
     if ended.returncode == NO_SUCH_LIBC:
         pytest.skip("this libc has one arena, or no such setting")
     assert ended.returncode == 0, ended.stderr
-    return ended.stdout.count("<heap nr=")
+    return ended.stdout
+
+
+def _arenas(kind: str) -> int:
+    return _said(ARENAS, kind).count("<heap nr=")
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) > 8, reason="as many arenas as threads are few here")
 def test_threads_share_an_arena_a_core() -> None:
     """Without the setting each of them has its own."""
     assert _arenas("few") <= (os.cpu_count() or 1) + 1 < _arenas("many")
+
+
+def test_what_is_free_goes_back_to_the_system() -> None:
+    """Also what lies below memory in use, which malloc never gives back by itself."""
+    assert int(_said(RETURNED)) > 40_000
