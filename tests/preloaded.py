@@ -11,6 +11,7 @@ open, and no other thread works. LanceDB, which warns of forks, starts the threa
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -26,6 +27,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+START_SECONDS = 120.0
+"""For an import and a fork on a machine under load."""
 EXIT_SECONDS = 30.0
 
 
@@ -44,7 +47,7 @@ class Started:
         self._over.set()
 
     def poll(self) -> int | None:
-        """Exit code, negative for a signal; None while it runs."""
+        """Exit code, negative for a signal; None until the interpreter has told of its end."""
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -61,7 +64,8 @@ class Started:
     def send_signal(self, number: int) -> None:
         """Send a signal, unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and that is not told yet
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """Send SIGTERM."""
@@ -82,6 +86,8 @@ class Preloaded:
         self._changed = threading.Condition()
         self._started: list[Started] = []
         self._running: dict[int, Started] = {}
+        self.is_over = False
+        """Whether the interpreter has ended, so that it forks no more."""
         self._server = subprocess.Popen(
             [sys.executable, "-P", __file__, f"{module}.app"],
             stdin=subprocess.PIPE,
@@ -100,8 +106,12 @@ class Preloaded:
             before = len(self._started)
             self._server.stdin.write(f"{json.dumps(request)}\n")
             self._server.stdin.flush()
-            assert self._changed.wait_for(lambda: len(self._started) > before, EXIT_SECONDS), self.module
-            return self._started[before]
+            self._changed.wait_for(lambda: len(self._started) > before or self.is_over, START_SECONDS)
+            if len(self._started) > before:
+                return self._started[before]
+            # a fork that comes later must not be taken for that of the next request
+            self._server.kill()
+            raise AssertionError(f"{self.module} was not forked; its interpreter: {self._server.wait()}")
 
     def close(self) -> None:
         """End the interpreter; processes that it forked go on."""
@@ -116,22 +126,32 @@ class Preloaded:
         for line in self._server.stdout:
             pid, _, status = line.strip().partition(" ")
             with self._changed:
-                if status:
-                    self._running.pop(int(pid)).end(int(status))
-                else:
+                if not status:
                     self._running[int(pid)] = Started(int(pid))
                     self._started.append(self._running[int(pid)])
+                elif (ended := self._running.pop(int(pid), None)) is not None:
+                    ended.end(int(status))
                 self._changed.notify_all()
+        with self._changed:
+            self.is_over = True
+            for left in self._running.values():
+                left.end(signal.SIGKILL)  # nobody will tell how they end, and no test may wait for it
+            self._changed.notify_all()
 
 
-_MADE: dict[str, Preloaded] = {}
+_MADE: dict[tuple[str, int], Preloaded] = {}
+"""Two for a module, in turn: what they fork has their hash seed, and what hangs on the order of a set must
+show as a difference between a process and the next."""
+_TURNS: dict[str, int] = {}
 
 
 def start(module: str, environment: Mapping[str, str], log: Path, *, code: str = "") -> Started:
     """A process of a service, forked from the interpreter of this test run that has imported it."""
-    if module not in _MADE:
-        _MADE[module] = Preloaded(module)
-    return _MADE[module].start(environment, log, code=code)
+    turn = _TURNS[module] = 1 - _TURNS.get(module, 1)
+    made = _MADE.get((module, turn))
+    if made is None or made.is_over:
+        made = _MADE[module, turn] = Preloaded(module)
+    return made.start(environment, log, code=code)
 
 
 def close_all() -> None:
@@ -205,11 +225,10 @@ def _run(request: Mapping[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    from helix_shared.machine.processes import use_few_arenas, use_one_blas_thread
+    from helix_shared.machine.processes import use_one_blas_thread
 
     os.environ.setdefault("RUST_LOG", "error")
     use_one_blas_thread()
-    use_few_arenas()
     warnings.filterwarnings("ignore", message="lancedb fork support", category=RuntimeWarning)
     importlib.import_module(sys.argv[1])
     _run(_serve())

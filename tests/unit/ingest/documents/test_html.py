@@ -54,9 +54,11 @@ def test_a_list_in_a_list_stands_under_its_item() -> None:
         html_text("<ul><li>a<ul><li>b<ol><li>c</ol></ul><li>d</ul>e")
         == "- a\n    - b\n        1. c\n- d\n\ne"
     )
-    assert html_text("<p>x</p><ol><li><p>a</p><p>more</p><li><div>b</div></ol>") == "x\n\n1. a\nmore\n2. b"
+    loose = html_text("<p>x</p><ol><li><p>a</p><p>more</p><li><div>b</div></ol>")
+    assert loose == "x\n\n1. a\n\nmore\n\n2. b"
     assert html_text("<ul><li><ul><li>a</ul><li></ul><p>b") == "- - a\n\nb"
     assert html_text("<ul><li><h2>A</h2>b<li>c</ul>") == "## A\n\nb\n- c"
+    assert html_text("<ul><li><pre>x</pre>after<ul><li>b</ul></ul>") == "```\nx\n```\n\nafter\n    - b"
 
 
 def test_deep_lists_do_not_grow_with_their_depth() -> None:

@@ -35,13 +35,13 @@ class Writer:
         self._line.append(text)
 
     def end_line(self, *, block: bool = False) -> None:
-        """End the current line; the next is in a new block, except within a list."""
+        """End the current line; the next is in a new block, unless an item begins with it."""
         line = SPACE.sub(" ", "".join(self._line)).strip()
         self._line = []
         if line:
             self._add(self._prefix + line, joined=self._joined)
             self._prefix, self._joined = "", True
-        if block and not self._lists:
+        if block and not self._prefix:
             self._joined = False
 
     def begin_heading(self, marker: str) -> None:
@@ -51,7 +51,7 @@ class Writer:
 
     def begin_list(self) -> None:
         """What follows are items of a list, which may be within another one."""
-        self.end_line(block=True)
+        self.end_line(block=not self._lists)
         self._lists += 1
 
     def begin_item(self, marker: str) -> None:
@@ -62,7 +62,7 @@ class Writer:
     def end(self, what: str) -> None:
         """The end of what `_open` has begun: a line, a block, a heading, an item or a list."""
         self._lists -= what == "list"
-        self.end_line(block=what in {"block", "heading", "list"})
+        self.end_line(block=what in {"block", "heading"} or (what == "list" and not self._lists))
         if what in {"heading", "item"}:
             self._prefix = ""  # of one without text
         if what == "heading":
@@ -74,7 +74,7 @@ class Writer:
         if text.strip():
             self._count(len(text))
             self._add(text, joined=False)
-            self._joined = False
+            self._prefix, self._joined = "", False
 
     def text(self) -> str:
         """All of it."""
