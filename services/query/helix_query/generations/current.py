@@ -31,7 +31,6 @@ from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import CorruptArtifactError
-from helix_shared.machine.processes import return_free_memory
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import report_generation
 
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from helix_shared.encoders.encoder import Encoder
 
 SERVICE: Final = "query"
-RETURN_SECONDS: Final = 60.0
-"""Between two times at which memory of former generations goes back to the system: calls wait for it."""
 
 _log = logger(__name__)
 
@@ -94,7 +91,6 @@ class CurrentGeneration:
         self._leases = Leases()
         self._verified_files = VerifiedFiles(verified_files)
         self._cache = cache
-        self._returned = time.monotonic()
         self._refusals = Refusals(root)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -198,15 +194,8 @@ class CurrentGeneration:
         else:
             self._swap(snapshot)
             SWAP_SECONDS.observe(time.monotonic() - began)
-            self._return_memory()
             return True
         return False
-
-    def _return_memory(self) -> None:
-        """Give back what former generations took: without it a reader grows with each of them (0083)."""
-        if time.monotonic() - self._returned >= RETURN_SECONDS:
-            return_free_memory()
-            self._returned = time.monotonic()
 
     def _load(self, number: int) -> Snapshot:
         """Open, verify and warm a generation.
