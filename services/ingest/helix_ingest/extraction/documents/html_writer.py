@@ -62,11 +62,10 @@ class Writer:
     def end(self, what: str) -> None:
         """The end of what `_open` has begun: a line, a block, a heading, an item or a list."""
         self._lists -= what == "list"
-        self.end_line(block=what in {"block", "heading"} or (what == "list" and not self._lists))
+        self.end_line()
         if what in {"heading", "item"}:
             self._prefix = ""  # of one without text
-        if what == "heading":
-            self._joined = False
+        self.end_line(block=what in {"block", "heading"} or (what == "list" and not self._lists))
 
     def block(self, text: str) -> None:
         """A block with its own lines."""
