@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,12 @@ class GraphWalk:
 
     graph: GraphSnapshot
     constants: Expand
+    kind_factors: NDArray[np.float64] = field(init=False)
+    """Factor on the edges of each kind, once for both walks of a query."""
+
+    def __post_init__(self) -> None:
+        factors = np.array([self.constants.factor(kind) for kind in EDGE_KINDS], np.float64)
+        object.__setattr__(self, "kind_factors", factors)
 
     def mass(self, seeds: NDArray[np.int64], shares: NDArray[np.float64]) -> tuple[Mass, GraphMethod]:
         """Mass of the nodes reached from `seeds`, and the method that was used.
@@ -33,7 +39,6 @@ class GraphWalk:
         The bounded walk replaces PageRank if that would pass more than `edge_budget` edges.
         """
         constants = self.constants
-        kind_factors = np.array([constants.factor(kind) for kind in EDGE_KINDS], np.float64)
         mass = None
         if constants.method == PAGERANK:
             mass = personalized_pagerank(
@@ -45,7 +50,7 @@ class GraphWalk:
                 max_rounds=constants.max_rounds,
                 hub_cap=constants.hub_cap,
                 edge_budget=constants.edge_budget,
-                kind_factors=kind_factors,
+                kind_factors=self.kind_factors,
             )
         if mass is not None:
             return mass, PAGERANK
@@ -56,10 +61,12 @@ class GraphWalk:
             hops=constants.hops,
             hub_cap=constants.hub_cap,
             edge_budget=constants.edge_budget,
-            kind_factors=kind_factors,
+            kind_factors=self.kind_factors,
         )
         return walked, WALK
 
     def by(self, method: GraphMethod) -> GraphWalk:
-        """The same walk by another method."""
+        """The same walk by this method."""
+        if method == self.constants.method:
+            return self
         return replace(self, constants=self.constants.model_copy(update={"method": method}))
