@@ -39,6 +39,7 @@ class ForeignMessages:
         """Whether a generation that was published `seconds` ago is to be followed because of them."""
         return self._are_some and seconds >= self._every_seconds
 
-    def published(self) -> None:
-        """A generation holds all that was counted."""
-        self._are_some = False
+    def published(self) -> list[str]:
+        """A generation holds all that was counted; returns why that was needed."""
+        were_some, self._are_some = self._are_some, False
+        return ["messages of other shards"] if were_some else []

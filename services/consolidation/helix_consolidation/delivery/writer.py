@@ -269,8 +269,7 @@ class Writer:
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
-        reasons = self._need.published() or ["messages of other shards"]
-        self._foreign.published()
+        reasons = self._need.published() + self._foreign.published()
         self._publishing.last = time.monotonic()
         self._age.published(self._publishing.last)
         report_generation(SERVICE, manifest, memories=manifest.counts.recallable)
