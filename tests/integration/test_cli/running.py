@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,3 +56,20 @@ def shorten_ack_wait(url: str) -> None:
         await client.close()
 
     asyncio.run(work())
+
+
+def asked(url: str) -> int:
+    """Status of a GET; 0 where nothing answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=1) as reply:  # noqa: S310  an address of this test
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+def ingest_fault(folder: Path) -> Path:
+    """The file that switches the defect of ingest on, in a folder to put on the path of its process."""
+    (folder / "sitecustomize.py").write_text(INGEST_FAULT)
+    return folder / "on"

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 from helix_cli.stack.children import ServiceChild
 from helix_cli.stack.stack import Stack
 
-from .running import run, shorten_ack_wait, until
+from .running import asked, run, shorten_ack_wait, until
 
 pytestmark = pytest.mark.integration
 
@@ -45,17 +43,6 @@ def child(stack: Stack, name: str) -> ServiceChild:
     found = next(one for one in stack.processes if one.name == name)
     assert isinstance(found, ServiceChild)
     return found
-
-
-def asked(url: str) -> int:
-    """Status of a GET; 0 where nothing answers."""
-    try:
-        with urllib.request.urlopen(url, timeout=1) as reply:  # noqa: S310  an address of this test
-            return int(reply.status)
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return 0
 
 
 @pytest.mark.long

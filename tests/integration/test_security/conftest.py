@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helix_cli.stack.stack import Stack
-from tests.integration.test_cli.running import INGEST_FAULT, run
+from tests.integration.test_cli.running import ingest_fault, run
 
 ENVIRONMENT = {
     "HELIX_FORWARDER_PUBLISH_INTERVAL_SECONDS": "0.2",
@@ -20,9 +20,7 @@ ENVIRONMENT = {
 @pytest.fixture(scope="package")
 def fault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that switches the defect of ingest on: it refuses texts with the word mercury."""
-    folder = tmp_path_factory.mktemp("fault")
-    (folder / "sitecustomize.py").write_text(INGEST_FAULT)
-    return folder / "on"
+    return ingest_fault(tmp_path_factory.mktemp("fault"))
 
 
 @pytest.fixture(scope="package")

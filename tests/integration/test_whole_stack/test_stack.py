@@ -2,8 +2,6 @@
 
 import json
 import time
-import urllib.error
-import urllib.request
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,20 +16,9 @@ from helix_cli.stack.children import ServiceChild
 from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_shared.errors import PermanentError
-from tests.integration.test_cli.running import run, until
+from tests.integration.test_cli.running import asked, run, until
 
 pytestmark = pytest.mark.integration
-
-
-def asked(url: str) -> int:
-    """Status of a GET; 0 where nothing answers."""
-    try:
-        with urllib.request.urlopen(url, timeout=1) as reply:  # noqa: S310  an address of this test
-            return int(reply.status)
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return 0
 
 
 def test_the_graph_is_printed_and_exported(stack: Stack, tmp_path: Path) -> None:
