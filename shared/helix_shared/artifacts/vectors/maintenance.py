@@ -32,6 +32,12 @@ A search opens every fragment (128 of them: 24 ms where one takes 7), but compac
 files, so the larger the table the rarer it must be.
 """
 
+FRAGMENTS_PER_PART: Final = 4
+"""Merge the parts of the vector index when there are more than the most fragments / this, at least one.
+
+`optimize` makes a part for new rows and merges none, and it does not merge fragments of two parts (0125).
+"""
+
 OVERDUE: Final = 2
 """Compaction that a conflict aborted is forced when this many times the usual amount is due."""
 
@@ -83,10 +89,24 @@ def build_vector_index(table: Any, wanted: VectorIndex) -> None:
     """Build the index `wanted` and drop those it replaces, unless one that is there suffices."""
     built = vector_indices(_index_names(table))
     if not _suffices(built, wanted):
-        config = wanted.config(scanned_dimensions(table.schema))
-        table.create_index(scanned_column(table.schema), config=config, name=wanted.name)
+        _create(table, wanted)
         for index in built:
             table.drop_index(index.name)
+
+
+def merge_parts(table: Any, rows: int, *, resting: bool) -> bool:
+    """Build the vector index again if it has too many parts; return whether it was.
+
+    The fragments of the parts can be merged then. Building is the only way: LanceDB has no other.
+    """
+    index = vector_index(table)
+    if index is None:
+        return False
+    most = 1 if resting and rows <= RESTING_ROWS else _most_fragments(rows) // FRAGMENTS_PER_PART
+    if int(table.index_stats(index.name).num_indices) <= most:
+        return False
+    _create(table, index)
+    return True
 
 
 def rebuild_scalar_indices(table: Any) -> None:
@@ -101,13 +121,22 @@ def worth_compacting(table: Any, rows: int, *, resting: bool, patience: int = 1)
     With `patience` only when there is that many times as much to compact.
     """
     fragments = int(table.stats()["fragment_stats"]["num_fragments"])
-    most = min(MOST_FRAGMENTS, max(FEWEST_FRAGMENTS, rows // ROWS_PER_FRAGMENT))
-    if fragments >= patience * most:
+    if fragments >= patience * _most_fragments(rows):
         return True
     if resting and fragments > 1 and rows <= RESTING_ROWS:
         return True
     index = vector_index(table)
     return index is not None and unindexed_rows(table, index) > patience * TAIL_ROWS
+
+
+def _most_fragments(rows: int) -> int:
+    return min(MOST_FRAGMENTS, max(FEWEST_FRAGMENTS, rows // ROWS_PER_FRAGMENT))
+
+
+def _create(table: Any, index: VectorIndex) -> None:
+    """Build `index`, in the place of one with its name."""
+    config = index.config(scanned_dimensions(table.schema))
+    table.create_index(scanned_column(table.schema), config=config, name=index.name, replace=True)
 
 
 def _missing(present: set[str]) -> list[str]:

@@ -21,6 +21,7 @@ from helix_shared.artifacts.vectors.maintenance import (
     OVERDUE,
     build_indices,
     lacks_indices,
+    merge_parts,
     rebuild_scalar_indices,
     worth_compacting,
 )
@@ -142,7 +143,7 @@ class VectorWriter:
         self.finish_maintenance(wait=True)
         if not (force or self._pays(resting=resting)):
             return False
-        _build_and_compact(self._table, form=self._form)
+        _build_and_compact(self._table, self._form, resting=resting)
         if force:
             self._purge()
         self._was_aborted = False
@@ -158,7 +159,9 @@ class VectorWriter:
             return
         if resting or not self._was_aborted:
             # A handle of its own: Lance resolves or reports conflicts with what this one writes.
-            self._maintenance.start(lambda: _build_and_compact(open_table(self._folder), form=self._form))
+            self._maintenance.start(
+                lambda: _build_and_compact(open_table(self._folder), self._form, resting=resting)
+            )
         elif worth_compacting(self._table, self.count, resting=False, patience=OVERDUE):
             self.maintain()
 
@@ -204,7 +207,10 @@ class VectorWriter:
         link_version(self._folder, folder)
 
 
-def _build_and_compact(table: Any, *, form: VectorForm) -> bool:
-    build_indices(table, int(table.count_rows()), scan=form.scan)
+def _build_and_compact(table: Any, form: VectorForm, *, resting: bool) -> bool:
+    rows = int(table.count_rows())
+    build_indices(table, rows, scan=form.scan)
     table.optimize(cleanup_older_than=_NEVER)
+    if merge_parts(table, rows, resting=resting):
+        table.optimize(cleanup_older_than=_NEVER)
     return True

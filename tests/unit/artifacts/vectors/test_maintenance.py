@@ -16,6 +16,7 @@ from helix_shared.artifacts.vectors import maintenance
 from helix_shared.artifacts.vectors.files import link_version, remove_superseded
 from helix_shared.artifacts.vectors.manifest_pb2 import DataFragment, Manifest, OtherFile
 from helix_shared.artifacts.vectors.reader import VectorReader
+from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import CorruptArtifactError
 
@@ -34,6 +35,13 @@ def texts(table: pa.Table) -> dict[int, str]:
 def texts_in(folder: Path) -> dict[int, str]:
     """Texts of a linked version by ordinal."""
     return texts(VectorWriter.open(folder).scan(["ordinal", "text"]))
+
+
+def parts_of(folder: Path) -> int:
+    """Parts of the vector index."""
+    table = open_table(folder)
+    index = maintenance.vector_index(table)
+    return 0 if index is None else int(table.index_stats(index.name).num_indices)
 
 
 def files(folder: Path) -> set[str]:
@@ -169,6 +177,24 @@ def test_aborted_compaction_waits_for_an_idle_table_and_is_forced_when_overdue(
     writer.begin_maintenance(resting=True)
     assert writer.finish_maintenance(wait=True)
     assert len(list((tmp_path / TABLE / "data").iterdir())) == 1
+
+
+def test_an_indexed_table_keeps_few_fragments_and_few_parts_of_its_vector_index(
+    tmp_path: Path, records: Records
+) -> None:
+    """`optimize` adds a part to the index each time, and no compaction merges fragments of two parts."""
+    writer = VectorWriter.create(tmp_path, 8)
+    rows, fragments, most = maintenance.INDEX_ROWS + 1, maintenance.FEWEST_FRAGMENTS, 0
+    writer.upsert(records([{"ordinal": row} for row in range(rows)]))
+    for written in range(6 * fragments):
+        writer.upsert(records([{"ordinal": rows + written}]))
+        writer.maintain()
+        most = max(most, len(list((tmp_path / TABLE / "data").iterdir())), parts_of(tmp_path))
+    assert 1 < most <= fragments
+    writer.upsert(records([{"ordinal": rows + 6 * fragments}]))
+    writer.maintain(resting=True)
+    assert parts_of(tmp_path) == len(list((tmp_path / TABLE / "data").iterdir())) == 1
+    assert len(texts_in(tmp_path)) == rows + 6 * fragments + 1
 
 
 def test_a_manifest_of_another_format_is_refused(tmp_path: Path, records: Records) -> None:
