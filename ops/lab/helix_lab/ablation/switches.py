@@ -40,6 +40,7 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     # the latest statement and phrase matches lead only where they were looked up
     "retrieve.term_coverage_limit": 0,
     "retrieve.phrase_match_limit": 0,
+    "retrieve.definition_limit": 0,
 }
 """Stage 6 as the identity: relevance is the fused score alone."""
 
@@ -99,6 +100,7 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
     yield Switch("lexicon fields by intent", "channel", {"retrieve.fields_by_intent": {}})
     yield Switch("term coverage", "channel", {"retrieve.term_coverage_limit": 0})
     yield Switch("phrase match", "channel", {"retrieve.phrase_match_limit": 0})
+    yield Switch("definition", "channel", {"retrieve.definition_limit": 0})
     yield Switch("graph second hop", "channel", {"expand.bridge_share": 0.0})
     yield Switch("answers of questions", "channel", {"rank.acts.answered_questions": 0})
     none_added = {"expand.graph_candidates": 0, "expand.graph_candidates_single_hop": 0}

@@ -948,10 +948,10 @@ class RecallResponse(_message.Message):
 
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Searches that failed or passed their deadline: channels; "term coverage" or "phrase match" for those lists of the
-        lexical index; "preferences" or "profile facts" for statements of the caller. pagerank: the graph was too dense for
-        it, so the bounded walk was used. "cross-encoder": its time or its share of the threads was too short, so the order
-        is that without it.
+        """Searches that failed or passed their deadline: channels; "term coverage", "phrase match" or "definition" for those
+        lists of the lexical index; "preferences" or "profile facts" for statements of the caller. pagerank: the graph was
+        too dense for it, so the bounded walk was used. "cross-encoder": its time or its share of the threads was too short,
+        so the order is that without it.
         """
 
     @_builtins.property
@@ -1119,7 +1119,8 @@ class ChannelHit(_message.Message):
     """dense, lexical, entity or associative."""
     query: _builtins.str
     """Query of the list; empty: the text of the request. "term coverage" and "phrase match": memories
-    whose text has most of the words, or all of them in a row; these lists are never fused.
+    whose text has most of the words, or all of them in a row; "definition": memories that define the name that is
+    looked up. These lists are never fused.
     """
     rank: _builtins.int
     """Rank in that list, 1 is best."""
@@ -1331,6 +1332,7 @@ class Step(_message.Message):
       profile_fact: it is a fact about the caller that the question asks for
       scale, noise: of a published recipe
       phrase_match: it has the quoted words
+      definition: it defines the name that is looked up
       derived: a statement takes the score of the turn that it was derived from
     """
 

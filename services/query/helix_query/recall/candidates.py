@@ -100,6 +100,8 @@ class Retrieved:
     rankings: tuple[Ranking, ...]
     phrase_match: Hits | None = None
     """Memories that hold the query word for word; None: not searched for, or the search failed."""
+    definition: Hits | None = None
+    """Memories that define the name that the query looks up; None: as above."""
     term_coverage: Hits | None = None
     """Memories that hold most words of the query, score 0 to 1; None: as above."""
     preferences: Hits | None = None
@@ -122,10 +124,11 @@ class Retrieved:
 
 
 PHRASE_MATCH: Final = "phrase match"
+DEFINITION: Final = "definition"
 TERM_COVERAGE: Final = "term coverage"
 PREFERENCES: Final = "preferences"
 PROFILE_FACTS: Final = "profile facts"
-EVIDENCE: Final = (PHRASE_MATCH, TERM_COVERAGE, PREFERENCES, PROFILE_FACTS)
+EVIDENCE: Final = (PHRASE_MATCH, DEFINITION, TERM_COVERAGE, PREFERENCES, PROFILE_FACTS)
 """Searches beside the channels, about single memories."""
 
 
@@ -229,6 +232,8 @@ class Candidates:
     """Share of the query's words, by rarity, that the text holds; None: not searched for."""
     phrase_match: NDArray[np.bool_] | None = None
     """Whether the text holds the query word for word; None: no text does, or it was not searched for."""
+    definition: NDArray[np.bool_] | None = None
+    """Whether it defines the name that the query looks up; None: nothing does, or it was not searched for."""
     preferences: Hits | None = None
     """As in `Retrieved`; all are among the candidates."""
     profile_facts: Hits | None = None
@@ -264,7 +269,7 @@ class Candidates:
         if not len(ordinals):
             return self
         count, least = len(ordinals), float(self.fused.min()) if len(self) else 0.0
-        coverage, phrase_match = self.coverage, self.phrase_match
+        coverage, phrase_match, definition = self.coverage, self.phrase_match, self.definition
         return replace(
             self,
             ordinals=np.concatenate([self.ordinals, ordinals]),
@@ -274,6 +279,7 @@ class Candidates:
             found_by=np.concatenate([self.found_by, np.full(count, bit_of(GRAPH))]),
             coverage=None if coverage is None else np.append(coverage, np.zeros(count)),
             phrase_match=None if phrase_match is None else np.append(phrase_match, np.zeros(count, bool)),
+            definition=None if definition is None else np.append(definition, np.zeros(count, bool)),
         )
 
 

@@ -116,7 +116,7 @@ def _of_piece(piece: str) -> Iterator[str]:
         yield from _of_symbol(piece[1:])
     elif _is_code(piece):
         yield piece
-    elif _is_symbol(piece):
+    elif is_symbol(piece):
         yield from _of_symbol(piece)
 
 
@@ -125,7 +125,8 @@ def _is_code(piece: str) -> bool:
     return piece in _ERROR_NAMES or any(pattern.match(piece) for pattern in patterns)
 
 
-def _is_symbol(piece: str) -> bool:
+def is_symbol(piece: str) -> bool:
+    """Whether a piece is spelt like a symbol: `snake_case`, `camelCase`, `a::b`, `a.b`."""
     if _SNAKE.match(piece):
         return "_" in piece.strip("_") or piece.startswith("__") or _is_camel(piece)
     if _SCOPED.match(piece):

@@ -105,6 +105,22 @@ def lexicon_query(
     return ScoredQuery(schema, _filtered(schema, scored, selection, within), terms)
 
 
+def exact_query(
+    schema: Schema,
+    token: str,
+    scopes: OpenScopes,
+    selection: Selection,
+    *,
+    within: OrdinalSet | None = None,
+) -> ScoredQuery | None:
+    """Documents of the scopes that hold an exact token, with equal scores; None if there are none."""
+    terms = [Query.term_query(schema, EXACT, term, "basic") for _, term, *_ in scopes.terms(EXACT, token)]
+    if not terms:
+        return None
+    scored = [Query.const_score_query(term, 1.0) for term in terms]
+    return ScoredQuery(schema, _filtered(schema, scored, selection, within))
+
+
 def coverage_query(
     schema: Schema,
     weights: Mapping[str, int],

@@ -13,6 +13,7 @@ from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.analysis import idf, stems
+from helix_shared.artifacts.lexicon.definitions import sought_tokens
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.artifacts.lexicon.files import META, documents_and_deleted
 from helix_shared.artifacts.lexicon.index import memories_of, open_index
@@ -22,6 +23,7 @@ from helix_shared.artifacts.lexicon.query import (
     OrdinalSet,
     all_words_query,
     coverage_query,
+    exact_query,
     lexicon_query,
 )
 from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
@@ -143,8 +145,7 @@ class LexiconReader:
         Raises:
             InvalidInputError: a limit out of bounds.
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        _check_limit(limit)
         exact = exact_words_of(query[:QUERY_CHARACTERS])[:MAX_EXACT]
         scopes = self.scopes(selection)
         words = self.terms(query, scopes)
@@ -202,8 +203,7 @@ class LexiconReader:
         Raises:
             InvalidInputError: a limit out of bounds.
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        _check_limit(limit)
         scopes = self.scopes(selection)
         frequency = {word: scopes.document_frequency("text", word) for word in self.terms(query, scopes)}
         weights = {word: idf(found, scopes.size) for word, found in frequency.items() if found}
@@ -225,14 +225,31 @@ class LexiconReader:
         Raises:
             InvalidInputError: a limit out of bounds.
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        _check_limit(limit)
         scopes = self.scopes(selection)
         words = self.terms(query, scopes)
         if len(words) < MIN_ALL_WORDS:
             return Hits.none()
         scored = all_words_query(self._schema, words, scopes, selection, within=within)
         return Hits.none() if scored is None else self._best(scored, scopes, limit)
+
+    def definitions(
+        self, name: str, selection: Selection, *, limit: int, within: OrdinalSet | None = None
+    ) -> Hits:
+        """Up to `limit` selected memories that define a name as it is written, else in any case.
+
+        Of a qualified name (`Config.getoption`) the last part is looked up if nothing defines the whole.
+
+        Raises:
+            InvalidInputError: a limit out of bounds.
+        """
+        _check_limit(limit)
+        scopes = self.scopes(selection)
+        for token in sought_tokens(storable(name)):
+            scored = exact_query(self._schema, token, scopes, selection, within=within)
+            if scored is not None and len(hits := self._best(scored, scopes, limit)):
+                return hits
+        return Hits.none()
 
     def ordinals(self) -> NDArray[np.int64]:
         """The ordinals of all memories, ascending; reads the whole index, so not for a recall."""
@@ -248,6 +265,11 @@ class LexiconReader:
     def close(self) -> None:
         """Close the files; running searches finish."""
         self._held.close()
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
 
 
 def _of_memories(

@@ -133,6 +133,35 @@ def test_exact_tokens_match_as_a_whole(tmp_path: Path, writer: LexiconWriter) ->
     assert found(reader, "what about auth/login.py", weights=only_exact) == [0]
 
 
+def test_definitions_are_found_by_name(tmp_path: Path, writer: LexiconWriter) -> None:
+    """As it is written before any case, qualified before its last part, and what only uses it never."""
+    reader = read(
+        tmp_path,
+        writer,
+        entry(0, text="class Expression:\n    pass"),
+        entry(1, text="def expression(s):\n    return Expression(s)"),
+        entry(2, text="    def getoption(self, name): ...", title="src/config.py::Config.getoption"),
+        entry(3, text="    def getoption(self): ...", title="src/other.py::Other.getoption"),
+        entry(4, text='say "\x1fexpression" and \x1f\x1fexpression; expression(s); config.getoption(1)'),
+        entry(5, text="def expression(): ...", tenant_id="other"),
+        entry(6, text="def hidden_one(): ...", owner="ada"),
+    )
+
+    def defining(name: str, limit: int = 10, **options: Any) -> list[int]:
+        ordinals: list[int] = reader.definitions(name, ACME, limit=limit, **options).ordinals.tolist()
+        return ordinals
+
+    assert defining("expression") == [1]
+    assert defining("Expression") == [0]
+    assert defining("EXPRESSION") == [0, 1]
+    assert defining("Config.getoption") == defining("Config::getoption") == [2]
+    assert defining("config.GETOPTION") == [2]
+    assert defining("Absent.getoption") == defining("getoption") == [2, 3]
+    assert defining("getoption", limit=1) == [2]
+    assert defining("getoption", within=OrdinalSet(below=2)) == []
+    assert defining("hidden_one") == defining("absent") == defining("") == []
+
+
 def test_upsert_replaces_and_delete_removes(tmp_path: Path, writer: LexiconWriter) -> None:
     """One memory for each ordinal, none after a delete, and no change before the commit."""
     reader = read(tmp_path, writer, entry(0, text="old"), entry(1, text="other"))

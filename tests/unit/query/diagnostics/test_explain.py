@@ -63,6 +63,7 @@ def retrieved_of(random: np.random.Generator) -> Retrieved:
     return Retrieved(
         tuple(rankings) or (Ranking("dense", hits_of(random, 3, 1.0)),),
         phrase_match=hits_of(random, 5, 30.0) if random.random() < 0.3 else None,
+        definition=hits_of(random, 4, 1.0) if random.random() < 0.3 else None,
         term_coverage=hits_of(random, 12, 1.0) if random.random() < 0.3 else None,
     )
 
@@ -82,6 +83,7 @@ def with_graph_candidates(candidates: Candidates, random: np.random.Generator) -
         None
         if candidates.phrase_match is None
         else np.append(candidates.phrase_match, np.zeros(count, bool)),
+        None if candidates.definition is None else np.append(candidates.definition, np.zeros(count, bool)),
         related=related_of(random, total) if total else None,
         late_interaction=late_of(random, total) if total and random.random() < 0.6 else None,
         cross_encoding=cross_of(random, total) if total and random.random() < 0.6 else None,

@@ -226,6 +226,17 @@ def test_a_phrase_match_goes_before_all_others() -> None:
     assert ranked.positions.tolist() == [0, 1, 2, 3]
 
 
+def test_a_definition_goes_before_all_others() -> None:
+    """However low its score, and where a recipe would leave it out."""
+    candidates = replace(
+        candidates_of([1.0, 0.9, 0.1, 0.0], [0.9, 0.8, 0.1, 0.0], [0.0] * 4),
+        definition=np.array([False, False, False, True]),
+    )
+    for name in ("helix", "engram"):
+        ranked = ranked_of(candidates, signals_of(4), Route(), constants=PROFILES[name].rank)
+        assert ranked.positions.tolist()[0] == 3
+
+
 def test_equal_scores_go_by_the_log() -> None:
     """An answer depends neither on the order in which channels answered nor on that of a rebuild."""
     candidates = Candidates(

@@ -9,7 +9,7 @@ from helix_memory.arithmetic import ADD, normalised
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.profile.sections.section import LEXICAL
-from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE
+from helix_query.recall.candidates import DEFINITION, PHRASE_MATCH, TERM_COVERAGE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,11 @@ class CandidateMessages:
         retrieved = trace.retrieved
         # of the channels, then of the evidence, which the lexical channel's executor looks up
         lists = [(ranking.channel, ranking.words, ranking.hits) for ranking in retrieved.rankings]
-        for name, hits in ((PHRASE_MATCH, retrieved.phrase_match), (TERM_COVERAGE, retrieved.term_coverage)):
+        for name, hits in (
+            (PHRASE_MATCH, retrieved.phrase_match),
+            (DEFINITION, retrieved.definition),
+            (TERM_COVERAGE, retrieved.term_coverage),
+        ):
             lists += [] if hits is None else [(LEXICAL, name, hits)]
         self._lists = [(channel, words, hits, _rows(hits.ordinals)) for channel, words, hits in lists]
         self._fused = [(one, _rows(one.hits.ordinals)) for one in trace.fused.fusion_inputs]

@@ -100,6 +100,12 @@ class Retrieve(Section):
         le=200,
         description="statements: memories with all words that are checked for the exact phrase; 0: off",
     )
+    definition_limit: int = Field(
+        default=0,
+        ge=0,
+        le=200,
+        description="exact_lookup: memories that define the name go first, unless more than this do; 0: off",
+    )
     preference_limit: int = Field(
         default=0,
         ge=0,

@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE
+from helix_query.recall.candidates import DEFINITION, PHRASE_MATCH, TERM_COVERAGE
 from helix_query.recall.channels.lexical import created_by
+from helix_query.recall.evidence.definition import definitions, sought_name
 from helix_query.recall.evidence.phrase_match import phrase_match
 from helix_query.recall.evidence.quotation import is_quotation
 from helix_query.recall.evidence.term_coverage import of_several_words, term_coverage
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Callable[[], Hits]]:
-    """Searches by name, `TERM_COVERAGE` or `PHRASE_MATCH`; at most one of them."""
+    """Searches by name, `TERM_COVERAGE`, `DEFINITION` or `PHRASE_MATCH`; at most one of them."""
     query, constants = context.query, context.profile.retrieve
     if query.mode == "dense":
         return {}
@@ -32,6 +33,9 @@ def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Call
         return (
             {TERM_COVERAGE: partial(_term_coverage, context, route)} if constants.term_coverage_limit else {}
         )
+    is_lookup = constants.definition_limit and Intent.EXACT_LOOKUP in route.intents
+    if is_lookup and (name := sought_name(query.text)):
+        return {DEFINITION: partial(_definitions, context, name)}
     if constants.phrase_match_limit and is_quotation(query.text):
         return {PHRASE_MATCH: partial(_phrase_match, context)}
     return {}
@@ -53,6 +57,18 @@ def _term_coverage(context: RecallContext, route: Route) -> Hits:
         found,
         QueryWords.of(words, query.selection, context.generation),
         min_coverage=context.profile.rank.current_min_text_coverage,
+    )
+
+
+def _definitions(context: RecallContext, name: str) -> Hits:
+    return definitions(
+        name,
+        context.visibility,
+        lexicon=context.generation.lexicon,
+        limit=context.profile.retrieve.definition_limit,
+        happened_by=microseconds(context.query.now),
+        within=created_by(context),
+        already_served=context.already_served.value,
     )
 
 

@@ -150,8 +150,8 @@ def _with_exact_dense(
 
 def _with_evidence(candidates: Candidates, retrieved: Retrieved, cosines: Cosines) -> Candidates:
     """The candidates with their evidence, and at the end memories that no ranking holds."""
-    matches, coverage = retrieved.phrase_match, retrieved.term_coverage
-    evident = [hits.ordinals for hits in (matches, coverage) if hits is not None]
+    matches, defined, coverage = retrieved.phrase_match, retrieved.definition, retrieved.term_coverage
+    evident = [hits.ordinals for hits in (matches, defined, coverage) if hits is not None]
     if not evident:
         return candidates
     found = np.setdiff1d(np.concatenate(evident), candidates.ordinals)
@@ -165,6 +165,7 @@ def _with_evidence(candidates: Candidates, retrieved: Retrieved, cosines: Cosine
         found_by=np.concatenate([candidates.found_by, np.full(len(found), bit_of(LEXICAL))]),
         coverage=None if coverage is None else coverage.scores_of(ordinals),
         phrase_match=np.isin(ordinals, matches.ordinals) if matches else None,
+        definition=np.isin(ordinals, defined.ordinals) if defined else None,
     )
 
 

@@ -106,10 +106,11 @@ def scoring(
     _caller_steps(builder, candidates, constants)
     _scale_and_noise(builder, candidates, recipe, seed)
     reached = reaches_threshold(base.relevance.values, builder.scores, constants=recipe)
-    if candidates.phrase_match is not None:
-        # A phrase match is lifted over all others, whose scores stay as they are.
-        builder.plus("phrase_match", candidates.phrase_match * (STEP * builder.scores.max(initial=0.0)))
-        reached = reached | candidates.phrase_match
+    for name, found in (("phrase_match", candidates.phrase_match), ("definition", candidates.definition)):
+        if found is not None:
+            # It is lifted over all others, whose scores stay as they are.
+            builder.plus(name, found * (STEP * builder.scores.max(initial=0.0)))
+            reached = reached | found
     if raw.is_derived.any():
         builder.plus("derived", derived_gains(builder.scores, raw))
     return Scoring(

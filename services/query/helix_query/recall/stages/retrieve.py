@@ -18,6 +18,7 @@ from helix_query.metrics import RECALL_DEGRADED
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import (
+    DEFINITION,
     PHRASE_MATCH,
     PREFERENCES,
     PROFILE_FACTS,
@@ -173,12 +174,15 @@ def _valid_then(context: RecallContext, retrieved: Retrieved) -> Retrieved:
         kept = context.visibility.is_valid_at(hits.ordinals)
         return Hits(hits.ordinals[kept], hits.scores[kept])
 
-    phrase_match, term_coverage = retrieved.phrase_match, retrieved.term_coverage
+    def valid_if_any(hits: Hits | None) -> Hits | None:
+        return None if hits is None else valid(hits)
+
     return replace(
         retrieved,
         rankings=tuple(replace(ranking, hits=valid(ranking.hits)) for ranking in retrieved.rankings),
-        phrase_match=None if phrase_match is None else valid(phrase_match),
-        term_coverage=None if term_coverage is None else valid(term_coverage),
+        phrase_match=valid_if_any(retrieved.phrase_match),
+        definition=valid_if_any(retrieved.definition),
+        term_coverage=valid_if_any(retrieved.term_coverage),
     )
 
 
@@ -253,6 +257,7 @@ def search_all(
     return Retrieved(
         rankings,
         phrase_match=evident.get(PHRASE_MATCH),
+        definition=evident.get(DEFINITION),
         term_coverage=evident.get(TERM_COVERAGE),
         degraded=tuple(dict.fromkeys(missing)),
     )

@@ -1,0 +1,118 @@
+"""A query for a name of code gets what defines it before what mentions it more often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helix_query.generations.snapshot import Snapshot
+from helix_query.generations.warmup import warm
+from helix_query.profile.files import load_profiles
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
+from helix_query.recall.evidence.definition import definitions
+from helix_query.recall.query import Query
+from helix_query.recall.recall import recall
+from helix_query.recall.result import RecallResult
+from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.moments import microseconds
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+DEFINED = "def wrap_session(config, run):\n    session = Session(config)\n    return run(session)"
+GONE = "def wrap_session(config):\n    return old(config)"
+CLOSING = 40
+"""More memories than `definition_limit` define `close`."""
+
+
+@pytest.fixture(scope="module")
+def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Many uses of a function, one definition, one that holds no more, and those of other people."""
+    rows = [
+        {"text": f"return wrap_session(config, main_{n})  # wrap_session wraps session {n}"}
+        for n in range(30)
+    ]
+    rows += [
+        {"text": DEFINED, "title": "src/main.py::wrap_session"},
+        {"text": GONE, "valid_to": NOW - timedelta(days=1)},
+        {"text": "def wrap_session(): ...", "owner": "ada", "user_id": "ada"},
+        {"text": "def wrap_session(): ...", "tenant_id": "other"},
+    ]
+    rows += [{"text": f"class Part{n}:\n    def close(self):\n        pass"} for n in range(CLOSING)]
+    folder = tmp_path_factory.mktemp("defined")
+    corpus = corpus_type.create(folder / "data", encoder)
+    corpus.add(rows)
+    opened = Generation.open(corpus.root, corpus.publish(), scratch=folder)
+    yield opened
+    opened.close()
+    corpus.live.close()
+
+
+@pytest.fixture(scope="module")
+def served(generation: Generation, encoder: Any) -> Snapshot:
+    """The generation ready to answer."""
+    return warm(generation, encoder, profile=load_profiles()["helix"], now=NOW)
+
+
+def asked(served: Snapshot, query: str, **options: Any) -> RecallResult:
+    """A recall of tenant acme, by the default profile with other `retrieve` constants."""
+    profile = load_profiles()["helix"]
+    profile = profile.model_copy(update={"retrieve": profile.retrieve.model_copy(update=options)})
+    context = RecallContext.of(Query(query, Selection("acme"), NOW, NOW, explain=True), served, profile)
+    lanes = {channel: ThreadPoolExecutor(2) for channel in LANES}
+    try:
+        return recall(context, lanes=lanes, channel_deadline_seconds=30)
+    finally:
+        for lane in lanes.values():
+            lane.shutdown()
+
+
+@pytest.mark.parametrize(
+    "query", ["wrap_session", "Where is `wrap_session` defined?", "what does wrap_session() do"]
+)
+def test_the_definition_comes_first(served: Snapshot, query: str) -> None:
+    """Without the search a use that names the function more often is before it."""
+    row = asked(served, query).rows[0]
+    assert row.row["text"] == DEFINED
+    assert asked(served, query, definition_limit=0).rows[0].row["text"] != DEFINED
+
+
+def test_a_query_for_its_uses_gets_them(served: Snapshot) -> None:
+    """Nothing is looked up."""
+    answer = asked(served, "who calls wrap_session?")
+    assert answer.trace is not None
+    assert answer.trace.retrieved.definition is None
+    assert answer.rows[0].row["text"] != DEFINED
+
+
+def test_only_what_the_caller_sees_and_what_holds_is_found(generation: Generation) -> None:
+    """Scopes, closed memories, later ones and those already served."""
+
+    def found(selection: Selection, **options: Any) -> list[str]:
+        visibility = Visibility.of(generation, selection, NOW)
+        options = {"limit": 30, "happened_by": microseconds(NOW)} | options
+        hits = definitions("wrap_session", visibility, lexicon=generation.lexicon, **options)
+        return sorted(line["text"] for line in generation.signals.records(hits.ordinals))
+
+    assert found(Selection("acme")) == [DEFINED]
+    assert found(Selection("acme", user_id="ada")) == ["def wrap_session(): ...", DEFINED]
+    assert found(Selection("other")) == ["def wrap_session(): ..."]
+    assert found(Selection("nobody")) == []
+    assert found(Selection("acme"), happened_by=0) == []
+    assert found(Selection("acme"), already_served=np.array([30])) == []
+
+
+def test_a_name_that_many_memories_define_lifts_none(served: Snapshot) -> None:
+    """It tells little; the order is that of the other stages."""
+    answer = asked(served, "Where is `close` defined?")
+    assert answer.trace is not None
+    assert len(answer.trace.retrieved.definition or ()) == 0
+    assert len(asked(served, "Where is `close` defined?", definition_limit=CLOSING).rows) > 0
