@@ -48,6 +48,27 @@ if not return_free_memory():
 print(before - anonymous())
 """
 """Prints how many KiB went back of 49,000 that were freed below a block that is kept."""
+MAPPED = """
+import ctypes, sys
+from pathlib import Path
+from helix_shared.machine.processes import map_large_blocks
+def anonymous():
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0])
+if sys.argv[1] == "map" and not map_large_blocks():
+    sys.exit(3)
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.free(ctypes.c_void_p(libc.malloc(20 << 20)))  # malloc keeps blocks of this size from now on
+before = anonymous()
+blocks = [libc.malloc(4 << 20) for _ in range(10)]
+for block in blocks:
+    ctypes.memset(block, 1, 4 << 20)
+for block in blocks[:-1]:
+    libc.free(ctypes.c_void_p(block))
+print(anonymous() - before)
+"""
+"""Prints how many KiB of ten blocks stay after nine were freed."""
 NO_SUCH_LIBC = 3
 
 
@@ -75,6 +96,11 @@ def _arenas(kind: str) -> int:
 def test_threads_share_an_arena_a_core() -> None:
     """Without the setting each of them has its own."""
     assert _arenas("few") <= (os.cpu_count() or 1) + 1 < _arenas("many")
+
+
+def test_large_blocks_go_back_when_they_are_freed() -> None:
+    """Without the setting malloc keeps them below the one in use."""
+    assert int(_said(MAPPED, "map")) < 8_000 < 30_000 < int(_said(MAPPED, "keep"))
 
 
 def test_what_is_free_goes_back_to_the_system() -> None:
