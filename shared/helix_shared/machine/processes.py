@@ -74,7 +74,7 @@ def use_few_arenas() -> bool:
 
 
 def map_large_blocks() -> bool:
-    """Let malloc map each block of 256 KiB and more by itself, so that freeing it returns it; False: it cannot.
+    """Let malloc map each block of 256 KiB and more, so that freeing it returns it; False: it cannot.
 
     By default that limit rises with the blocks that were freed, up to 32 MiB. They then leave gaps in the
     arenas: the writer kept up to 110 MiB of them. Blocks that live as short as a recall are better kept.

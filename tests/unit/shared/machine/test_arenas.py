@@ -100,7 +100,8 @@ def test_threads_share_an_arena_a_core() -> None:
 
 def test_large_blocks_go_back_when_they_are_freed() -> None:
     """Without the setting malloc keeps them below the one in use."""
-    assert int(_said(MAPPED, "map")) < 8_000 < 30_000 < int(_said(MAPPED, "keep"))
+    assert int(_said(MAPPED, "map")) < 8_000
+    assert int(_said(MAPPED, "keep")) > 30_000
 
 
 def test_what_is_free_goes_back_to_the_system() -> None:
