@@ -38,8 +38,10 @@ _BY_KEYWORD: Final = re.compile(
 _AFTER_A_NAME: Final = re.compile(r" ?[(<\[{:;=]| (?i:extends|implements|where|as|is|returns)\b")
 _MACRO: Final = re.compile(rf"#define ({_NAME})")
 _BOUND: Final = re.compile(
-    rf"(?:(?:{_MODIFIERS}) )*(?:const|let|var|val) ({_NAME}) ?(?:: ?[^=]{{1,60}})?=(?![=>])"
+    rf"(?:(?:{_MODIFIERS}) )*(?:const|let|var|val) ({_NAME}) ?(?:: ?[^=]{{1,60}})?= ?"
+    rf"(?:async |function\b|\(|{_NAME} ?=>|[\w.]{{1,60}}\()"
 )
+"""A function, or what a call makes; a number or a text is a setting."""
 _CONTROL: Final = "catch do elif else for foreach function if loop new return switch try until while with"
 _NO_METHOD: Final = frozenset(_CONTROL.split())
 _OPTION: Final = re.compile(

@@ -102,6 +102,26 @@ def test_an_elliptic_question_brings_what_its_answerer_had_said() -> None:
     assert statement(*other) == "For how long? two weeks"
 
 
+@pytest.mark.parametrize(
+    ("question", "is_whole"),
+    [
+        ("who owns CartStore?", True),
+        ("when is Ana's?", True),
+        ("Where is retry_budget?", True),
+        ("What about Lisbon?", False),
+        ("who in Lisbon?", False),
+        ("what colour then?", False),
+        ("and Marta?", False),
+    ],
+)
+def test_a_short_question_about_a_name_is_understood_alone(question: str, *, is_whole: bool) -> None:
+    """It takes nothing of what was said before it."""
+    said = "I changed the discount.", question, "That is with Jo since May."
+    stated = statement(("assistant", said[0]), ("user", said[1]), ("assistant", said[2]))
+    before = "" if is_whole else f"{said[0]} "
+    assert stated == f"{before}{question} {said[2]}"
+
+
 def test_the_verbatim_turn_keeps_its_text_and_the_statement_its_own_id() -> None:
     """Links go both ways: the answer names the question, the question's later revision the answer."""
     asked, answered = turn(1, "assistant", "What is the door code?"), turn(2, "Mira", "9038 hash")

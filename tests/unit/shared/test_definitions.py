@@ -12,7 +12,7 @@ from helix_shared.naming.definitions import MAX_NAMES, defined_names
     [
         ("@final\nclass Parser(Base):\n    async def parse(self, x):", ["Parser", "parse"]),
         ("def swap(a, b) -> tuple[int, int]: ...", ["swap"]),
-        ("pub(crate) async fn run_it<T>(x: T) -> u8 {\n    let y = 3;", ["run_it", "y"]),
+        ("pub(crate) async fn run_it<T>(x: T) -> u8 {\n    let y = make(x);", ["run_it", "y"]),
         ("macro_rules! my_vec {", ["my_vec"]),
         ("func (s *Server) Handle(w http.ResponseWriter) error {\n    if (w) {", ["Handle"]),
         ("public static <T> List<T> of(T a, T b) {\n    } else if (a) {\n    return make(a) {", ["of"]),
@@ -26,6 +26,8 @@ from helix_shared.naming.definitions import MAX_NAMES, defined_names
         ('group.addoption(\n    "--lf",\n    "--last-failed",\n    help="--no"', ["--lf", "--last-failed"]),
         ("p.add_argument('-v', '--verbose')\n.option('-p, --port <n>', 'x')", ["--verbose", "--port"]),
         ('flag.String("listen", "", "where")', ["--listen"]),
+        ("export const RETRY_LIMIT = 5;\nconst NAME = 'x'\nlet total = a + b", []),
+        ("const f = (a, b) => a;\nconst g = async (x) => x;\nconst h = x => x;", ["f", "g", "h"]),
         ("retries = 5\nself.parse(text)\nif parse(text):\n    import parse", []),
         ("The class struggles with math.\nclass of 2012\nview from the top\nType A\nrecord: 5 wins", []),
         ("class tomorrow\nfunction room\ntable salt\ntype B", []),

@@ -45,6 +45,8 @@ PASSED_CHARACTERS: Final = 120
 """A longer turn between question and answer says something."""
 _ELLIPTIC_WORDS: Final = 3
 _PRONOUN_WORDS: Final = 10
+_ASKS_FOR: Final = frozenset(["who", "whose", "what", "when", "where", "which", "how"])
+_LEADS_ON: Final = frozenset(["about", "at", "else", "for", "from", "if", "in", "of", "on", "to", "with"])
 _POINTING: Final = frozenset(
     ["he", "she", "it", "they", "him", "her", "them", "that", "this", "there", "those", "one", "ones", "its"]
 )
@@ -176,8 +178,16 @@ def _is_elliptic(question: str) -> bool:
     """Whether a question cannot be understood alone: it is very short, or asks about "it"."""
     found = words(without_lead(question))
     if len(found) <= _ELLIPTIC_WORDS:
-        return True
+        return not _asks_about_a_name(question, found)
     return len(found) <= _PRONOUN_WORDS and not _POINTING.isdisjoint(found)
+
+
+def _asks_about_a_name(question: str, found: Sequence[str]) -> bool:
+    """"Who owns CartStore?", and not "What about Lisbon?"."""
+    if len(found) < _ELLIPTIC_WORDS or found[0] not in _ASKS_FOR or found[1] in _LEADS_ON:
+        return False
+    last = question.rsplit(maxsplit=1)[-1]
+    return last != last.lower() or "_" in last
 
 
 def _speaker(event: MessageEvent) -> tuple[str, str]:
