@@ -85,6 +85,14 @@ def test_the_definition_comes_first(served: Snapshot, query: str) -> None:
     assert asked(served, query, definition_limit=0).rows[0].row["text"] != DEFINED
 
 
+def test_a_statement_that_names_it_is_no_look_up(served: Snapshot) -> None:
+    """A change note is about more than the function that it names."""
+    answer = asked(served, "Fix the order of sessions when wrap_session gets two.")
+    assert "exact_lookup" in answer.route.intents
+    assert answer.trace is not None
+    assert answer.trace.retrieved.definition is None
+
+
 def test_a_query_for_its_uses_gets_them(served: Snapshot) -> None:
     """Nothing is looked up."""
     answer = asked(served, "who calls wrap_session?")

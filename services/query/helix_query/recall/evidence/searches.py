@@ -33,11 +33,11 @@ def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Call
         return (
             {TERM_COVERAGE: partial(_term_coverage, context, route)} if constants.term_coverage_limit else {}
         )
+    if is_quotation(query.text):
+        return {PHRASE_MATCH: partial(_phrase_match, context)} if constants.phrase_match_limit else {}
     is_lookup = constants.definition_limit and Intent.EXACT_LOOKUP in route.intents
     if is_lookup and (name := sought_name(query.text)):
         return {DEFINITION: partial(_definitions, context, name)}
-    if constants.phrase_match_limit and is_quotation(query.text):
-        return {PHRASE_MATCH: partial(_phrase_match, context)}
     return {}
 
 
