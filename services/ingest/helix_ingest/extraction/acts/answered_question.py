@@ -183,7 +183,7 @@ def _is_elliptic(question: str) -> bool:
 
 
 def _asks_about_a_name(question: str, found: Sequence[str]) -> bool:
-    """ "Who owns CartStore?", and not "What about Lisbon?"."""
+    """Whether it is like "Who owns CartStore?", and not like "What about Lisbon?"."""
     if len(found) < _ELLIPTIC_WORDS or found[0] not in _ASKS_FOR or found[1] in _LEADS_ON:
         return False
     last = question.rsplit(maxsplit=1)[-1]
