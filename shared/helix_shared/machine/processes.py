@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 _M_ARENA_MAX: Final = -8
+"""Number of this parameter in glibc's malloc.h, as of the next."""
 _M_MMAP_THRESHOLD: Final = -3
-"""Numbers of these parameters in glibc's malloc.h."""
 _LARGE_BLOCK: Final = 256 << 10
 SINGLE_THREADED: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

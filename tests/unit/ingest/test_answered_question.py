@@ -112,6 +112,10 @@ def test_an_elliptic_question_brings_what_its_answerer_had_said() -> None:
         ("who in Lisbon?", False),
         ("what colour then?", False),
         ("and Marta?", False),
+        ("What time, Marek?", False),
+        ("who did THAT?", False),
+        ("how are You?", False),
+        ("When should I?", False),
     ],
 )
 def test_a_short_question_about_a_name_is_understood_alone(question: str, *, is_whole: bool) -> None:

@@ -105,19 +105,20 @@ def lexicon_query(
     return ScoredQuery(schema, _filtered(schema, scored, selection, within), terms)
 
 
-def exact_query(
+def tokens_query(
     schema: Schema,
-    token: str,
+    tokens: Sequence[str],
     scopes: OpenScopes,
     selection: Selection,
     *,
     within: OrdinalSet | None = None,
 ) -> ScoredQuery | None:
-    """Documents of the scopes that hold an exact token, with equal scores; None if there are none."""
-    terms = [Query.term_query(schema, EXACT, term, "basic") for _, term, *_ in scopes.terms(EXACT, token)]
+    """Documents of the scopes that hold one of the exact tokens, all with score 1; None if there are none."""
+    terms = [term for token in tokens for _, term, *_ in scopes.terms(EXACT, token)]
     if not terms:
         return None
-    scored = [Query.const_score_query(term, 1.0) for term in terms]
+    holding = [(Occur.Should, Query.term_query(schema, EXACT, term, "basic")) for term in terms]
+    scored = [Query.const_score_query(Query.boolean_query(holding), 1.0)]
     return ScoredQuery(schema, _filtered(schema, scored, selection, within))
 
 

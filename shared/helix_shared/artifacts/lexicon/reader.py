@@ -13,7 +13,6 @@ from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.analysis import idf, stems
-from helix_shared.artifacts.lexicon.definitions import sought_tokens
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.artifacts.lexicon.files import META, documents_and_deleted
 from helix_shared.artifacts.lexicon.index import memories_of, open_index
@@ -23,8 +22,8 @@ from helix_shared.artifacts.lexicon.query import (
     OrdinalSet,
     all_words_query,
     coverage_query,
-    exact_query,
     lexicon_query,
+    tokens_query,
 )
 from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.lexicon.scores import ScoredQuery
@@ -32,6 +31,7 @@ from helix_shared.errors import CorruptArtifactError, InvalidInputError
 from helix_shared.text.unicode_form import storable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -233,23 +233,23 @@ class LexiconReader:
         scored = all_words_query(self._schema, words, scopes, selection, within=within)
         return Hits.none() if scored is None else self._best(scored, scopes, limit)
 
-    def definitions(
-        self, name: str, selection: Selection, *, limit: int, within: OrdinalSet | None = None
+    def with_any_token(
+        self,
+        tokens: Sequence[str],
+        selection: Selection,
+        *,
+        limit: int,
+        within: OrdinalSet | None = None,
     ) -> Hits:
-        """Up to `limit` selected memories that define a name as it is written, else in any case.
-
-        Of a qualified name (`Config.getoption`) the last part is looked up if nothing defines the whole.
+        """Up to `limit` selected memories with one of the exact tokens; score 1, lowest ordinals first.
 
         Raises:
             InvalidInputError: a limit out of bounds.
         """
         _check_limit(limit)
         scopes = self.scopes(selection)
-        for token in sought_tokens(storable(name)):
-            scored = exact_query(self._schema, token, scopes, selection, within=within)
-            if scored is not None and len(hits := self._best(scored, scopes, limit)):
-                return hits
-        return Hits.none()
+        scored = tokens_query(self._schema, tokens, scopes, selection, within=within)
+        return Hits.none() if scored is None else self._best(scored, scopes, limit)
 
     def ordinals(self) -> NDArray[np.int64]:
         """The ordinals of all memories, ascending; reads the whole index, so not for a recall."""

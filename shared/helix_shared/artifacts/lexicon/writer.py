@@ -15,7 +15,7 @@ from helix_memory.vocabulary.speech_acts import FLAGS
 from helix_shared.artifacts.filter.filters import CLEAR_OF, TERM_FIELDS
 from helix_shared.artifacts.filter.scopes import scopes_of
 from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems
-from helix_shared.artifacts.lexicon.definitions import definition_tokens
+from helix_shared.artifacts.lexicon.definition_tokens import definition_tokens
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.artifacts.lexicon.files import link_commit, segments_with_deletions
 from helix_shared.artifacts.lexicon.index import copies_of, memories_of, open_index
@@ -187,7 +187,7 @@ def _documents(row: LexiconEntry) -> Iterator[Document]:
         )
     ]
     title, text = storable(row.title), storable(row.text)
-    exact = dict.fromkeys((*exact_tokens(title), *exact_tokens(text), *definition_tokens(title, text)))
+    exact = dict.fromkeys((*exact_tokens(title), *exact_tokens(text), *definition_tokens(text)))
     lengths = {**{field: len(tokens) for field, tokens in words}, EXACT: len(exact)}
     written, companions = padded(tuple(lengths.get(field, 0) for field in TYPICAL))
     padding = [length - lengths.get(field, 0) for field, length in zip(TYPICAL, written, strict=True)]

@@ -87,14 +87,11 @@ def build_indices(table: Any, rows: int, *, scan: ScanChoice = "auto") -> None:
 
 def build_vector_index(table: Any, wanted: VectorIndex) -> None:
     """Build the index `wanted` and drop those it replaces, unless one that is there suffices."""
-    built = vector_indices(_index_names(table))
-    if not _suffices(built, wanted):
-        _create(table, wanted)
-        for index in built:
-            table.drop_index(index.name)
+    if not _suffices(vector_indices(_index_names(table)), wanted):
+        _replace_vector_index(table, wanted)
 
 
-def merge_parts(table: Any, rows: int, *, resting: bool) -> bool:
+def merge_parts(table: Any, rows: int, *, scan: ScanChoice = "auto", resting: bool) -> bool:
     """Build the vector index again if it has too many parts; return whether it was.
 
     The fragments of the parts can be merged then. Building is the only way: LanceDB has no other.
@@ -105,7 +102,7 @@ def merge_parts(table: Any, rows: int, *, resting: bool) -> bool:
     most = 1 if resting and rows <= RESTING_ROWS else _most_fragments(rows) // FRAGMENTS_PER_PART
     if int(table.index_stats(index.name).num_indices) <= most:
         return False
-    _create(table, index)
+    _replace_vector_index(table, wanted_index(rows, scan=scan))
     return True
 
 
@@ -133,10 +130,14 @@ def _most_fragments(rows: int) -> int:
     return min(MOST_FRAGMENTS, max(FEWEST_FRAGMENTS, rows // ROWS_PER_FRAGMENT))
 
 
-def _create(table: Any, index: VectorIndex) -> None:
-    """Build `index`, in the place of one with its name."""
-    config = index.config(scanned_dimensions(table.schema))
-    table.create_index(scanned_column(table.schema), config=config, name=index.name, replace=True)
+def _replace_vector_index(table: Any, wanted: VectorIndex) -> None:
+    """Build `wanted` and drop all others, also one with its name."""
+    present = vector_indices(_index_names(table))
+    config = wanted.config(scanned_dimensions(table.schema))
+    table.create_index(scanned_column(table.schema), config=config, name=wanted.name, replace=True)
+    for index in present:
+        if index != wanted:
+            table.drop_index(index.name)
 
 
 def _missing(present: set[str]) -> list[str]:

@@ -149,6 +149,7 @@ class VectorWriter:
             self._purge()
         self._was_aborted = False
         remove_superseded(self._folder)
+        return_free_memory()
         return True
 
     def begin_maintenance(self, *, resting: bool = False) -> None:
@@ -213,6 +214,6 @@ def _build_and_compact(table: Any, form: VectorForm, *, resting: bool) -> bool:
     rows = int(table.count_rows())
     build_indices(table, rows, scan=form.scan)
     table.optimize(cleanup_older_than=_NEVER)
-    if merge_parts(table, rows, resting=resting):
+    if merge_parts(table, rows, scan=form.scan, resting=resting):
         table.optimize(cleanup_older_than=_NEVER)
     return True

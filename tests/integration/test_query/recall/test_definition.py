@@ -15,7 +15,7 @@ from helix_query.generations.warmup import warm
 from helix_query.profile.files import load_profiles
 from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
-from helix_query.recall.evidence.definition import definitions
+from helix_query.recall.evidence.definition import READ, defining_memories
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_query.recall.result import RecallResult
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.integration
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 DEFINED = "def wrap_session(config, run):\n    session = Session(config)\n    return run(session)"
 GONE = "def wrap_session(config):\n    return old(config)"
-CLOSING = 40
+CLOSING = 12
 """More memories than `definition_limit` define `close`."""
 
 
@@ -45,6 +45,11 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
         {"text": GONE, "valid_to": NOW - timedelta(days=1)},
         {"text": "def wrap_session(): ...", "owner": "ada", "user_id": "ada"},
         {"text": "def wrap_session(): ...", "tenant_id": "other"},
+    ]
+    rows += [{"text": f"def retired(): return {n}", "valid_to": NOW - timedelta(days=1)} for n in range(READ)]
+    rows += [
+        {"text": "def retired(): ..."},
+        {"text": "We decided that wrap_session stays one function."},
     ]
     rows += [{"text": f"class Part{n}:\n    def close(self):\n        pass"} for n in range(CLOSING)]
     folder = tmp_path_factory.mktemp("defined")
@@ -62,11 +67,12 @@ def served(generation: Generation, encoder: Any) -> Snapshot:
     return warm(generation, encoder, profile=load_profiles()["helix"], now=NOW)
 
 
-def asked(served: Snapshot, query: str, **options: Any) -> RecallResult:
+def asked(served: Snapshot, query: str, as_of: datetime | None = None, **options: Any) -> RecallResult:
     """A recall of tenant acme, by the default profile with other `retrieve` constants."""
     profile = load_profiles()["helix"]
     profile = profile.model_copy(update={"retrieve": profile.retrieve.model_copy(update=options)})
-    context = RecallContext.of(Query(query, Selection("acme"), NOW, NOW, explain=True), served, profile)
+    asking = Query(query, Selection("acme", as_of=as_of), NOW, NOW, explain=True)
+    context = RecallContext.of(asking, served, profile)
     lanes = {channel: ThreadPoolExecutor(2) for channel in LANES}
     try:
         return recall(context, lanes=lanes, channel_deadline_seconds=30)
@@ -93,21 +99,29 @@ def test_a_statement_that_names_it_is_no_look_up(served: Snapshot) -> None:
     assert answer.trace.retrieved.definition is None
 
 
-def test_a_query_for_its_uses_gets_them(served: Snapshot) -> None:
-    """Nothing is looked up."""
-    answer = asked(served, "who calls wrap_session?")
+@pytest.mark.parametrize("query", ["who calls wrap_session?", "what did we decide about wrap_session?"])
+def test_other_questions_about_it_look_up_nothing(served: Snapshot, query: str) -> None:
+    """They are for other memories."""
+    answer = asked(served, query)
     assert answer.trace is not None
     assert answer.trace.retrieved.definition is None
     assert answer.rows[0].row["text"] != DEFINED
 
 
+def test_a_past_moment_looks_up_nothing(served: Snapshot) -> None:
+    """The lexicon does not know what defined the name before."""
+    answer = asked(served, "wrap_session", as_of=NOW)
+    assert answer.trace is not None
+    assert answer.trace.retrieved.definition is None
+
+
 def test_only_what_the_caller_sees_and_what_holds_is_found(generation: Generation) -> None:
     """Scopes, closed memories, later ones and those already served."""
 
-    def found(selection: Selection, **options: Any) -> list[str]:
+    def found(selection: Selection, name: str = "wrap_session", **options: Any) -> list[str]:
         visibility = Visibility.of(generation, selection, NOW)
         options = {"limit": 30, "happened_by": microseconds(NOW)} | options
-        hits = definitions("wrap_session", visibility, lexicon=generation.lexicon, **options)
+        hits = defining_memories(name, visibility, lexicon=generation.lexicon, **options)
         return sorted(line["text"] for line in generation.signals.records(hits.ordinals))
 
     assert found(Selection("acme")) == [DEFINED]
@@ -116,6 +130,9 @@ def test_only_what_the_caller_sees_and_what_holds_is_found(generation: Generatio
     assert found(Selection("nobody")) == []
     assert found(Selection("acme"), happened_by=0) == []
     assert found(Selection("acme"), already_served=np.array([30])) == []
+    assert found(Selection("acme"), "Wrap_Session") == [DEFINED]
+    assert found(Selection("acme", user_id="ada"), limit=1) == []
+    assert found(Selection("acme"), "retired") == [], "of so many it is not known which the caller sees"
 
 
 def test_a_name_that_many_memories_define_lifts_none(served: Snapshot) -> None:

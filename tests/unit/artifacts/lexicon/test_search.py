@@ -11,6 +11,7 @@ import pytest
 
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.lexicon import query as lexicon_query
+from helix_shared.artifacts.lexicon.definition_tokens import sought_tokens
 from helix_shared.artifacts.lexicon.query import FieldWeights, OrdinalSet
 from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.scores import K1, B
@@ -134,32 +135,33 @@ def test_exact_tokens_match_as_a_whole(tmp_path: Path, writer: LexiconWriter) ->
 
 
 def test_definitions_are_found_by_name(tmp_path: Path, writer: LexiconWriter) -> None:
-    """As it is written before any case, qualified before its last part, and what only uses it never."""
+    """As it is written or in any case, and never what only uses the name or writes its token."""
     reader = read(
         tmp_path,
         writer,
         entry(0, text="class Expression:\n    pass"),
         entry(1, text="def expression(s):\n    return Expression(s)"),
         entry(2, text="    def getoption(self, name): ...", title="src/config.py::Config.getoption"),
-        entry(3, text="    def getoption(self): ...", title="src/other.py::Other.getoption"),
+        entry(3, text="    def getoption(self): ...", title="expression"),
         entry(4, text='say "\x1fexpression" and \x1f\x1fexpression; expression(s); config.getoption(1)'),
         entry(5, text="def expression(): ...", tenant_id="other"),
         entry(6, text="def hidden_one(): ...", owner="ada"),
     )
 
-    def defining(name: str, limit: int = 10, **options: Any) -> list[int]:
-        ordinals: list[int] = reader.definitions(name, ACME, limit=limit, **options).ordinals.tolist()
-        return ordinals
+    def defining(name: str, limit: int = 10, **options: Any) -> list[list[int]]:
+        asked = (
+            reader.with_any_token(tokens, ACME, limit=limit, **options) for tokens in sought_tokens(name)
+        )
+        return [hits.ordinals.tolist() for hits in asked]
 
-    assert defining("expression") == [1]
-    assert defining("Expression") == [0]
-    assert defining("EXPRESSION") == [0, 1]
-    assert defining("Config.getoption") == defining("Config::getoption") == [2]
-    assert defining("config.GETOPTION") == [2]
-    assert defining("Absent.getoption") == defining("getoption") == [2, 3]
-    assert defining("getoption", limit=1) == [2]
-    assert defining("getoption", within=OrdinalSet(below=2)) == []
-    assert defining("hidden_one") == defining("absent") == defining("") == []
+    assert defining("expression") == [[1], [0, 1]]
+    assert defining("Expression") == [[0], [0, 1]]
+    assert defining("EXPRESSION") == [[], [0, 1]]
+    assert defining("getoption") == [[2, 3], [2, 3]]
+    assert defining("getoption", limit=1) == [[2], [2]]
+    assert defining("getoption", within=OrdinalSet(below=3)) == [[2], [2]]
+    assert defining("hidden_one") == defining("absent") == defining("") == [[], []]
+    assert reader.with_any_token(sought_tokens("getoption")[0], ACME, limit=9).scores.tolist() == [1.0, 1.0]
 
 
 def test_upsert_replaces_and_delete_removes(tmp_path: Path, writer: LexiconWriter) -> None:

@@ -45,8 +45,9 @@ PASSED_CHARACTERS: Final = 120
 """A longer turn between question and answer says something."""
 _ELLIPTIC_WORDS: Final = 3
 _PRONOUN_WORDS: Final = 10
-_ASKS_FOR: Final = frozenset(["who", "whose", "what", "when", "where", "which", "how"])
 _LEADS_ON: Final = frozenset(["about", "at", "else", "for", "from", "if", "in", "of", "on", "to", "with"])
+"""Behind "who" they go on with what was said."""
+_IS: Final = frozenset(["is", "are", "was", "were"])
 _POINTING: Final = frozenset(
     ["he", "she", "it", "they", "him", "her", "them", "that", "this", "there", "those", "one", "ones", "its"]
 )
@@ -183,11 +184,12 @@ def _is_elliptic(question: str) -> bool:
 
 
 def _asks_about_a_name(question: str, found: Sequence[str]) -> bool:
-    """Whether it is like "Who owns CartStore?", and not like "What about Lisbon?"."""
-    if len(found) < _ELLIPTIC_WORDS or found[0] not in _ASKS_FOR or found[1] in _LEADS_ON:
+    """Whether it is like "Who owns CartStore?" or "When is Ana's?", and not like "What time, Ana?"."""
+    if len(found) < _ELLIPTIC_WORDS or not _POINTING.isdisjoint(found) or "," in question:
         return False
+    asks = found[1] not in _LEADS_ON if found[0] == "who" else found[1] in _IS
     last = question.rsplit(maxsplit=1)[-1]
-    return last != last.lower() or "_" in last
+    return asks and found[-1] not in {"i", "you", "we", "me"} and (last != last.lower() or "_" in last)
 
 
 def _speaker(event: MessageEvent) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Definition: visible memories that define the name that a query looks up.
 
 "Where is `getoption` defined?", "LFPlugin" and "--cache-show" are for the code that makes the thing, and many
-memories mention it more often. Ingest told which memories define a name; stage 6 puts them first.
+memories mention it more often. The lexicon's writer tells which memories define a name; stage 6 puts them
+first.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.recall.routing.exact_lookup import is_error, looked_up
-from helix_query.recall.visibility import NO_ORDINALS, visible_hits
+from helix_query.recall.visibility import NO_ORDINALS
 from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.lexicon.definition_tokens import sought_tokens
 from helix_shared.artifacts.lexicon.exact_tokens import is_symbol
 from helix_shared.naming.code import classify
-from helix_shared.naming.definitions import QUALIFIED_NAME
+from helix_shared.naming.defined_names import LONG_OPTION, NAME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,31 +26,61 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.lexicon.query import OrdinalSet
     from helix_shared.artifacts.lexicon.reader import LexiconReader
 
-_OF_USES: Final = re.compile(
-    r"\b(?:uses?|used|using|usages?|calls?|called|calling|callers?|imports?|imported|references?|referenced|"
-    r"raises?|raised|throws?|thrown|sets?|changed?|changes)\b",
-    re.IGNORECASE,
+READ: Final = 200
+"""Memories with a name that are looked at, also those that the caller does not see; more lift none."""
+
+_KIND: Final = "(?:class|function|method|option|flag|type|struct|interface|trait|enum|module|macro|symbol)"
+_PART: Final = (
+    "(?:definition|signature|source code|source|code|implementation|docstring|declaration|body|help text|"
+    "help)"
 )
-_OPTION: Final = re.compile(r"--[A-Za-z][\w-]{1,60}")
-_WORD: Final = re.compile(r"`[^`\s]{1,120}`|[^\s`\"'()\[\]{},;?!]{1,120}(?:\(\))?")
+_SHOW: Final = (
+    "(?:(?:please|can you|could you|find|show|give|open|go to|jump to|see|get|look up|print|grep|explain|"
+    "describe)(?: for)?(?: me)? )*"
+)
+_SOUGHT: Final = (
+    rf"(?:the )?(?:{_KIND} )?(?P<name>`[^`\s]{{1,120}}`|[\w$:.#>~-]{{1,120}}(?:\(\))?)(?: {_KIND})?"
+)
+
+
+def _look_up(*patterns: str) -> re.Pattern[str]:
+    forms = [pattern.replace("SOUGHT", _SOUGHT) for pattern in patterns]
+    numbered = (form.replace("<name>", f"<name{n}>") for n, form in enumerate(forms))
+    return re.compile(rf"(?:{'|'.join(numbered)})\s?\??", re.IGNORECASE)
+
+
+_FOR_A_DEFINITION: Final = _look_up(
+    rf"{_SHOW}(?:the )?{_PART} (?:of|for) SOUGHT",
+    "where(?:'s| is| are) SOUGHT (?:defined|declared|implemented|located)",
+)
+"""The name may be any word."""
+_FOR_A_NAME: Final = _look_up(
+    rf"{_SHOW}SOUGHT(?: {_PART})?",
+    "where(?:'s| is| are) SOUGHT",
+    "what(?:'s| is| are) SOUGHT",
+    "(?:what|how) does SOUGHT (?:do|work|return|mean|look like)",
+)
+"""The name must be spelt as code: "what is CartStore" is a look-up, "where is Marta" is none."""
+_QUALIFIED: Final = re.compile(rf"{NAME}(?:(?:::|->|[.#]){NAME}){{0,9}}")
+_SEPARATOR: Final = re.compile(r"::|->|[.#]")
 
 
 def sought_name(text: str) -> str:
-    """The one name of code whose definition a query (single spaces) is for; empty: there is none, or several.
+    """The name of code whose definition a query (single spaces) is for; empty: there is none.
 
-    A query for its uses or its changes, and an error message, are for other memories.
+    Of a qualified name it is the last part. A query that asks anything else about a name (who wrote it, what
+    was decided about it) is for other memories.
     """
-    if _OF_USES.search(text) or is_error(text):
-        return ""
-    words = [word.rstrip(".:") for word in _WORD.findall(text)]
-    names = dict.fromkeys(word.strip("`").removesuffix("()") for word in words if _is_spelt_as_code(word))
-    if not names and (word := looked_up(text)):
-        names = dict.fromkeys([word])
-    name = next(iter(names)) if len(names) == 1 else ""
-    return name if _OPTION.fullmatch(name) or _is_name(name) else ""
+    if " " not in text:
+        return _name_in(text.rstrip("?"))
+    if (found := _FOR_A_DEFINITION.fullmatch(text)) is not None:
+        return _name_in(_group(found))
+    if (found := _FOR_A_NAME.fullmatch(text)) is not None and _is_spelt_as_code(word := _group(found)):
+        return _name_in(word)
+    return ""
 
 
-def definitions(
+def defining_memories(
     name: str,
     visibility: Visibility,
     *,
@@ -59,32 +90,36 @@ def definitions(
     within: OrdinalSet | None = None,
     already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
-    """The memories that define `name`; none if more than `limit` do, since such a name tells little.
+    """The memories that define `name` as it is written, else in any case; none if they are more than `limit`.
 
     Only memories that had happened by `happened_by` (microseconds) and are not `already_served`; `within` as
-    in `LexiconReader`.
+    in `LexiconReader`. The scores are 1.
     """
-    hits = visible_hits(
-        lambda count: lexicon.definitions(name, visibility.selection, limit=count, within=within),
-        lambda ordinals: (
-            visibility.is_valid_at(ordinals) & (visibility.signals.occurred_at[ordinals] <= happened_by)
-        ),
-        limit=limit + 1,
-        already_served=already_served,
-    )
-    if len(hits) > limit:
-        return Hits.none()
-    fresh = ~np.isin(hits.ordinals, already_served)
-    return Hits(hits.ordinals[fresh], hits.scores[fresh])
+    for tokens in sought_tokens(name):
+        found = lexicon.with_any_token(tokens, visibility.selection, limit=READ, within=within).ordinals
+        seen = found[visibility.is_valid_at(found) & (visibility.signals.occurred_at[found] <= happened_by)]
+        if len(found) == READ or len(seen) > limit:
+            return Hits.none()
+        if len(seen):
+            fresh = seen[~np.isin(seen, already_served)]
+            return Hits(fresh, np.ones(len(fresh), np.float32))
+    return Hits.none()
+
+
+def _group(found: re.Match[str]) -> str:
+    return next(word for word in found.groupdict().values() if word)
 
 
 def _is_spelt_as_code(word: str) -> bool:
     """Whether it is an option, in backticks, a call without arguments, or a symbol by its letters."""
-    return (
-        word.startswith("`") or word.endswith("()") or is_symbol(word) or _OPTION.fullmatch(word) is not None
-    )
+    is_option = LONG_OPTION.fullmatch(word) is not None
+    return is_option or word.startswith("`") or word.endswith("()") or is_symbol(word)
 
 
-def _is_name(word: str) -> bool:
-    """Whether it is a name, qualified or not, and no file."""
-    return QUALIFIED_NAME.fullmatch(word) is not None and (classify(word) or ("",))[0] != "path"
+def _name_in(word: str) -> str:
+    """An option, or the last part of a name; empty: it is neither, or a file."""
+    bare = word.strip("`").removesuffix("()")
+    if LONG_OPTION.fullmatch(bare):
+        return bare
+    is_name = _QUALIFIED.fullmatch(bare) is not None and (classify(bare) or ("",))[0] != "path"
+    return _SEPARATOR.split(bare)[-1] if is_name else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import DEFINITION, PHRASE_MATCH, TERM_COVERAGE
 from helix_query.recall.channels.lexical import created_by
-from helix_query.recall.evidence.definition import definitions, sought_name
+from helix_query.recall.evidence.definition import defining_memories, sought_name
 from helix_query.recall.evidence.phrase_match import phrase_match
 from helix_query.recall.evidence.quotation import is_quotation
 from helix_query.recall.evidence.term_coverage import of_several_words, term_coverage
@@ -35,7 +35,9 @@ def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Call
         )
     if is_quotation(query.text):
         return {PHRASE_MATCH: partial(_phrase_match, context)} if constants.phrase_match_limit else {}
-    is_lookup = constants.definition_limit and Intent.EXACT_LOOKUP in route.intents
+    # The lexicon holds the latest versions alone, so it does not know what defined a name before.
+    is_lookup = Intent.EXACT_LOOKUP in route.intents and not context.visibility.has_past
+    is_lookup = is_lookup and constants.definition_limit > 0
     if is_lookup and (name := sought_name(query.text)):
         return {DEFINITION: partial(_definitions, context, name)}
     return {}
@@ -61,7 +63,7 @@ def _term_coverage(context: RecallContext, route: Route) -> Hits:
 
 
 def _definitions(context: RecallContext, name: str) -> Hits:
-    return definitions(
+    return defining_memories(
         name,
         context.visibility,
         lexicon=context.generation.lexicon,

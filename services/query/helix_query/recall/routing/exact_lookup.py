@@ -34,9 +34,9 @@ _LOOKS_UP: Final = re.compile(
     r"usages?|uses|callers?|"
     r"references|body|type|docs?|documentation|file|class|function|method|module|symbol|option|flag|"
     r"setting|variable|constant|path)"
-    r"(?: code)? (?:(?:of|for|named|called) )?(?:the )?[`'\"]?(?P<of>[\w.:/-]+)(?:\(\))?[`'\"]?\??$"
-    r"|^(?:where|in which file|which file|what file|who)(?:'s| is| are| does| do)? (?P<where>.{1,80})"
-    r"(?:defined|declared|implemented|"
+    r"(?: code)? (?:(?:of|for|named|called) )?(?:the )?[`'\"]?[\w.:/-]+(?:\(\))?[`'\"]?\??$"
+    r"|^(?:where|in which file|which file|what file|who)(?:'s| is| are| does| do)? .{1,80}(?:defined|"
+    r"declared|implemented|"
     r"located|set|raised|thrown|called|calls|imported|imports|used)\??$",
     re.IGNORECASE,
 )
@@ -51,26 +51,12 @@ _MAX_LOOKUP_SPACES: Final = 4
 """Below it a plain word may be the thing ("definition of register")."""
 
 
-def is_error(text: str) -> bool:
-    """Whether a query quotes an error."""
-    return _ERROR.search(text) is not None
-
-
-def looked_up(text: str) -> str:
-    """The one word that a look-up names: a query of one word, "definition of Parser"; empty: none."""
-    if " " not in text:
-        return text.rstrip("?")
-    found = _LOOKS_UP.search(text)
-    words = (found["of"] or found["where"] or "").split() if found else []
-    return words[0] if len(words) == 1 else ""
-
-
 def is_exact_lookup(text: str) -> bool:
     """Whether a query (single spaces) is for one exact thing."""
     if " " not in text:
         return _TOKEN.fullmatch(text) is not None and text.lower().rstrip("?") not in _PLAIN_TOKENS
     if _LOOKS_UP.search(text) and (_SIGNS.search(text) or text.count(" ") < _MAX_LOOKUP_SPACES):
         return True
-    if is_error(text):
+    if _ERROR.search(text):
         return True
     return text.count(" ") < _MAX_SPACES and _SIGNS.search(text) is not None
