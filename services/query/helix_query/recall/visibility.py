@@ -77,6 +77,10 @@ class Visibility:
         """The same visibility for memories packed around another: any type, flagged or not."""
         return replace(self, selection=self.selection.without(Types).without(WithFlags))
 
+    def is_valid_and_happened(self, ordinals: NDArray[np.int64], by: int) -> NDArray[np.bool_]:
+        """Which memories may be recalled at the moment and had happened by another (microseconds)."""
+        return self.is_valid_at(ordinals) & (self.signals.occurred_at[ordinals] <= by)
+
     def is_valid_at(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories may be recalled at the moment: not hidden, valid, not expired.
 

@@ -97,7 +97,7 @@ def defining_memories(
     """
     for tokens in sought_tokens(name):
         found = lexicon.with_any_token(tokens, visibility.selection, limit=READ, within=within).ordinals
-        seen = found[visibility.is_valid_at(found) & (visibility.signals.occurred_at[found] <= happened_by)]
+        seen = found[visibility.is_valid_and_happened(found, happened_by)]
         if len(found) == READ or len(seen) > limit:
             return Hits.none()
         if len(seen):

@@ -40,9 +40,7 @@ def phrase_match(
     """
     hits = visible_hits(
         lambda count: lexicon.search_all_words(text, visibility.selection, limit=count, within=within),
-        lambda ordinals: (
-            visibility.is_valid_at(ordinals) & (visibility.signals.occurred_at[ordinals] <= happened_by)
-        ),
+        lambda ordinals: visibility.is_valid_and_happened(ordinals, happened_by),
         limit=limit,
         already_served=already_served,
     )

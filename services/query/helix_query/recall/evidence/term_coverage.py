@@ -47,8 +47,7 @@ def term_coverage(
     kept = Hits.none()
     for times in DEEPER:
         hits = lexicon.term_coverage(words, visibility.selection, limit=limit * times, within=within)
-        valid = visibility.is_valid_at(hits.ordinals)
-        valid &= visibility.signals.occurred_at[hits.ordinals] <= happened_by
+        valid = visibility.is_valid_and_happened(hits.ordinals, happened_by)
         kept = Hits(hits.ordinals[valid][:limit], hits.scores[valid][:limit])
         if len(kept) == limit or len(hits) < limit * times:
             break
