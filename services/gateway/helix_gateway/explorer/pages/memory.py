@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.rendering import url
-from helix_memory.client.results import Memory
+from helix_memory.client.results import Memory, StoredMemory
 from helix_memory.identity import digest
 from helix_shared.errors import NotFoundError, TemporaryError
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
     from helix_gateway.explorer.asked import Asked
-    from helix_memory.client.results import StoredMemory, Written
+    from helix_memory.client.results import Written
     from helix_memory.recall.v1 import recall_pb2
+
+T = TypeVar("T")
 
 EVENT: Final = "explorer-"
 """Prefix of the ids of corrections."""
@@ -64,15 +66,24 @@ class Relation:
 
 
 async def build(asked: Asked) -> dict[str, Any]:
-    """The memory and what is around it."""
+    """The memory and what is around it.
+
+    One that was replaced is not served any more, but its history has it, and links of other pages lead to it:
+    it is shown without what only a memory that is served has.
+
+    Raises:
+        NotFoundError: there is none, the caller may not see it, or it was forgotten.
+    """
     wanted = asked.memory_id
-    found, history, around = await asyncio.gather(
-        asked.helix.get(wanted), _or_none(asked.helix.history(wanted)), _around(asked, wanted)
+    served, history, around = await asyncio.gather(
+        _or_none(asked.helix.get(wanted)), _or_none(asked.helix.history(wanted)), _around(asked, wanted)
     )
+    found = served or _replaced(wanted, history)
     versions = {one.memory_id: Memory.of(one) for one in history.memories} if history else {}
     return {
         "title": "Memory",
         "memory": found,
+        "is_served": served is not None,
         "whole": asked.text("whole") == "1",
         "LIKELY": LIKELY,
         "relation_words": RELATION_WORDS,
@@ -151,13 +162,23 @@ async def _is_there(asked: Asked) -> bool:
     return True
 
 
-async def _or_none(
-    call: Coroutine[Any, Any, recall_pb2.GetHistoryResponse],
-) -> recall_pb2.GetHistoryResponse | None:
+async def _or_none(call: Coroutine[Any, Any, T]) -> T | None:
     try:
         return await call
     except NotFoundError:
         return None
+
+
+def _replaced(wanted: str, history: recall_pb2.GetHistoryResponse | None) -> StoredMemory:
+    """A memory that is no longer served, from its history.
+
+    Raises:
+        NotFoundError: the history does not have it.
+    """
+    for one in history.memories if history else ():
+        if one.memory_id == wanted:
+            return StoredMemory.of_id(one)
+    raise NotFoundError(f"no memory {wanted} is visible to this scope")
 
 
 async def _around(asked: Asked, wanted: str) -> tuple[Memory, ...]:

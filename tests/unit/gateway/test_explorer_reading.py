@@ -1,0 +1,37 @@
+"""What a person reads on the pages of the explorer: words, names, links that lead on."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_gateway.explorer.broker import Broker
+from helix_memory.recall.v1 import recall_pb2
+from tests.unit.gateway.explorers import ID, OTHER, Letters, Memories, memory
+from tests.unit.gateway.gateways import client_of
+
+
+@pytest.fixture(autouse=True)
+def letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dead letter; NATS is not what these tests are about."""
+    for name in ("letters", "letter", "streams"):
+        monkeypatch.setattr(Broker, name, getattr(Letters, name))
+
+
+async def test_a_replaced_memory_is_shown_with_what_replaced_it() -> None:
+    """Its history has it, and other pages link to it; what only a served memory has is left out."""
+
+    class Replaced(Memories):
+        async def history(self, _: str) -> recall_pb2.GetHistoryResponse:
+            old = memory("We deploy on Mondays.", OTHER, superseded_by=ID)
+            step = recall_pb2.HistoryRelation(newer_id=ID, older_id=OTHER, relation="CORRECTS", counts=True)
+            return recall_pb2.GetHistoryResponse(memories=[old, memory(self.text)], relations=[step])
+
+    async with client_of(Replaced()) as client:
+        old = await client.get(f"/explorer/memories/{OTHER}")
+        unknown = await client.get(f"/explorer/memories/{'c' * 32}")
+    assert old.status_code == 200
+    assert "We deploy on Mondays." in old.text
+    assert f'replaced this one: <a href="/explorer/memories/{ID}">' in old.text
+    for left_out in ("/correct", "/forget", "who may see it", "graph?around="):
+        assert left_out not in old.text, left_out
+    assert unknown.status_code == 404
