@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_gateway.explorer.broker import Broker
+from helix_gateway.explorer.shown import one_line, shown
 from helix_memory.recall.v1 import recall_pb2
 from tests.unit.gateway.explorers import ID, OTHER, Letters, Memories, memory
 from tests.unit.gateway.gateways import client_of
@@ -35,3 +36,18 @@ async def test_a_replaced_memory_is_shown_with_what_replaced_it() -> None:
     for left_out in ("/correct", "/forget", "who may see it", "graph?around="):
         assert left_out not in old.text, left_out
     assert unknown.status_code == 404
+
+
+def test_marks_on_one_letter_do_not_cover_other_lines() -> None:
+    """Four of them are shown, the others counted; letters of languages keep theirs."""
+    html = shown("a" + "\u0301" * 40 + "b")
+    assert html.count("\u0301") == 4
+    assert ">36 marks</span>b" in html
+    assert ">1 mark<" in shown("a" + "\u0301\u0302\u0303\u0304\u0305")
+    for word in (
+        "Tie\u0302\u0301ng Vie\u0323\u0302t",
+        "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd",
+        "\u0e17\u0e35\u0e48",
+    ):
+        assert shown(word) == f"<bdi>{word}</bdi>"
+    assert one_line("a" + "\u0301" * 9, 20) == "a" + "\u0301" * 4 + "\ufffd"

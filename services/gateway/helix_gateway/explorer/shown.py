@@ -18,8 +18,16 @@ WHOLE: Final = 4_000
 """Characters of a text on its own page, unless all are asked for."""
 _ALSO: Final = r"\r\x85\u00ad\u061c\u200e\u200f\u2028\u2029\u2065\u206a-\u206f\ud800-\udfff"
 """What is hidden and no sign of an attack by itself, so that a memory with it has no flag."""
-_HIDDEN: Final = re.compile(f"([{CONTROLS}{DIRECTIONS}{INVISIBLE}{_ALSO}])\\1*")
-"""Controls but for tab and line feed, marks of direction, invisible characters; a run of one of them."""
+_COMBINING: Final = r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+"""Marks that stand above or below a letter."""
+_STACKED: Final = 4
+"""Combining marks on one letter that are shown: no language needs more, and each one reaches higher."""
+_HIDDEN: Final = re.compile(
+    f"([{CONTROLS}{DIRECTIONS}{INVISIBLE}{_ALSO}])\\1*"
+    f"|[{_COMBINING}](?<=[{_COMBINING}]{{{_STACKED + 1}}})[{_COMBINING}]*"
+)
+"""Controls but for tab and line feed, marks of direction, invisible characters; a run of one of them. And
+combining marks that would cover the lines above and below."""
 _NAMES: Final = {
     "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u2066": "LRI",
     "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\u200e": "LRM", "\u200f": "RLM", "\u200b": "ZWSP",
@@ -35,7 +43,8 @@ def shown(text: str, limit: int = 0) -> Markup:
     pieces: list[str] = []
     end = 0
     for found in _HIDDEN.finditer(part):
-        pieces += [escape(part[end : found.start()]), _mark(found[1], found.end() - found.start())]
+        count = found.end() - found.start()
+        pieces += [escape(part[end : found.start()]), _mark(found[1], count) if found[1] else _stacked(count)]
         end = found.end()
     pieces.append(escape(part[end:]))
     more = '<span class="more">…</span>' if cut else ""
@@ -82,3 +91,8 @@ def _mark(character: str, count: int) -> Markup:
     full = f"U+{code:04X} {unicodedata.name(character, '')}".strip()
     times = f"\N{MULTIPLICATION SIGN}{count}" if count > 1 else ""
     return Markup('<span class="mark" title="{}">{}{}</span>').format(full, name, times)
+
+
+def _stacked(count: int) -> Markup:
+    marks = "mark" if count == 1 else "marks"
+    return Markup('<span class="mark" title="{0} more combining {1}">{0} {1}</span>').format(count, marks)
