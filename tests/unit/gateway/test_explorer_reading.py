@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from helix_gateway.explorer.broker import Broker
 from helix_gateway.explorer.shown import one_line, shown
+from helix_memory.client import MemoryPage
+from helix_memory.client.results import StoredMemory
 from helix_memory.recall.v1 import recall_pb2
 from tests.unit.gateway.explorers import ID, OTHER, Letters, Memories, memory
 from tests.unit.gateway.gateways import client_of
@@ -51,3 +55,27 @@ def test_marks_on_one_letter_do_not_cover_other_lines() -> None:
     ):
         assert shown(word) == f"<bdi>{word}</bdi>"
     assert one_line("a" + "\u0301" * 9, 20) == "a" + "\u0301" * 4 + "\ufffd"
+
+
+async def test_code_is_set_as_code() -> None:
+    """In a list, in its session and on its own page; prose is not."""
+
+    class Code(Memories):
+        async def get(self, wanted: str) -> StoredMemory:
+            return StoredMemory.of_id(_of_type("code", wanted))
+
+        async def list(self, **_: Any) -> MemoryPage:
+            found = [_of_type("code", ID), _of_type("episodic", OTHER)]
+            return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=found))
+
+    async with client_of(Code()) as client:
+        listed = (await client.get("/explorer/memories")).text
+        alone = (await client.get(f"/explorer/memories/{ID}")).text
+    assert listed.count('<p class="text code">') == listed.count('<p class="text">') == 1
+    assert '<div class="whole code"' in alone
+
+
+def _of_type(kind: str, identity: str) -> recall_pb2.Memory:
+    found = memory("if a:\n    b()", identity)
+    found.type = kind
+    return found
