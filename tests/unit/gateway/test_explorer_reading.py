@@ -79,3 +79,23 @@ def _of_type(kind: str, identity: str) -> recall_pb2.Memory:
     found = memory("if a:\n    b()", identity)
     found.type = kind
     return found
+
+
+async def test_the_title_of_a_page_says_what_it_is_about() -> None:
+    """Else ten tabs of a browser and its history are all called the same."""
+    async with client_of(Memories("We drink tea.")) as client:
+        for path, title in (
+            (f"/memories/{ID}", "We drink tea."),
+            ("/sessions/s1", "Session s1"),
+            (f"/graph?around={ID}", "Graph around We drink tea."),
+            ("/graph", "Graph"),
+        ):
+            assert f"<title>{title} · Helix</title>" in (await client.get(f"/explorer{path}")).text, path
+
+
+async def test_a_link_to_a_memory_is_named_by_its_text() -> None:
+    """Its visible text is a time, which says nothing to who hears the links of a page."""
+    async with client_of(Memories("We drink\u200b tea.")) as client:
+        for path in ("/memories", "/sessions/s1", f"/memories/{ID}"):
+            page = (await client.get(f"/explorer{path}")).text
+            assert 'aria-label="2026-11-02 09:00: We drink\ufffd tea."' in page, path

@@ -16,6 +16,8 @@ ROW: Final = 280
 """Characters of a text in a list."""
 WHOLE: Final = 4_000
 """Characters of a text on its own page, unless all are asked for."""
+NAMED: Final = 60
+"""Characters of a text in the title of its page."""
 _ALSO: Final = r"\r\x85\u00ad\u061c\u200e\u200f\u2028\u2029\u2065\u206a-\u206f\ud800-\udfff"
 """What is hidden and no sign of an attack by itself, so that a memory with it has no flag."""
 _COMBINING: Final = r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.pages.layout import rings
 from helix_gateway.explorer.rendering import url
-from helix_gateway.explorer.shown import one_line
+from helix_gateway.explorer.shown import NAMED, one_line
 from helix_memory import limits
 
 if TYPE_CHECKING:
@@ -62,14 +62,16 @@ async def build(asked: Asked) -> dict[str, Any]:
         return await _entities(asked)
     middle: dict[str, Any] = {"entity": entity} if entity else {"around": memory_id("around", around)}
     found = await asked.helix.neighbours(hops=hops, nodes=nodes, **middle)
+    middle_text = next((one.entity or one.memory.text for one in found.nodes if not one.hops), entity)
     layout = rings([one.hops for one in found.nodes], [(one.source, one.target) for one in found.edges])
     edges = [
         Edge(layout.places[one.source], layout.places[one.target], one.kind, one.weight)
         for one in found.edges
     ]
     return {
-        "title": "Graph",
+        "title": f"Graph around {one_line(middle_text, NAMED)}",
         "entities": None,
+        "middle": middle_text,
         "found": found,
         "around": around,
         "entity": entity,

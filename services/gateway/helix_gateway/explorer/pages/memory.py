@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from helix_gateway.explorer.asked import memory_id
 from helix_gateway.explorer.rendering import url
+from helix_gateway.explorer.shown import NAMED, one_line
 from helix_memory.client.results import Memory, StoredMemory
 from helix_memory.identity import digest
 from helix_shared.errors import NotFoundError, TemporaryError
@@ -81,7 +82,7 @@ async def build(asked: Asked) -> dict[str, Any]:
     found = served or _replaced(wanted, history)
     versions = {one.memory_id: Memory.of(one) for one in history.memories} if history else {}
     return {
-        "title": "Memory",
+        "title": one_line(found.title or found.text, NAMED),
         "memory": found,
         "is_served": served is not None,
         "whole": asked.text("whole") == "1",

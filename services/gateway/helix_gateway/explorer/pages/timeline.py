@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_gateway.explorer.shown import day
+from helix_gateway.explorer.shown import NAMED, day, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ async def session(asked: Asked) -> dict[str, Any]:
     name = asked.request.path_params["session"]
     found = await asked.helix.timeline(session=name, page_size=SIZE, **asked.page)
     return {
-        "title": "Session",
+        "title": f"Session {one_line(name, NAMED)}",
         "session": name,
         "memories": found.memories,
         "next": found.next_page_token,
