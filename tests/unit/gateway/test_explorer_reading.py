@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from helix_gateway.explorer.broker import Broker
-from helix_gateway.explorer.shown import one_line, shown
+from helix_gateway.explorer.shown import duration, one_line, shown
 from helix_memory.client import MemoryPage
 from helix_memory.client.results import StoredMemory
 from helix_memory.recall.v1 import recall_pb2
@@ -99,3 +99,11 @@ async def test_a_link_to_a_memory_is_named_by_its_text() -> None:
         for path in ("/memories", "/sessions/s1", f"/memories/{ID}"):
             page = (await client.get(f"/explorer{path}")).text
             assert 'aria-label="2026-11-02 09:00: We drink\ufffd tea."' in page, path
+
+
+def test_a_length_of_time_has_the_unit_that_people_use() -> None:
+    """A service that is up for weeks is not up for 1,814,400 s."""
+    lengths = (0, 119, 120, 7_199, 7_200, 172_799, 172_800, 1_814_400)
+    assert [duration(one) for one in lengths] == [
+        "0 s", "119 s", "2 min", "120 min", "2 h", "48 h", "2 days", "21 days",
+    ]  # fmt: skip

@@ -67,6 +67,7 @@ def _environment() -> Environment:
         "percent": _percent,
         "counted": counted,
         "words": _words,
+        "duration": shown.duration,
     }
     environment.globals |= {
         "url": url,

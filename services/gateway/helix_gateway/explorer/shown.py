@@ -34,6 +34,7 @@ _NAMES: Final = {
     "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u2066": "LRI",
     "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\u200e": "LRM", "\u200f": "RLM", "\u200b": "ZWSP",
 }  # fmt: skip
+_UNITS: Final = (("days", 86_400), ("h", 3_600), ("min", 60))
 _C0: Final = 0x20
 _CARET: Final = 0x40
 
@@ -72,6 +73,14 @@ def stored_moment(text: str, zone: tzinfo) -> str:
     except ValueError:
         return text
     return moment(found if found.tzinfo else found.replace(tzinfo=UTC), zone)
+
+
+def duration(seconds: float) -> str:
+    """A length of time in its largest unit of which there are at least two."""
+    for unit, length in _UNITS:
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def day(value: datetime | None, zone: tzinfo) -> str:
