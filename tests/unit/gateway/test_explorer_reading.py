@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -107,3 +108,29 @@ def test_a_length_of_time_has_the_unit_that_people_use() -> None:
     assert [duration(one) for one in lengths] == [
         "0 s", "119 s", "2 min", "120 min", "2 h", "48 h", "2 days", "21 days",
     ]  # fmt: skip
+
+
+async def test_the_timeline_says_which_span_it_shows() -> None:
+    """Without one it shows the last month; with a moment of its own, none of them."""
+    async with client_of(Memories()) as client:
+        for query, current in (("", ["month"]), ("?span=week", ["week"]), ("?since=2026-11-01", [])):
+            page = (await client.get(f"/explorer/timeline{query}")).text
+            assert re.findall(r'aria-current="true">([^<]+)<', page) == current, query
+
+
+async def test_a_timeline_without_memories_says_how_to_keep_the_first_one() -> None:
+    """A session or a time that nobody has is another matter."""
+
+    class Nothing(Memories):
+        async def list(self, **_: Any) -> MemoryPage:
+            return MemoryPage.of(recall_pb2.ListMemoriesResponse())
+
+        async def timeline(self, **_: Any) -> MemoryPage:
+            return MemoryPage.of(recall_pb2.TimelineResponse())
+
+    async with client_of(Nothing()) as client:
+        empty = (await client.get("/explorer/timeline", headers={"Helix-Tenant": "acme"})).text
+        other = (await client.get("/explorer/timeline?session=s9")).text
+    assert "helix publish --tenant acme --text" in empty
+    assert "No memory is of this time and session." in other
+    assert "helix publish" not in other

@@ -18,6 +18,8 @@ SIZE: Final = 100
 BARS: Final = 40
 SPANS: Final = (("day", 1), ("week", 7), ("month", 31), ("year", 366))
 """Names of spans that end at the newest memory, and their days."""
+ALL: Final = "all"
+"""The span of every time."""
 FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)
 
 
@@ -36,14 +38,13 @@ async def build(asked: Asked) -> dict[str, Any]:
     """A span of time by days; without one the last month that has memories."""
     session = asked.text("session")
     since, until = asked.moment("since"), asked.moment("until")
-    span = dict(SPANS).get(asked.text("span"))
+    span = ""
     if since is None and until is None and not session:
+        span = asked.text("span") if asked.text("span") in {*dict(SPANS), ALL} else "month"
         newest = await _newest(asked)
-        since = (
-            _before(newest, timedelta(days=span or dict(SPANS)["month"]))
-            if asked.text("span") != "all"
-            else FIRST
-        )
+        if newest is None:
+            return _nothing(session)
+        since = FIRST if span == ALL else _before(newest, timedelta(days=dict(SPANS)[span]))
     given: dict[str, Any] = {"since": since, "until": until, "session": session}
     given = {name: one for name, one in given.items() if one} | asked.page
     found = await asked.helix.timeline(page_size=SIZE, **given)
@@ -54,8 +55,22 @@ async def build(asked: Asked) -> dict[str, Any]:
         "bars": bars(memories),
         "count": len(memories),
         "next": found.next_page_token,
-        "chosen": {"since": since, "until": until, "session": session, "span": asked.text("span")},
-        "spans": (*(name for name, _ in SPANS), "all"),
+        "chosen": {"since": since, "until": until, "session": session, "span": span},
+        "spans": dict(SPANS),
+    }
+
+
+def _nothing(session: str) -> dict[str, Any]:
+    """The page of a caller who has no memories yet."""
+    chosen = {"since": None, "until": None, "session": session, "span": ""}
+    return {
+        "title": "Timeline",
+        "days": {},
+        "bars": [],
+        "count": 0,
+        "next": "",
+        "chosen": chosen,
+        "spans": dict(SPANS),
     }
 
 
@@ -102,9 +117,10 @@ def _by_day(asked: Asked, memories: Sequence[Memory]) -> dict[str, list[Memory]]
     return days
 
 
-async def _newest(asked: Asked) -> datetime:
+async def _newest(asked: Asked) -> datetime | None:
+    """When the newest memory happened; None: there is no memory."""
     newest = (await asked.helix.list(page_size=1)).memories
-    return (newest[0].occurred_at if newest else None) or datetime.now(UTC)
+    return (newest[0].occurred_at or datetime.now(UTC)) if newest else None
 
 
 def _before(moment: datetime, span: timedelta) -> datetime:
