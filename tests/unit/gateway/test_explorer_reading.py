@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from helix_gateway.explorer.broker import Broker
+from helix_gateway.explorer.pages.scores import score_of
 from helix_gateway.explorer.shown import duration, one_line, shown
 from helix_memory.client import MemoryPage
 from helix_memory.client.results import StoredMemory
@@ -134,3 +135,30 @@ async def test_a_timeline_without_memories_says_how_to_keep_the_first_one() -> N
     assert "helix publish --tenant acme --text" in empty
     assert "No memory is of this time and session." in other
     assert "helix publish" not in other
+
+
+async def test_a_recall_that_finds_nothing_says_so_in_sentences() -> None:
+    """No list with a number, no share that something is relevant."""
+
+    class Nothing(Memories):
+        async def explain(self, _: str, **__: Any) -> recall_pb2.RecallResponse:
+            return recall_pb2.RecallResponse(
+                relevance=0.0, abstained=True, abstained_because="nothing is stored yet",
+                route=recall_pb2.Route(reason="rules: when, current_value"),
+            )  # fmt: skip
+
+    async with client_of(Nothing()) as client:
+        page = (await client.get("/explorer/lab?q=tea")).text
+    assert "rules: when, current value" in page
+    assert "Nothing is stored yet." in page
+    assert "Nothing was found." in page
+    assert '<ol class="answer">' not in page
+    assert "that one is relevant" not in page
+
+
+def test_what_is_taken_from_a_score_has_a_minus() -> None:
+    """Not a plus before a negative number."""
+    signals = [recall_pb2.Signal(name=one) for one in ("fused", "cosine", "sim")]
+    steps = [recall_pb2.Step(name="newer", value=one, adds=True) for one in (-0.25, 0.5)]
+    found = score_of(recall_pb2.Candidate(method="blend", relevance=0.5, steps=steps, signals=signals))
+    assert [one.change for one in found.parts[1:]] == ["\N{MINUS SIGN} 0.25", "+ 0.5"]

@@ -67,6 +67,7 @@ def _environment() -> Environment:
         "percent": _percent,
         "counted": counted,
         "words": _words,
+        "sentence": _sentence,
         "duration": shown.duration,
     }
     environment.globals |= {
@@ -164,6 +165,11 @@ def go_to(address: str) -> Response:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _sentence(text: str) -> str:
+    """A message of a program as people write one."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".") if text else ""
 
 
 def _percent(share: float) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
+MINUS: Final = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,11 @@ def _parts(candidate: recall_pb2.Candidate) -> Iterator[Part]:
         value = _value(candidate, step, score)
         score = float(stepped(score, ADD if step.adds else MULTIPLY, value))
         is_change = value != (0 if step.adds else 1)
-        yield Part(step.name, f"{'+' if step.adds else TIMES} {value:.4g}", score, is_change)
+        yield Part(step.name, _change(value) if step.adds else f"{TIMES} {value:.4g}", score, is_change)
+
+
+def _change(value: float) -> str:
+    return f"{MINUS if value < 0 else '+'} {abs(value):.4g}"
 
 
 def _value(candidate: recall_pb2.Candidate, step: recall_pb2.Step, score: float) -> float:
