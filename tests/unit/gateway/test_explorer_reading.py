@@ -162,3 +162,12 @@ def test_what_is_taken_from_a_score_has_a_minus() -> None:
     steps = [recall_pb2.Step(name="newer", value=one, adds=True) for one in (-0.25, 0.5)]
     found = score_of(recall_pb2.Candidate(method="blend", relevance=0.5, steps=steps, signals=signals))
     assert [one.change for one in found.parts[1:]] == ["\N{MINUS SIGN} 0.25", "+ 0.5"]
+
+
+async def test_undoing_a_relation_asks_first() -> None:
+    """Nothing decides the relation again, so one click must not do it; no script is needed."""
+    async with client_of(Memories()) as client:
+        page = (await client.get(f"/explorer/memories/{ID}")).text
+    [form] = re.findall(r"<details class=\"undo\">(.*?)</details>", page, re.DOTALL)
+    assert "taken back for good" in form
+    assert page.count("/undo") == form.count("/undo") == 1
