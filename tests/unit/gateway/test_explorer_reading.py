@@ -13,6 +13,7 @@ from helix_gateway.explorer.shown import duration, one_line, shown
 from helix_memory.client import MemoryPage
 from helix_memory.client.results import StoredMemory
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
 from tests.unit.gateway.explorers import ID, OTHER, Letters, Memories, memory
 from tests.unit.gateway.gateways import client_of
 
@@ -171,3 +172,29 @@ async def test_undoing_a_relation_asks_first() -> None:
     [form] = re.findall(r"<details class=\"undo\">(.*?)</details>", page, re.DOTALL)
     assert "taken back for good" in form
     assert page.count("/undo") == form.count("/undo") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "back"),
+    [
+        ("/timeline?since=soon", "/timeline"),
+        (f"/memories/{'c' * 32}", "/memories"),
+        ("/letters/none", "/letters"),
+        ("/memoriesx", ""),
+    ],
+)
+async def test_a_page_that_fails_leads_back_to_where_its_viewer_was(path: str, back: str) -> None:
+    """To the page without the input that it refused, which is the marked one; not to the first page alone."""
+
+    class Gone(Memories):
+        async def history(self, _: str) -> recall_pb2.GetHistoryResponse:
+            raise NotFoundError
+
+    async with client_of(Gone()) as client:
+        answer = await client.get(f"/explorer{path}")
+    assert answer.status_code in (400, 404)
+    _, _, content = answer.text.partition("<main")
+    assert re.findall(r'<a href="([^"]+)">', content.partition("<footer")[0])[:1] == [f"/explorer{back}"]
+    assert re.findall(r'href="([^"]+)"[^>]* aria-current="page"', answer.text) == [f"/explorer{back}"] * bool(
+        back
+    )

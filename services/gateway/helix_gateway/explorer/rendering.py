@@ -140,13 +140,18 @@ def page(
         signed_in=bool(cookies.token),
         here=here(request),
         told=told,
-        **{"query": "", **values},
+        **{"query": "", "section": None, **values},
     )  # fmt: skip
     headers = HEADERS if error is None else HEADERS | headers_of_failure(error)
     response = HTMLResponse(html, 200 if told is None else told["status"], headers)
     if secret := request.scope["state"].get("new_form_secret"):
         signing_in.set_cookie(response, request, FORM_COOKIE, secret)
     return response
+
+
+def section_of(path: str) -> tuple[str, str, str, str] | None:
+    """The page of `PAGES` that a path is below; None: it is the first one, or none of these."""
+    return next((one for one in PAGES[1:] if f"{path}/".startswith(f"{ROOT}{one[1]}/")), None)
 
 
 def here(request: Request) -> str:

@@ -27,6 +27,7 @@ from helix_gateway.explorer.rendering import (
     here,
     loaded_anew,
     page,
+    section_of,
     static_digest,
     url,
     zone_named,
@@ -104,7 +105,12 @@ class Explorer:
             return self._door.ask_again(request, typed, error) if typed.text else go_to(back)
         caller = scope["state"].get("caller")
         title = "Not found" if isinstance(error, NotFoundError) else "Not done"
-        values = {"title": title, "restorable": _restorable(request, error), "typed": typed}
+        values = {
+            "title": title,
+            "restorable": _restorable(request, error),
+            "typed": typed,
+            "section": section_of(request.url.path),
+        }
         return page(request, "failed.html", values, error=error, caller=caller)
 
     async def _typed(self, request: Request) -> TypedText:
