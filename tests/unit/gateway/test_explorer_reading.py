@@ -198,3 +198,23 @@ async def test_a_page_that_fails_leads_back_to_where_its_viewer_was(path: str, b
     assert re.findall(r'href="([^"]+)"[^>]* aria-current="page"', answer.text) == [f"/explorer{back}"] * bool(
         back
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "weight", "explained"),
+    [("UPDATES", 0.9, True), ("UPDATES", 0.1, False), ("MENTIONS", 1.0, False)],
+)
+async def test_the_legend_of_a_graph_has_the_lines_that_are_in_it(
+    kind: str, weight: float, explained: bool
+) -> None:
+    """Red lines had no explanation; an unlikely one is not red."""
+
+    class Related(Memories):
+        async def neighbours(self, **_: Any) -> recall_pb2.NeighboursResponse:
+            reply = await super().neighbours()
+            edge = recall_pb2.GraphEdge(source=0, target=1, kind=kind, weight=weight)
+            return recall_pb2.NeighboursResponse(nodes=reply.nodes, edges=[edge])
+
+    async with client_of(Related()) as client:
+        page = (await client.get(f"/explorer/graph?around={ID}")).text
+    assert ('<span class="key replacing" aria-hidden="true"></span> updates' in page) is explained

@@ -21,6 +21,8 @@ LABEL: Final = 24
 TITLE: Final = 200
 DECIDED: Final = ("UPDATES", "EXTENDS", "CONTRADICTS", "RELATES")
 """Kinds of edges between memories whose weight is how probable they are."""
+REPLACING: Final = ("UPDATES", "CONTRADICTS", "CORRECTS")
+"""Kinds whose lines have a colour of their own."""
 LIKELY: Final = 0.5
 FEW: Final = 60
 """Nodes of a graph that is easy to read; more on request."""
@@ -83,6 +85,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "unlikely": sum(one.unlikely for one in edges),
         "radius": layout.radius,
         "kinds": kinds(found.edges),
+        "replacing": sorted({one.kind for one in edges if one.kind in REPLACING and not one.unlikely}),
         "truncated": found.truncated,
     }
 
