@@ -218,3 +218,13 @@ async def test_the_legend_of_a_graph_has_the_lines_that_are_in_it(
     async with client_of(Related()) as client:
         page = (await client.get(f"/explorer/graph?around={ID}")).text
     assert ('<span class="key replacing" aria-hidden="true"></span> updates' in page) is explained
+
+
+async def test_keys_are_offered_by_the_script_that_has_them() -> None:
+    """Without scripts nothing listens to a key, so the page names none."""
+    async with client_of(Memories()) as client:
+        page = (await client.get("/explorer")).text
+        script = (await client.get("/explorer/static/explorer.js")).text
+    assert 'placeholder="Search memories"' in page
+    assert '<details id="keys" class="scripted">' in page
+    assert '"Search memories  ( / )"' in script

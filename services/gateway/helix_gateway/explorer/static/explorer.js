@@ -101,6 +101,8 @@
 
   function start() {
     document.documentElement.classList.add("js");
+    const search = document.getElementById("search");
+    if (search && window.matchMedia("(hover: hover)").matches) search.placeholder = "Search memories  ( / )";
     const picture = document.querySelector(".picture");
     if (picture) picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
     pulse();
