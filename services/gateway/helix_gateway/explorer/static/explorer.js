@@ -68,8 +68,8 @@
         { label: "status call, ms", stroke: colour("--accent"), width: 2, scale: "ms" },
         { label: "events that wait", stroke: colour("--warn"), width: 2, scale: "events" },
       ],
-      scales: { x: { range: (_, least, most) => [Math.min(least, most - 60), most] }, ms: { range: (_, __, most) => [0, Math.max(10, most || 0)] },
-                events: { range: (_, __, most) => [0, Math.max(5, most || 0)] } },
+      scales: { x: { range: (_, least, most) => [Math.min(least, most - 60), most] }, ms: { range: (_, __, most) => [0, Math.max(10, 1.1 * (most || 0))] },
+                events: { range: (_, __, most) => [0, Math.max(5, 1.1 * (most || 0))] } },
       axes: [{ ...axis, values, space: 80 }, { ...axis, scale: "ms" }, { ...axis, scale: "events", side: 1, grid: { show: false } }],
     };
     let plot = null;
@@ -102,7 +102,7 @@
   function start() {
     document.documentElement.classList.add("js");
     const search = document.getElementById("search");
-    if (search && window.matchMedia("(hover: hover)").matches) search.placeholder = "Search memories  ( / )";
+    if (search && window.matchMedia("(any-hover: hover)").matches) search.placeholder = "Search memories  ( / )";
     const picture = document.querySelector(".picture");
     if (picture) picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2;
     pulse();
