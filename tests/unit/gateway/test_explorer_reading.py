@@ -228,3 +228,19 @@ async def test_keys_are_offered_by_the_script_that_has_them() -> None:
     assert 'placeholder="Search memories"' in page
     assert '<details id="keys" class="scripted">' in page
     assert '"Search memories  ( / )"' in script
+
+
+async def test_a_viewer_is_offered_what_the_own_roles_allow(tokens: dict[str, Any]) -> None:
+    """No form that is refused, no page of the admin, no figure of the service that is not told."""
+    offers = {"/correct": "write", "/forget": "write", "/undo": "write", "graph?around=": "recall"}
+    async with client_of(Memories(), **tokens) as client:
+        for token, roles in (("ana", {"recall", "write"}), ("boss", {"recall", "admin"})):
+            headers = {"authorization": f"Bearer {token}"}
+            page = (await client.get(f"/explorer/memories/{ID}", headers=headers)).text
+            first = (await client.get("/explorer", headers=headers)).text
+            assert {one for one, role in offers.items() if role in roles} == {o for o in offers if o in page}
+            assert ("Dead letters</a>" in page) is ("admin" in roles)
+            assert ("up for" in first) is ("admin" in roles)
+        denied = await client.get("/explorer/letters", headers={"authorization": "Bearer ana"})
+    assert denied.status_code == 403
+    assert 'href="/explorer/letters"' not in denied.text

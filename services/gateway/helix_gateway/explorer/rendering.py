@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from helix_gateway.explorer import shown, signing_in
 from helix_gateway.explorer.signing_in import FORM_COOKIE, ROOT, Cookies
 from helix_gateway.failures import failure_of, headers_of_failure
+from helix_shared.rpc.access.credential import ADMIN
 from helix_shared.text.counted import counted
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ HEADERS: Final = {
 FILES_HEADER: Final = "Helix-Explorer-Files"
 """By this, a request of a script says which files its tab has loaded."""
 STATIC_FILES: Final = Path(__file__).parent / "static"
-PAGES: Final = (
+PAGES: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("overview", "", "Overview", "o"),
     ("memories", "/memories", "Memories", "m"),
     ("timeline", "/timeline", "Timeline", "t"),
@@ -49,6 +50,8 @@ PAGES: Final = (
     ("letters", "/letters", "Dead letters", "d"),
 )
 """Name, path below the root, title, and the key after `g`."""
+LETTERS: Final = "letters"
+"""The page of `PAGES` that is for the role admin."""
 
 
 @functools.cache
@@ -77,7 +80,6 @@ def _environment() -> Environment:
         "files_digest": files_digest,
         "ROW": shown.ROW,
         "WHOLE": shown.WHOLE,
-        "pages": PAGES,
     }
     return environment
 
@@ -131,6 +133,7 @@ def page(
     told = None if error is None else failure_of(error)
     html = _environment().get_template(template).render(
         caller=caller,
+        pages=[one for one in PAGES if one[0] != LETTERS or caller is None or caller.may(ADMIN)],
         theme=cookies.theme,
         zone=zone.key,
         moment=functools.partial(shown.moment, zone=zone),

@@ -13,6 +13,7 @@ from helix_gateway.explorer.shown import NAMED, one_line
 from helix_memory.client.results import Memory, StoredMemory
 from helix_memory.identity import digest
 from helix_shared.errors import NotFoundError, TemporaryError
+from helix_shared.rpc.access.credential import WRITE
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -85,6 +86,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         "title": one_line(found.title or found.text, NAMED),
         "memory": found,
         "is_served": served is not None,
+        "may_write": asked.caller.may(WRITE),
         "whole": asked.text("whole") == "1",
         "LIKELY": LIKELY,
         "relation_words": RELATION_WORDS,

@@ -101,10 +101,8 @@ def _accesses(status: recall_pb2.GetStatusResponse | None) -> dict[str, Any] | N
 
 
 def _is_admin(asked: Asked) -> bool:
-    credential = asked.caller.credential
-    return credential is None or ADMIN in credential.roles
+    return asked.caller.may(ADMIN)
 
 
 def _may_recall(asked: Asked) -> bool:
-    credential = asked.caller.credential
-    return credential is None or RECALL in credential.roles
+    return asked.caller.may(RECALL)
