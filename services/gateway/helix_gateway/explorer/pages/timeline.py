@@ -43,33 +43,24 @@ async def build(asked: Asked) -> dict[str, Any]:
         span = asked.text("span") if asked.text("span") in {*dict(SPANS), ALL} else "month"
         newest = await _newest(asked)
         if newest is None:
-            return _nothing(session)
+            return _page(asked, (), {"session": session, "span": ""})
         since = FIRST if span == ALL else _before(newest, timedelta(days=dict(SPANS)[span]))
     given: dict[str, Any] = {"since": since, "until": until, "session": session}
-    given = {name: one for name, one in given.items() if one} | asked.page
-    found = await asked.helix.timeline(page_size=SIZE, **given)
-    memories = found.memories
+    sent = {name: one for name, one in given.items() if one} | asked.page
+    found = await asked.helix.timeline(page_size=SIZE, **sent)
+    return _page(asked, found.memories, given | {"span": span}, found.next_page_token)
+
+
+def _page(
+    asked: Asked, memories: Sequence[Memory], chosen: dict[str, Any], next_page: str = ""
+) -> dict[str, Any]:
     return {
         "title": "Timeline",
         "days": _by_day(asked, memories),
         "bars": bars(memories),
         "count": len(memories),
-        "next": found.next_page_token,
-        "chosen": {"since": since, "until": until, "session": session, "span": span},
-        "spans": dict(SPANS),
-    }
-
-
-def _nothing(session: str) -> dict[str, Any]:
-    """The page of a caller who has no memories yet."""
-    chosen = {"since": None, "until": None, "session": session, "span": ""}
-    return {
-        "title": "Timeline",
-        "days": {},
-        "bars": [],
-        "count": 0,
-        "next": "",
-        "chosen": chosen,
+        "next": next_page,
+        "chosen": {"since": None, "until": None} | chosen,
         "spans": dict(SPANS),
     }
 
