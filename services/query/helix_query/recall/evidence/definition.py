@@ -20,6 +20,8 @@ from helix_shared.naming.code import classify
 from helix_shared.naming.defined_names import LONG_OPTION, NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from helix_query.recall.visibility import Visibility
@@ -43,18 +45,17 @@ _SOUGHT: Final = (
 )
 
 
-def _look_up(*patterns: str) -> re.Pattern[str]:
-    forms = [pattern.replace("SOUGHT", _SOUGHT) for pattern in patterns]
-    numbered = (form.replace("<name>", f"<name{n}>") for n, form in enumerate(forms))
-    return re.compile(rf"(?:{'|'.join(numbered)})\s?\??", re.IGNORECASE)
+def _look_ups(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    forms = (pattern.replace("SOUGHT", _SOUGHT) for pattern in patterns)
+    return tuple(re.compile(rf"{form} ?\??", re.IGNORECASE) for form in forms)
 
 
-_FOR_A_DEFINITION: Final = _look_up(
+_FOR_A_DEFINITION: Final = _look_ups(
     rf"{_SHOW}(?:the )?{_PART} (?:of|for) SOUGHT",
     "where(?:'s| is| are) SOUGHT (?:defined|declared|implemented|located)",
 )
 """The name may be any word."""
-_FOR_A_NAME: Final = _look_up(
+_FOR_A_NAME: Final = _look_ups(
     rf"{_SHOW}SOUGHT(?: {_PART})?",
     "where(?:'s| is| are) SOUGHT",
     "what(?:'s| is| are) SOUGHT",
@@ -73,11 +74,10 @@ def sought_name(text: str) -> str:
     """
     if " " not in text:
         return _name_in(text.rstrip("?"))
-    if (found := _FOR_A_DEFINITION.fullmatch(text)) is not None:
-        return _name_in(_group(found))
-    if (found := _FOR_A_NAME.fullmatch(text)) is not None and _is_spelt_as_code(word := _group(found)):
+    if word := _looked_up(text, _FOR_A_DEFINITION):
         return _name_in(word)
-    return ""
+    word = _looked_up(text, _FOR_A_NAME)
+    return _name_in(word) if _is_spelt_as_code(word) else ""
 
 
 def defining_memories(
@@ -106,8 +106,9 @@ def defining_memories(
     return Hits.none()
 
 
-def _group(found: re.Match[str]) -> str:
-    return next(word for word in found.groupdict().values() if word)
+def _looked_up(text: str, forms: Sequence[re.Pattern[str]]) -> str:
+    matches = (form.fullmatch(text) for form in forms)
+    return next((found["name"] for found in matches if found is not None), "")
 
 
 def _is_spelt_as_code(word: str) -> bool:
