@@ -87,8 +87,9 @@ def build_indices(table: Any, rows: int, *, scan: ScanChoice = "auto") -> None:
 
 def build_vector_index(table: Any, wanted: VectorIndex) -> None:
     """Build the index `wanted` and drop those it replaces, unless one that is there suffices."""
-    if not _suffices(vector_indices(_index_names(table)), wanted):
-        _replace_vector_index(table, wanted)
+    built = vector_indices(_index_names(table))
+    if not _suffices(built, wanted):
+        _replace_vector_indices(table, built, wanted)
 
 
 def merge_parts(table: Any, rows: int, *, scan: ScanChoice = "auto", resting: bool) -> bool:
@@ -96,13 +97,11 @@ def merge_parts(table: Any, rows: int, *, scan: ScanChoice = "auto", resting: bo
 
     The fragments of the parts can be merged then. Building is the only way: LanceDB has no other.
     """
-    index = vector_index(table)
-    if index is None:
-        return False
+    built = vector_indices(_index_names(table))
     most = 1 if resting and rows <= RESTING_ROWS else _most_fragments(rows) // FRAGMENTS_PER_PART
-    if int(table.index_stats(index.name).num_indices) <= most:
+    if all(int(table.index_stats(index.name).num_indices) <= most for index in built):
         return False
-    _replace_vector_index(table, wanted_index(rows, scan=scan))
+    _replace_vector_indices(table, built, wanted_index(rows, scan=scan))
     return True
 
 
@@ -130,12 +129,11 @@ def _most_fragments(rows: int) -> int:
     return min(MOST_FRAGMENTS, max(FEWEST_FRAGMENTS, rows // ROWS_PER_FRAGMENT))
 
 
-def _replace_vector_index(table: Any, wanted: VectorIndex) -> None:
-    """Build `wanted` and drop all others, also one with its name."""
-    present = vector_indices(_index_names(table))
+def _replace_vector_indices(table: Any, built: list[VectorIndex], wanted: VectorIndex) -> None:
+    """Build `wanted`, also in the place of one with its name, and drop the others of `built`."""
     config = wanted.config(scanned_dimensions(table.schema))
     table.create_index(scanned_column(table.schema), config=config, name=wanted.name, replace=True)
-    for index in present:
+    for index in built:
         if index != wanted:
             table.drop_index(index.name)
 
