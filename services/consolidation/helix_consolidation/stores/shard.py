@@ -28,6 +28,7 @@ from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.reader import place_of
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.errors import PermanentError
+from helix_shared.machine.processes import return_free_memory
 from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from helix_consolidation.stores.outcome import Outcome
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
+    from helix_shared.artifacts.vectors.writer import VectorWriter
     from helix_shared.pairs.messages import UnsurePairs
     from helix_shared.shard_map import ShardPlace
 
@@ -223,7 +225,7 @@ class Shard:
             return False
         vectors = self._live.vectors
         if vectors.is_maintaining:
-            return vectors.finish_maintenance()
+            return _finished(vectors)
         if self._needs_maintenance:
             self._needs_maintenance = False
             vectors.begin_maintenance(resting=True)
@@ -272,6 +274,14 @@ class Shard:
 
     def _maintain(self, live: Live, number: int) -> None:
         """Finish maintenance of the vector table, and begin it for every so many generations."""
-        live.vectors.finish_maintenance()
+        _finished(live.vectors)
         if number % self._maintain_every == 0:
             live.vectors.begin_maintenance()
+
+
+def _finished(vectors: VectorWriter) -> bool:
+    """Finish maintenance, which reads the whole table, and give the memory for that back."""
+    is_finished = vectors.finish_maintenance()
+    if is_finished:
+        return_free_memory()
+    return is_finished

@@ -28,7 +28,6 @@ from helix_shared.artifacts.vectors.maintenance import (
 from helix_shared.artifacts.vectors.records import conforming
 from helix_shared.artifacts.vectors.scan import require_scanned, scanned_dimensions, with_scanned_vectors
 from helix_shared.artifacts.vectors.table import create_table, open_table, rows_of_ids
-from helix_shared.machine.processes import return_free_memory
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -149,7 +148,6 @@ class VectorWriter:
             self._purge()
         self._was_aborted = False
         remove_superseded(self._folder)
-        return_free_memory()
         return True
 
     def begin_maintenance(self, *, resting: bool = False) -> None:
@@ -187,7 +185,6 @@ class VectorWriter:
             _log.warning("vector table not compacted", reason=str(error))
         self._table.checkout_latest()
         remove_superseded(self._folder)
-        return_free_memory()
         return True
 
     def _pays(self, *, resting: bool) -> bool:
