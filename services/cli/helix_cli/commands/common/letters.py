@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from rich.table import Table
+from rich.text import Text
 
 from helix_cli.output.terminal import plain, size, stdout
 from helix_memory import subjects
@@ -17,27 +18,33 @@ from helix_memory.transport.dead_letters import DeadLetter, Filter
 from helix_shared.errors import InvalidInputError
 
 STREAM_PREFIX: Final = "HELIX_"
+WIDE: Final = 100
+"""Columns of a terminal with room for the whole table."""
 _AGE: Final = re.compile(r"^(\d{1,6})([smhd])\Z")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def print_letters(letters: Sequence[DeadLetter]) -> None:
-    """Print one row for each letter."""
+    """Print one row for each letter; a narrow terminal has no room for where it is from and its attempts."""
+    console = stdout()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("sequence", "stored", "service", "tenant", "from", "attempts"):
+    names = ["sequence", "stored", "service", "tenant"]
+    names += ["from", "attempts"] if console.width >= WIDE else []
+    for name in names:
         table.add_column(name, no_wrap=True)
     table.add_column("reason", overflow="fold", ratio=1)
     for letter in letters:
-        table.add_row(
-            str(letter.sequence),
-            letter.stored_at[:19],
-            plain(letter.service),
-            plain(letter.tenant_id),
-            f"{letter.stream.removeprefix(STREAM_PREFIX).lower()} {letter.stream_sequence}",
-            f"{letter.attempts or '?'}" + (f" ({letter.redrives} redriven)" if letter.redrives else ""),
-            plain(letter.reason),
-        )
-    stdout().print(table)
+        cells: dict[str, str | Text] = {
+            "sequence": str(letter.sequence),
+            "stored": letter.stored_at[:19],
+            "service": plain(letter.service),
+            "tenant": plain(letter.tenant_id),
+            "from": f"{letter.stream.removeprefix(STREAM_PREFIX).lower()} {letter.stream_sequence}",
+            "attempts": f"{letter.attempts or '?'}"
+            + (f" ({letter.redrives} redriven)" if letter.redrives else ""),
+        }
+        table.add_row(*(cells[name] for name in names), plain(letter.reason))
+    console.print(table)
 
 
 def readable(body: bytes) -> Any:
