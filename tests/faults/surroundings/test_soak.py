@@ -34,8 +34,8 @@ BYTES_AN_EVENT: Final = 4_096
 DISK_AN_EVENT: Final = 65_536
 """Log, archive, stores, and the versions of them that maintenance has not removed yet."""
 HANDLES_A_THOUSAND_EVENTS: Final = 4
-"""A table has up to one fragment for 2,000 rows (256 at most), with a file of data and one of deletions. The query
-service and its prober have both open, for two generations while one follows another."""
+"""A table has up to one fragment for 2,000 rows (256 at most), with a file of data and one of deletions.
+The query service and its prober have both open, for two generations while one follows another."""
 NOISE: Final = {"memory": 64 * MIB, "disk": 128 * MIB, "handles": 64}
 """Allocators, generations that are being swapped, and segments that are being merged."""
 SETTINGS: Final = {
