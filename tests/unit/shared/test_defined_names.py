@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_shared.naming.defined_names import MAX_NAMES, defined_names
+from helix_shared.text.defined_names import MAX_NAMES, defined_names
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.naming.defined_names import defined_names
+from helix_shared.text.defined_names import defined_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

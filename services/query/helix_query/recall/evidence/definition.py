@@ -17,7 +17,7 @@ from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.definition_tokens import sought_tokens
 from helix_shared.artifacts.lexicon.exact_tokens import is_symbol
 from helix_shared.naming.code import classify
-from helix_shared.naming.defined_names import LONG_OPTION, NAME
+from helix_shared.text.defined_names import LONG_OPTION, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
