@@ -1,1 +1,1 @@
-"""Characters, flags and wording of a text: Unicode forms, scripts, instructions, credentials, questions, defined names."""
+"""Characters, flags and wording of a text: Unicode forms, scripts, instructions, credentials, names."""
