@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import DEFINITION, PHRASE_MATCH, TERM_COVERAGE
@@ -18,9 +18,14 @@ from helix_query.recall.routing.strip_times import strip_times
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from helix_query.recall.candidates import Route
     from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.hits import Hits
+    from helix_shared.artifacts.lexicon.query import OrdinalSet
+    from helix_shared.artifacts.lexicon.reader import LexiconReader
 
 
 def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Callable[[], Hits]]:
@@ -63,24 +68,28 @@ def _term_coverage(context: RecallContext, route: Route) -> Hits:
 
 
 def _definitions(context: RecallContext, name: str) -> Hits:
-    return defining_memories(
-        name,
-        context.visibility,
-        lexicon=context.generation.lexicon,
-        limit=context.profile.retrieve.definition_limit,
-        happened_by=microseconds(context.query.now),
-        within=created_by(context),
-        already_served=context.already_served.value,
-    )
+    limit = context.profile.retrieve.definition_limit
+    return defining_memories(name, context.visibility, limit=limit, **_where(context))
 
 
 def _phrase_match(context: RecallContext) -> Hits:
-    return phrase_match(
-        context.query.text,
-        context.visibility,
-        lexicon=context.generation.lexicon,
-        limit=context.profile.retrieve.phrase_match_limit,
-        happened_by=microseconds(context.query.now),
-        within=created_by(context),
-        already_served=context.already_served.value,
-    )
+    limit = context.profile.retrieve.phrase_match_limit
+    return phrase_match(context.query.text, context.visibility, limit=limit, **_where(context))
+
+
+class _Where(TypedDict):
+    """What a look-up of single memories is given besides the words and the limit."""
+
+    lexicon: LexiconReader
+    happened_by: int
+    within: OrdinalSet | None
+    already_served: NDArray[np.int64]
+
+
+def _where(context: RecallContext) -> _Where:
+    return {
+        "lexicon": context.generation.lexicon,
+        "happened_by": microseconds(context.query.now),
+        "within": created_by(context),
+        "already_served": context.already_served.value,
+    }
