@@ -41,11 +41,10 @@ def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Call
     if is_quotation(query.text):
         return {PHRASE_MATCH: partial(_phrase_match, context)} if constants.phrase_match_limit else {}
     # The lexicon holds the latest versions alone, so it does not know what defined a name before.
-    is_lookup = Intent.EXACT_LOOKUP in route.intents and not context.visibility.has_past
-    is_lookup = is_lookup and constants.definition_limit > 0
-    if is_lookup and (name := sought_name(query.text)):
-        return {DEFINITION: partial(_definitions, context, name)}
-    return {}
+    if not constants.definition_limit or context.visibility.has_past:
+        return {}
+    name = sought_name(query.text) if Intent.EXACT_LOOKUP in route.intents else ""
+    return {DEFINITION: partial(_definitions, context, name)} if name else {}
 
 
 def _term_coverage(context: RecallContext, route: Route) -> Hits:
