@@ -25,6 +25,7 @@ def definition_tokens(text: str) -> Iterator[str]:
 
 
 def sought_tokens(name: str) -> tuple[tuple[str, ...], ...]:
-    """The tokens to look a name up by: first as it is written, then those of any case."""
+    """The tokens to look a name up by: first as it is written, then those of any other case."""
     lower = name.lower()
-    return (_DEFINES + name,), (_DEFINES + lower, _IN_LOWER_CASE + lower)
+    in_any_case = (_IN_LOWER_CASE + lower,) if lower == name else (_DEFINES + lower, _IN_LOWER_CASE + lower)
+    return (_DEFINES + name,), in_any_case
