@@ -33,9 +33,6 @@ BYTES_AN_EVENT: Final = 4_096
 """Of memory, for what a process knows of each memory; NATS knows the ids of an hour."""
 DISK_AN_EVENT: Final = 65_536
 """Log, archive, stores, and the versions of them that maintenance has not removed yet."""
-HANDLES_A_THOUSAND_EVENTS: Final = 4
-"""A table has up to one fragment for 2,000 rows (256 at most), with a file of data and one of deletions.
-The query service and its prober have both open, for two generations while one follows another."""
 NOISE: Final = {"memory": 64 * MIB, "disk": 128 * MIB, "handles": 64}
 """Allocators, generations that are being swapped, and segments that are being merged."""
 SETTINGS: Final = {
@@ -141,7 +138,7 @@ def too_much(name: str, growth: Growth) -> str:
     kind, an_event = ("disk", DISK_AN_EVENT) if name == "disk" else ("memory", BYTES_AN_EVENT)
     if growth.bytes > NOISE[kind] + an_event * growth.events:
         return f"{kind} of {name}: {growth.bytes / MIB:.0f} MiB more after {growth.events} events"
-    if growth.handles > NOISE["handles"] + HANDLES_A_THOUSAND_EVENTS * growth.events / 1_000:
+    if growth.handles > NOISE["handles"]:
         return f"handles of {name}: {growth.handles} more"
     return ""
 
