@@ -1,13 +1,20 @@
-"""Mapped arrays: how every `.npy` file of a generation is opened."""
+"""Mapped arrays: how every `.npy` file of a generation is opened.
+
+A mapping holds no file handle, unlike `mmap` of Python and so `numpy.memmap`, which keep one open: a
+generation has hundreds of such files, and a process may serve many generations (0127).
+"""
 
 from __future__ import annotations
 
+import ctypes
+import math
 import mmap
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,17 +28,37 @@ WARMED_SHARE: Final = 0.25
 # together, so two threads may fail with "SystemError: AST constructor recursion depth mismatch".
 _one_header_at_a_time = threading.Lock()
 
+_HEADER_READERS: Final = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+_madvise = ctypes.CDLL(None).madvise
+_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
 
 def mapped(path: Path) -> NDArray[Any]:
     """The array in `path`; its pages are read when they are used.
 
     Raises:
         OSError: the file cannot be opened.
-        ValueError: the file holds no array.
+        ValueError: the file holds no array, or one of objects.
     """
-    with _one_header_at_a_time:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array.view(np.ndarray)
+    with pa.memory_map(str(path)) as file:
+        with _one_header_at_a_time:
+            shape, is_fortran, dtype = _read_header(file)
+        # it stays mapped when the file is closed
+        values = file.read_buffer()
+    array = np.frombuffer(values, dtype, count=math.prod(shape))
+    return array.reshape(shape, order="F" if is_fortran else "C")
+
+
+def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type of the values that follow."""
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADER_READERS:
+        raise ValueError(f"version {version} of the array format is not read")
+    return _HEADER_READERS[version](file)
 
 
 def release_pages(array: NDArray[Any]) -> None:
@@ -65,5 +92,7 @@ def _advise(array: NDArray[Any], advice: int) -> None:
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
-    if isinstance(base, mmap.mmap):
-        base.madvise(advice)
+    if isinstance(base, pa.Buffer):
+        # a call through ctypes lets other threads run
+        start = base.address - base.address % mmap.PAGESIZE
+        _madvise(start, base.address + base.size - start, advice)

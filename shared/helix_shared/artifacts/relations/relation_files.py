@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_shared.artifacts.files.mapped import mapped
 from helix_shared.artifacts.files.saved import save_array
 from helix_shared.artifacts.files.segment_files import SegmentFiles, oldest_first
 from helix_shared.artifacts.relations.records import (
@@ -174,7 +175,7 @@ def _read_void(folder: Path) -> NDArray[np.int64]:
 
 def _load(path: Path) -> NDArray[np.void]:
     try:
-        rows: NDArray[np.void] = np.load(path, mmap_mode="r", allow_pickle=False)
+        rows: NDArray[np.void] = mapped(path)
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"relations cannot be read: {path}") from error
     if rows.dtype != RELATION or rows.ndim != 1:

@@ -24,6 +24,40 @@ def resident_kib(name: str) -> int:
     return found
 
 
+def open_handles() -> int:
+    """Of this process."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_a_mapped_array_holds_no_file_handle(tmp_path: Path) -> None:
+    """It stays readable when its file is removed, and is unmapped when nothing refers to it any more."""
+    np.save(tmp_path / "alone.npy", np.asfortranarray(np.arange(12).reshape(3, 4)))
+    before = open_handles()
+    array = mapped(tmp_path / "alone.npy")[1:]
+    assert open_handles() == before
+    (tmp_path / "alone.npy").unlink()
+    assert array.tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
+    assert "alone.npy" in Path("/proc/self/maps").read_text()
+    del array
+    assert "alone.npy" not in Path("/proc/self/maps").read_text()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x93NUMPY\x09\x00", b"no array at all", b"\x93NUMPY\x01\x00v\x00{"]
+)
+def test_what_is_no_array_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Also an array that is cut off, and one of objects, which would be code to run."""
+    (tmp_path / "bad.npy").write_bytes(content)
+    with pytest.raises(ValueError):  # noqa: PT011  of numpy
+        mapped(tmp_path / "bad.npy")
+    np.save(tmp_path / "cut.npy", np.arange(1_000))
+    os.truncate(tmp_path / "cut.npy", 1_000)
+    np.save(tmp_path / "objects.npy", np.array([{}, None]), allow_pickle=True)
+    for name in ("cut.npy", "objects.npy"):
+        with pytest.raises(ValueError):  # noqa: PT011
+            mapped(tmp_path / name)
+
+
 def test_pages_of_a_copied_array_are_released(tmp_path: Path) -> None:
     """Its values can be read again afterwards; a view releases the whole array."""
     np.save(tmp_path / "aside.npy", np.arange(1 << 20))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from helix_shared.artifacts.files.mapped import mapped
 from helix_shared.artifacts.files.saved import save_array
 from helix_shared.artifacts.files.segment_files import SegmentFiles
 from helix_shared.errors import REBUILD, CorruptArtifactError
@@ -92,7 +93,7 @@ class TombstoneLog:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._segments = SegmentFiles(folder, ".npy", lambda path: len(_load(path, mapped=True)))
+        self._segments = SegmentFiles(folder, ".npy", lambda path: len(_load(path, is_mapped=True)))
 
     @property
     def files(self) -> list[Path]:
@@ -138,10 +139,10 @@ def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
     return found[is_kept]
 
 
-def _load(path: Path, *, mapped: bool = False) -> NDArray[np.void]:
-    """The rows of a segment; `mapped`: as a memory map."""
+def _load(path: Path, *, is_mapped: bool = False) -> NDArray[np.void]:
+    """The rows of a segment, read or mapped."""
     try:
-        rows: NDArray[np.void] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        rows: NDArray[np.void] = mapped(path) if is_mapped else np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"tombstones cannot be read: {path}") from error
     if rows.dtype != _RECORD or rows.ndim != 1:
