@@ -37,18 +37,41 @@ def related_of(questions: list[int], answers: list[int]) -> Related:
 
 
 def scored(
-    acts: list[str], tokens: list[int], scores: list[float], *, wants_questions: bool = False
+    acts: list[str],
+    tokens: list[int],
+    scores: list[float],
+    related: Related | None = None,
+    *,
+    wants_questions: bool = False,
 ) -> list[float]:
     """Scores after the factors."""
     values = np.array(scores)
     raw = signals_of(acts, tokens)
-    return (values * act_factors(values, raw, CONSTANTS, wants_questions=wants_questions)).tolist()
+    return (values * act_factors(values, raw, related, CONSTANTS, wants_questions=wants_questions)).tolist()
 
 
 def test_a_bare_question_is_never_above_a_statement() -> None:
     """The best question gets half of the least statement's score, the others keep their ratio to it."""
     after = scored(["question", "statement", "request", "plan"], [8, 8, 8, 8], [1.0, 0.6, 0.5, 0.2])
     assert after == pytest.approx([0.1, 0.6, 0.05, 0.2])
+
+
+def test_an_answered_question_stands_behind_its_best_answer() -> None:
+    """One that scores less keeps its score, and one whose answer matches nothing is below all statements."""
+    acts, tokens = ["question", "statement", "statement", "question"], [8, 8, 8, 8]
+    after = scored(acts, tokens, [1.0, 0.5, 0.8, 0.6], related_of([0, 0], [1, 2]))
+    assert after == pytest.approx([0.7992, 0.5, 0.8, 0.25])
+    assert scored(acts, tokens, [0.3, 0.5, 0.8, 0.0], related_of([0], [1])) == [0.3, 0.5, 0.8, 0.0]
+    unmatched = scored(acts, tokens, [1.0, 0.0, 0.8, 0.6], related_of([0], [1]))
+    assert unmatched == pytest.approx([0.4, 0.0, 0.8, 0.24])
+
+
+def test_a_question_that_another_one_answers_stays_below_statements() -> None:
+    """What answers it is a question too ("Which one?" "The big one?"), so neither is above a statement."""
+    acts = ["question", "question", "statement"]
+    after = scored(acts, [8, 8, 8], [1.0, 0.9, 0.4], related_of([0], [1]))
+    assert after[2] == 0.4
+    assert max(after[:2]) <= 0.2
 
 
 def test_acknowledgements_fall_behind_questions() -> None:

@@ -1,6 +1,7 @@
 """Speech acts in stage 6: statements go before bare questions, an answer gains from its question.
 
 A question is bare if it is short. A long one says something too ("I moved to Graz in May, which doctor ...").
+One that was answered gives its place to the answer and stands behind it: a short answer is read with it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")
 BELOW: Final = 0.5
 """The best memory of a lower group gets this share of the least score above it."""
+BEHIND: Final = 0.999
+"""Share of the score of its answer that an answered question gets at most."""
 LEAST: Final = 1e-9
 """Least score that counts as one; a memory below it matches nothing."""
 
@@ -67,19 +70,29 @@ def answer_gains(scores: NDArray[np.float64], related: Related, share: float) ->
 
 
 def act_factors(
-    scores: NDArray[np.float64], raw: CandidateSignals, constants: SpeechActs, *, wants_questions: bool
+    scores: NDArray[np.float64],
+    raw: CandidateSignals,
+    related: Related | None,
+    constants: SpeechActs,
+    *,
+    wants_questions: bool,
 ) -> NDArray[np.float64]:
     """Factors that put bare questions below every statement, and bare acknowledgements below those.
 
-    All memories of a group get the same factor, so their order stays. Scores of 0 stay where they are.
+    A bare question whose answer is a candidate stands just below its best answer at most. All other memories
+    of a group get the same factor, so their order stays. Scores of 0 stay where they are.
     """
     bare = raw.token_count <= constants.bare_tokens
     asks = bare & np.isin(raw.speech_act, ASKING)
     if wants_questions:
         asks &= False
     acknowledges = bare & (raw.speech_act == ACKNOWLEDGEMENT)
+    best = _best_answers(np.where(asks | acknowledges, 0.0, scores), related)
+    answered = asks & (best > LEAST)
     factors = np.ones(len(scores))
-    above = scores[~asks & ~acknowledges]
+    factors[answered] = np.minimum(1.0, BEHIND * best[answered] / np.maximum(scores[answered], LEAST))
+    asks &= ~answered
+    above = (scores * factors)[~asks & ~acknowledges]
     for group in (asks, acknowledges):
         above = above[above > LEAST]
         most = float(scores[group].max(initial=0.0))
@@ -87,3 +100,11 @@ def act_factors(
             factors[group] = min(1.0, BELOW * float(above.min()) / most)
         above = np.concatenate([above, scores[group] * factors[group]])
     return factors
+
+
+def _best_answers(scores: NDArray[np.float64], related: Related | None) -> NDArray[np.float64]:
+    """The score of the best answer of each candidate; 0: none is a candidate."""
+    best = np.zeros(len(scores))
+    if related is not None:
+        np.maximum.at(best, related.questions, scores[related.answers])
+    return best

@@ -85,7 +85,8 @@ def lifecycle_steps(
     else:
         past_steps(builder, raw, route, constants, holding, others, met)
     if constants.acts.statements_first:
-        factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
+        acts = constants.acts
+        factors = act_factors(builder.scores, raw, related, acts, wants_questions=wants_questions)
         if (factors != 1.0).any():
             builder.times("speech_act", factors)
 
