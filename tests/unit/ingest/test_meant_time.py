@@ -46,3 +46,40 @@ def test_a_denied_time_alone_is_what_the_text_is_about(text: str) -> None:
     found = meant_time(text, THURSDAY)
     assert found is not None
     assert f"{found.start:%m-%d}" == "05-08"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("24 july, 15h, in the coffee room", "2026-07-24"),
+        ("Ok, 1 September. And who will be the buddy?", "2026-09-01"),
+        ("first one 20 May", "2026-05-20"),
+        ("28 April, the usual walk with Ines", "2026-04-28"),
+        ("wednesday the 13th, 10 o'clock", "2026-05-13"),
+        ("Saturday 2 January then", "2027-01-02"),
+        ("Saturday 3 January then", "2026-01-03"),
+        ("24 march, both of them", "2026-03-24"),
+    ],
+)
+def test_a_day_without_a_verb_is_the_nearest_one_in_a_turn(text: str, day: str) -> None:
+    """Or the one that has its weekday. In a document it stays open."""
+    found = meant_time(text, THURSDAY, is_turn=True)
+    assert found is not None
+    assert (f"{found.start:%Y-%m-%d}", found.certainty) == (day, "guessed")
+    assert meant_time(text, THURSDAY) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ideas for March",
+        "room 12, floor 3",
+        "usually on the 15th",
+        "rent: every 5th of the month",
+        "Friday",
+        "closed on the 28th",
+    ],
+)
+def test_what_names_no_day_of_a_month_or_a_habit_stays_open_in_a_turn(text: str) -> None:
+    """A guess would be wrong most of the time."""
+    assert meant_time(text, THURSDAY, is_turn=True) is None

@@ -98,19 +98,24 @@ def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
     That is the one that takes the place of another ("new date is 4 May"), else the first that is not denied.
 
     "Next April" is resolved relative to `occurred_at`, in its zone. `helix_shared.calendar_days` defines the
-    meaning of a span. A date whose year or week is unclear gives no time.
+    meaning of a span. A date whose year or week is unclear gives no time, but for a day of a month in a turn.
     """
     start: datetime | None = getattr(event, "event_start", None)
     end: datetime | None = getattr(event, "event_end", None)
     if start is not None or end is not None:
         return EventTimes(start, end)
-    return _time_of(text[:4_000], occurred_at, occurred_at.utcoffset())
+    return _time_of(text[:4_000], occurred_at, occurred_at.utcoffset(), isinstance(event, MessageEvent))
 
 
 @functools.lru_cache(_SCORED_TEXTS)
-def _time_of(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
+def _time_of(
+    text: str,
+    occurred_at: datetime,
+    _offset: timedelta | None,
+    is_turn: bool,
+) -> EventTimes:
     """The time of a text. The offset is a cache key: equal instants can be different days."""
-    meant = meant_time(text, occurred_at)
+    meant = meant_time(text, occurred_at, is_turn=is_turn)
     return (
         EventTimes(meant.start, meant.end, meant.certainty == "guessed") if meant else EventTimes(None, None)
     )
