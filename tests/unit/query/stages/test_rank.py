@@ -168,8 +168,8 @@ def test_boosts_that_are_on_have_a_factor_each() -> None:
     """Pinned 1.1, priority 2 -> 1.2, same project 1.3; the other candidate keeps 1."""
     factors = boost_factors(
         signals_of(2, pinned=[True, False], priority=[2.0, 1.0], project_code=[7, 8]),
+        Route(),
         Boosts(pinned=0.1, priority=0.2, project=0.3),
-        window=None,
         project_code=7,
     )
     assert {name: values.tolist() for name, values in factors.items()} == {
@@ -177,6 +177,14 @@ def test_boosts_that_are_on_have_a_factor_each() -> None:
         "priority": [1.2, 1.0],
         "project": [1.3, 1.0],
     }
+
+
+def test_who_asks_when_gets_what_tells_a_time() -> None:
+    """The second memory tells none; another question asks for none."""
+    signals = signals_of(2, event_start=[at(NOW), NO_TIME])
+    factors = boost_factors(signals, Route(intents=(Intent.WHEN,)), Boosts(dated=0.25), project_code=None)
+    assert {name: values.tolist() for name, values in factors.items()} == {"dated": [1.25, 1.0]}
+    assert boost_factors(signals, Route(), Boosts(dated=0.25), project_code=None) == {}
 
 
 def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:

@@ -29,6 +29,7 @@ class Boosts(Section):
         default=9.0,
         description="the same where the query names nothing but a time; read where `window` is on",
     )
+    dated: Factor = Field(default=0.0, description="it tells a time, which the question asks for")
     pinned: Factor = Field(default=0.0, description="pinned by its author")
     priority: Factor = Field(default=0.0, description="times (priority - 1)")
     project: Factor = Field(default=0.0, description="the memory is of the caller's project")

@@ -48,7 +48,7 @@ def base_score(
     return BaseScore(
         signals,
         _relevance(signals, raw.type_code, route, constants=constants),
-        boost_factors(raw, constants.boosts, window=route.window, project_code=project_code),
+        boost_factors(raw, route, constants.boosts, project_code=project_code),
     )
 
 
@@ -143,10 +143,13 @@ def multiplicative(
 
 
 def boost_factors(
-    raw: CandidateSignals, factors: Boosts, *, window: Window | None, project_code: int | None
+    raw: CandidateSignals, route: Route, factors: Boosts, *, project_code: int | None
 ) -> dict[str, NDArray[np.float64]]:
     """The profile's boosts that are on and apply, by name, in the order in which they are multiplied."""
     found: dict[str, NDArray[np.float64]] = {}
+    window = route.window
+    if factors.dated and Intent.WHEN in route.intents:
+        found["dated"] = 1.0 + factors.dated * (raw.event_start != NO_TIME).astype(np.float64)
     if factors.pinned:
         found["pinned"] = 1.0 + factors.pinned * raw.pinned.astype(np.float64)
     if factors.priority:
