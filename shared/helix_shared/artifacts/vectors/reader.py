@@ -218,7 +218,7 @@ class VectorReader:
         rows = self._table.take_row_ids(row_ids.tolist()).select(names).to_arrow()
         # LanceDB returns rows in the order of its files, and one row for an ordinal given twice
         position = {ordinal: index for index, ordinal in enumerate(rows["ordinal"].to_pylist())}
-        return rows.take([position[ordinal] for ordinal in wanted.tolist() if ordinal in position])
+        return rows.take(np.array([position[one] for one in wanted.tolist() if one in position], np.int64))
 
     def find(self, memory_ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
         """Rows with these memory ids, in any order; includes hidden rows and other tenants': check them."""

@@ -23,7 +23,7 @@ ACME = Selection("acme")
 
 
 def test_a_later_reader_extends_the_row_map_of_an_earlier_one(tmp_path: Path, records: Records) -> None:
-    """Row ids stay the same through updates, deletions and compaction."""
+    """Row ids stay the same through updates, deletions and compaction; what is deleted has no row."""
     writer = VectorWriter.create(tmp_path / "live", 8)
     writer.upsert(records([{} for _ in range(40)]))
     writer.link_into(tmp_path / "1")
@@ -37,6 +37,7 @@ def test_a_later_reader_extends_the_row_map_of_an_earlier_one(tmp_path: Path, re
     assert second.take([42, 5, 3, 0, 39, 41, 40, 99], columns=["text"])["text"].to_pylist() == [
         "new", "new", "", "new", "new",
     ]  # fmt: skip
+    assert second.take([5, 39])["ordinal"].to_pylist() == []
     hits = second.search(np.ones(8, np.float32), Selection("acme"), limit=100)
     assert sorted(hits.ordinals.tolist()) == [o for o in range(43) if o not in (5, 39)]
     assert sorted(first.search(np.ones(8, np.float32), Selection("acme"), limit=100).ordinals) == list(
