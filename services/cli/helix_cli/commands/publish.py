@@ -95,7 +95,9 @@ def publish_command(
             "--kind", help="message, tool, memory, document, correct, forget, erase, undo, feedback, session."
         ),
     ] = MESSAGE,
-    role: Annotated[str, Option("--role", help="user, assistant, system or tool.")] = USER,
+    role: Annotated[
+        str, Option("--role", help="user, assistant, system or tool; of a message, by default user.")
+    ] = "",
     speaker: Annotated[str, Option("--speaker", help="Name of who speaks; of a message.")] = "",
     time: Annotated[
         str, Option("--time", help="When it happened, e.g. 2026-11-01T09:30; by default now.")
@@ -192,7 +194,7 @@ def _require_used(files: Sequence[str], *, kind: str, role: str) -> None:
     """
     if files and kind != MESSAGE:
         raise InvalidInputError("--kind", "excludes files, whose lines state their kind")
-    if role != USER and (files or kind != MESSAGE):
+    if role not in ("", USER) and (files or kind != MESSAGE):
         reason = (
             "excludes files, whose lines state it"
             if files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -57,12 +57,10 @@ def one_event(
     if options.get("text"):
         fields[BODY_FIELDS.get(kind, "text")] = options["text"]
     typed = set(fields)
-    named = {"kind": kind, "tenant_id": tenant} | ({"role": role} if kind == MESSAGE else {})
-    typed |= {name for name, value in named.items() if value != _DEFAULTS[name]}
-    fields |= named
+    typed |= {name for name, value in (("tenant_id", tenant), ("role", role)) if value}
+    fields |= {"kind": kind, "tenant_id": tenant} | ({"role": role or USER} if kind == MESSAGE else {})
     for name, value in map(_assigned, options.get("set") or []):
-        if name in typed:
-            raise InvalidInputError("--set", f"{name} is given twice")
+        _require_settable(name, typed)
         typed.add(name)
         fields[name] = value
     if not fields["tenant_id"]:
@@ -77,6 +75,13 @@ def one_event(
     if isinstance(item, Refusal):
         raise InvalidInputError(item.field, item.reason + _how_given(item, fields))
     return item
+
+
+def _require_settable(name: str, typed: Collection[str]) -> None:
+    if name == "kind":
+        raise InvalidInputError("--set", f"does not take kind; give it with {OPTIONS[name]}")
+    if name in typed:
+        raise InvalidInputError("--set", f"{name} is given twice")
 
 
 def _how_given(refusal: Refusal, fields: dict[str, Any]) -> str:

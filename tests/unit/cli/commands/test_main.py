@@ -120,10 +120,22 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
             ["publish", "--tenant", "acme", "--text", "hi", "--role", "assistant", "--set", "role=user"],
             "error: --set: role is given twice",
         ),
+        (
+            ["publish", "--tenant", "acme", "--text", "hi", "--role", "user", "--set", "role=assistant"],
+            "error: --set: role is given twice",
+        ),
         (["publish", "--tenant", "acme", "--text", "hi", "--set", "tenant_id=b"], "tenant_id is given twice"),
         (
             ["publish", "--tenant", "acme", "--kind", "memory", "--text", "hi", "--set", "kind=tool"],
-            "kind is given twice",
+            "error: --set: does not take kind; give it with --kind",
+        ),
+        (
+            ["publish", "--tenant", "acme", "--kind", "message", "--text", "hi", "--set", "kind=memory"],
+            "error: --set: does not take kind; give it with --kind",
+        ),
+        (
+            ["publish", "--tenant", "acme", "--set", "kind=forget", "--set", "of_session=s1"],
+            "error: --set: does not take kind; give it with --kind",
         ),
         (["publish", "--tenant", "acme", "--text", "hi", "--kind", "mesage"], "error: --kind: "),
         (["publish", "--tenant", "acme", "--text", "hi", "--role", "foo"], "error: --role: must be"),
