@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -12,21 +11,16 @@ import pytest
 
 from helix_query.generations.snapshot import Snapshot
 from helix_query.generations.warmup import warm
-from helix_query.profile.files import load_profiles
-from helix_query.recall.channels import LANES
-from helix_query.recall.context import RecallContext
 from helix_query.recall.evidence.definition import READ, defining_memories
-from helix_query.recall.query import Query
-from helix_query.recall.recall import recall
-from helix_query.recall.result import RecallResult
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.moments import microseconds
 
+from .asking import NOW, PROFILE, asked, opened
+
 pytestmark = pytest.mark.integration
 
-NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 DEFINED = "def wrap_session(config, run):\n    session = Session(config)\n    return run(session)"
 GONE = "def wrap_session(config):\n    return old(config)"
 CLOSING = 12
@@ -52,33 +46,14 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
         {"text": "We decided that wrap_session stays one function."},
     ]
     rows += [{"text": f"class Part{n}:\n    def close(self):\n        pass"} for n in range(CLOSING)]
-    folder = tmp_path_factory.mktemp("defined")
-    corpus = corpus_type.create(folder / "data", encoder)
-    corpus.add(rows)
-    opened = Generation.open(corpus.root, corpus.publish(), scratch=folder)
-    yield opened
-    opened.close()
-    corpus.live.close()
+    with opened(corpus_type, encoder, tmp_path_factory.mktemp("defined"), rows) as generation:
+        yield generation
 
 
 @pytest.fixture(scope="module")
 def served(generation: Generation, encoder: Any) -> Snapshot:
     """The generation ready to answer."""
-    return warm(generation, encoder, profile=load_profiles()["helix"], now=NOW)
-
-
-def asked(served: Snapshot, query: str, as_of: datetime | None = None, **options: Any) -> RecallResult:
-    """A recall of tenant acme, by the default profile with other `retrieve` constants."""
-    profile = load_profiles()["helix"]
-    profile = profile.model_copy(update={"retrieve": profile.retrieve.model_copy(update=options)})
-    asking = Query(query, Selection("acme", as_of=as_of), NOW, NOW, explain=True)
-    context = RecallContext.of(asking, served, profile)
-    lanes = {channel: ThreadPoolExecutor(2) for channel in LANES}
-    try:
-        return recall(context, lanes=lanes, channel_deadline_seconds=30)
-    finally:
-        for lane in lanes.values():
-            lane.shutdown()
+    return warm(generation, encoder, profile=PROFILE, now=NOW)
 
 
 @pytest.mark.parametrize(

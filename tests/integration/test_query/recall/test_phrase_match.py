@@ -1,9 +1,8 @@
 """A verbatim quotation finds the memory that contains it, among many that say nearly the same."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -11,24 +10,18 @@ import pytest
 
 from helix_query.generations.snapshot import Snapshot
 from helix_query.generations.warmup import warm
-from helix_query.profile.files import load_profiles
-from helix_query.profile.profile import RankingProfile
-from helix_query.recall.channels import LANES
-from helix_query.recall.context import RecallContext
 from helix_query.recall.evidence.phrase_match import phrase_match
 from helix_query.recall.evidence.quotation import LEAST_WORDS, is_quotation
-from helix_query.recall.query import Query
-from helix_query.recall.recall import recall
-from helix_query.recall.result import RecallResult
 from helix_query.recall.stages.rank import score
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.moments import microseconds
 
+from .asking import NOW, PROFILE, asked, context_of, opened
+
 pytestmark = pytest.mark.integration
 
-NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 WORDS = "drain the queue, restart worker-7 and then check its log for errors"
 SAID = (
     f"When deliveries pile up we {WORDS}. Somebody from the platform team looks at dashboards afterwards, "
@@ -62,19 +55,14 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
         {"text": "支付接口超时以后先看数据库，再看连接池是不是耗尽，导致的影响要写清楚。"},  # noqa: RUF001 - meant
         {"text": "Nothing to see.", "title": "How we drain the queue: restart WORKER-7"},
     ]
-    folder = tmp_path_factory.mktemp("quoted")
-    corpus = corpus_type.create(folder / "data", encoder)
-    corpus.add(rows)
-    opened = Generation.open(corpus.root, corpus.publish(), scratch=folder)
-    yield opened
-    opened.close()
-    corpus.live.close()
+    with opened(corpus_type, encoder, tmp_path_factory.mktemp("quoted"), rows) as generation:
+        yield generation
 
 
 @pytest.fixture(scope="module")
 def served(generation: Generation, encoder: Any) -> Snapshot:
     """The generation ready to answer."""
-    return warm(generation, encoder, profile=load_profiles()["helix"], now=NOW)
+    return warm(generation, encoder, profile=PROFILE, now=NOW)
 
 
 def texts_matching(
@@ -85,23 +73,6 @@ def texts_matching(
     options = {"happened_by": microseconds(NOW)} | options
     hits = phrase_match(query, visibility, lexicon=generation.lexicon, limit=limit, **options)
     return [line["text"] for line in generation.signals.records(hits.ordinals)]
-
-
-def context_of(served: Snapshot, query: str, profile: RankingProfile) -> RecallContext:
-    """A query of tenant acme that keeps a trace."""
-    return RecallContext.of(Query(query, Selection("acme"), NOW, NOW, explain=True), served, profile)
-
-
-def asked(served: Snapshot, query: str, **options: Any) -> RecallResult:
-    """A recall of tenant acme, by the default profile with other `retrieve` constants."""
-    profile = load_profiles()["helix"]
-    profile = profile.model_copy(update={"retrieve": profile.retrieve.model_copy(update=options)})
-    lanes = {channel: ThreadPoolExecutor(2) for channel in LANES}
-    try:
-        return recall(context_of(served, query, profile), lanes=lanes, channel_deadline_seconds=30)
-    finally:
-        for lane in lanes.values():
-            lane.shutdown()
 
 
 def test_words_in_a_row_differ_from_the_same_words_apart(generation: Generation) -> None:
@@ -149,7 +120,7 @@ def test_a_phrase_match_is_a_step_of_the_score(served: Snapshot) -> None:
     """Of one candidate alone."""
     answer = asked(served, WORDS)
     assert answer.trace is not None
-    candidates, context = answer.trace.candidates, context_of(served, WORDS, load_profiles()["helix"])
+    candidates, context = answer.trace.candidates, context_of(served, WORDS)
     steps = {step.name: step.values for step in score(context, candidates, answer.route).steps}
     assert np.count_nonzero(steps["phrase_match"]) == 1
     assert candidates.ordinals[np.argmax(steps["phrase_match"])] == 61

@@ -3,52 +3,41 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from helix_query.generations.snapshot import Snapshot
 from helix_query.generations.warmup import warm
-from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
-from helix_query.recall.channels import LANES
 from helix_query.recall.channels.lexical import LexicalChannel
 from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
-from helix_query.recall.recall import recall
 from helix_query.recall.result import RecallResult
 from helix_query.recall.stages.retrieve import prefetch
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.encoders.encoder import Encoder
 
-pytestmark = pytest.mark.integration
+from .asking import NOW, PROFILE, answered, lanes_of, opened
 
-NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
-PROFILE = load_profiles()["helix"]
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
 def served(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
     """A few memories, ready to answer."""
-    folder = tmp_path_factory.mktemp("ahead")
-    corpus = corpus_type.create(folder / "data", encoder)
-    corpus.add([{"text": f"note {n} about the garden and src/app/loader.py"} for n in range(20)])
-    opened = Generation.open(corpus.root, corpus.publish(), scratch=folder)
-    yield warm(opened, encoder, profile=PROFILE, now=NOW)
-    opened.close()
-    corpus.live.close()
+    rows = [{"text": f"note {n} about the garden and src/app/loader.py"} for n in range(20)]
+    with opened(corpus_type, encoder, tmp_path_factory.mktemp("ahead"), rows) as generation:
+        yield warm(generation, encoder, profile=PROFILE, now=NOW)
 
 
 @pytest.fixture
 def lanes() -> Iterator[dict[str, ThreadPoolExecutor]]:
     """One pool a channel."""
-    pools = {name: ThreadPoolExecutor(1) for name in LANES}
-    yield pools
-    for pool in pools.values():
-        pool.shutdown()
+    with lanes_of(1) as pools:
+        yield pools
 
 
 @pytest.fixture
@@ -65,10 +54,12 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def asked(served: Snapshot, lanes: dict[str, ThreadPoolExecutor], query: str, **options: Any) -> RecallResult:
+def asked_over(
+    lanes: dict[str, ThreadPoolExecutor], served: Snapshot, query: str, **options: Any
+) -> RecallResult:
     """A recall of tenant acme."""
     context = RecallContext.of(Query(query, Selection("acme"), NOW, NOW, **options), served, PROFILE)
-    return recall(context, lanes=lanes, channel_deadline_seconds=30)
+    return answered(context, lanes)
 
 
 def test_the_search_runs_while_the_question_is_embedded(
@@ -88,7 +79,7 @@ def test_the_search_runs_while_the_question_is_embedded(
 
     monkeypatch.setattr(Encoder, "embed_query_tokens", embedding)
     monkeypatch.setattr(LexicalChannel, "search", searching)
-    answer = asked(served, lanes, "what about the garden")
+    answer = asked_over(lanes, served, "what about the garden")
     assert answer.degraded == ()
     assert set(answer.rows[0].channels) == {"dense", "lexical"}
     assert len(searched) == 1
@@ -99,13 +90,13 @@ def test_a_question_that_means_more_than_its_words_say_is_searched_again(
 ) -> None:
     """An intent by example may weigh the fields otherwise; the answer is that of the right weights."""
     monkeypatch.setattr(type(served.centroids), "near", lambda *_args, **_options: (Intent.EXACT_LOOKUP,))
-    asked(served, lanes, "what about the garden")
+    asked_over(lanes, served, "what about the garden")
     assert [weights.exact for weights in searched] == [1.0, 1.5]
 
 
 def test_no_search_starts_that_is_not_wanted(served: Snapshot, lanes: Any, searched: list[Any]) -> None:
     """Mode dense needs no lexical search; with `as_of` it starts only after the past versions are read."""
-    asked(served, lanes, "what about the garden", mode="dense")
+    asked_over(lanes, served, "what about the garden", mode="dense")
     assert searched == []
     past = Query("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW, NOW)
     with prefetch(RecallContext.of(past, served, PROFILE), lanes) as prefetched:
@@ -127,9 +118,9 @@ def test_a_search_without_a_waiting_caller_is_cancelled(
 
         monkeypatch.setattr(Encoder, "embed_query_tokens", failing)
         with pytest.raises(RuntimeError, match="no model"):
-            asked(served, lanes, "what about the garden")
+            asked_over(lanes, served, "what about the garden")
     else:
-        assert asked(served, lanes, "what is 17 * 23").route.skip
+        assert asked_over(lanes, served, "what is 17 * 23").route.skip
     go_on.set()
     lanes["lexical"].submit(lambda: None).result(30)
     assert searched == []
@@ -144,6 +135,6 @@ def test_an_engine_that_fails_ahead_costs_its_candidates_only(
         raise RuntimeError("no index")
 
     monkeypatch.setattr(LexicalChannel, "search", failing)
-    answer = asked(served, lanes, "what about the garden")
+    answer = asked_over(lanes, served, "what about the garden")
     assert answer.degraded == ("lexical",)
     assert {channel for row in answer.rows for channel in row.channels} == {"dense"}

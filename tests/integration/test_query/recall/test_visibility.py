@@ -1,7 +1,7 @@
 """Visibility: the columns give the same result as the selection on rows, on every dense route."""
 
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from helix_shared.artifacts.signals.columns import code
 from helix_shared.artifacts.vectors import index, maintenance
 from tests.examples import examples
 
+from .asking import NOW, opened
+
 pytestmark = pytest.mark.integration
 
-NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 OWNERS = ("", "ada", "bob")
 BY_SKETCH = {"SCANNED": 999, "JUDGED_ALL": 0, "COMPARED": 0, "SKETCHED": 4}
 WAYS = {
@@ -54,13 +55,8 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
         }
         for number in range(120)
     ]
-    folder = tmp_path_factory.mktemp("view")
-    corpus = corpus_type.create(folder / "data", encoder)
-    corpus.add(rows)
-    opened = Generation.open(corpus.root, corpus.publish(), scratch=folder)
-    yield opened
-    opened.close()
-    corpus.live.close()
+    with opened(corpus_type, encoder, tmp_path_factory.mktemp("view"), rows) as generation:
+        yield generation
 
 
 MOMENTS = st.none() | st.integers(0, 90).map(lambda days: NOW - timedelta(days=days))
