@@ -15,6 +15,7 @@ from helix_shared.errors import InvalidInputError, NotFoundError
 from helix_shared.rpc.access.credential import RECALL, WRITE, Credential
 
 TOOLS = {one.name: one for one in SERVER_MEMORY}
+LIKES_FIGS = {"entityName": "Ada", "observations": ["likes figs"]}
 
 
 class Store:
@@ -27,6 +28,7 @@ class Store:
         self.asked: list[str] = []
         """Entities whose neighbours, and memories whose state was asked for."""
         self.hidden_at_once: list[int] = []
+        self.queries: list[str] = []
 
     async def remember(
         self, *, event_id: str, text: str, title: str = "", tags: tuple[str, ...] = (), **_: Any
@@ -59,11 +61,15 @@ class Store:
         assert page_size == 200
         return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=self.shown[::-1]))
 
-    async def recall(self, query: str, **_: Any) -> Recalled:
-        """All that have a word of the query."""
+    async def recall(self, query: str, *, top_k: int, **_: Any) -> Recalled:
+        """Those that share most words with the query."""
+        assert 0 < len(query) <= limits.QUERY_CHARACTERS
+        assert 0 < top_k <= limits.TOP_K
+        self.queries.append(query)
         words = set(query.lower().split())
-        found = [one for one in self.shown if words & set(one.text.lower().split())]
-        memories = [recall_pb2.RecalledMemory(memory=one) for one in found]
+        shared = [(len(words & set(one.text.lower().split())), one) for one in self.shown]
+        best = sorted(((count, one) for count, one in shared if count), key=lambda pair: -pair[0])
+        memories = [recall_pb2.RecalledMemory(memory=one) for _, one in best[:top_k]]
         return Recalled.of(recall_pb2.RecallResponse(memories=memories, abstained=self.abstains))
 
     async def forget(self, *memories: str, **_: Any) -> Written:
@@ -204,6 +210,34 @@ async def test_an_entity_is_read_once_however_many_observations_are_deleted(stor
     # of what is shown nowhere, before and after
     assert (store.asked, told["missing"]) == (["ADA", plums, plums], ["Ada: likes plums"])
     assert store.hidden_at_once == [4]
+
+
+async def test_missing_observations_are_searched_for_together(store: Store) -> None:
+    """By one recall, as many as a query has room for; a longer text is searched for by its beginning."""
+    texts = [f"has {number} dogs" for number in range(20)]
+    deletions = [{"entityName": name, "observations": texts} for name in ("Ada", "Bob")]
+    told = await called(store, "delete_observations", deletions=[*deletions, LIKES_FIGS])
+    assert told["missing"] == [f"{name}: {text}" for name in ("Ada", "Bob") for text in texts]
+    assert len(store.queries) == 1
+    store.queries.clear()
+    long = ["figs " * 500, "likes", "plums " * 500, "nuts " * 5_000]
+    with pytest.raises(InvalidInputError, match="names nothing"):
+        await called(store, "delete_observations", deletions=[{"entityName": "Ada", "observations": long}])
+    assert len(store.queries) == 3
+
+
+async def test_observations_that_took_the_places_of_others_do_not_hide_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recall with two places finds five of them, none of which is near its entity."""
+    monkeypatch.setattr(limits, "TOP_K", 2)
+    texts = [f"Rye number {number} is baked." for number in range(5)]
+    for text in texts:
+        await store.remember(event_id=text, text=text, title="Mill")
+    deletion = {"entityName": "Mill", "observations": [*texts, "Rye is gone."]}
+    told = await called(store, "delete_observations", deletions=[deletion])
+    assert told["missing"] == ["Mill: Rye is gone."]
+    assert sorted(store.memories[one].text for one in store.memories.keys() & store.forgotten) == texts
 
 
 @pytest.mark.parametrize("roles", [(RECALL, WRITE), (WRITE,)])

@@ -8,6 +8,7 @@ a list to the first of them, or to `NAMELESS`.
 from __future__ import annotations
 
 import asyncio
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field
@@ -86,22 +87,23 @@ async def ids_of(caller: Caller, facts: Sequence[Fact]) -> tuple[list[list[str]]
     """The memories that are shown as each of these observations, and those of them that may not exist.
 
     Where there is none, or the caller may not recall, the one that was written as it, which may not be
-    processed yet; none if that was replaced by a later version. An entity is read once.
+    processed yet; none if that was replaced by a later version. An entity is read once, and what is not near
+    it is searched for together.
     """
     if not caller.may(RECALL):
         return [[_own_id(caller, fact)] for fact in facts], set()
     names = {name.casefold(): name for name, _ in facts}
     read = await asyncio.gather(*(_around(caller, name) for name in names.values()))
     around = dict(zip(names, read, strict=True))
-    found = await asyncio.gather(*(_ids_of(caller, fact, around[fact[0].casefold()]) for fact in facts))
+    shown = {fact: _shown_as(fact, around[fact[0].casefold()]) for fact in facts}
+    shown |= await _searched(caller, [fact for fact, ids in shown.items() if not ids])
+    found = await asyncio.gather(*(_ids_of(caller, fact, shown.get(fact)) for fact in facts))
     return [ids for ids, _ in found], {one for ids, is_there in found if not is_there for one in ids}
 
 
-async def _ids_of(caller: Caller, fact: Fact, around: Sequence[Memory]) -> tuple[list[str], bool]:
+async def _ids_of(caller: Caller, fact: Fact, shown: list[str] | None) -> tuple[list[str], bool]:
     """The memories that are shown as an observation of an entity, and whether they are there."""
-    name, observation = fact
-    near = [one.id for one in around if _observation(name, one.text) == observation]
-    if shown := near or await _found(caller, name, observation):
+    if shown:
         return shown, True
     own = _own_id(caller, fact)
     state = await caller.helix.state(own)
@@ -122,15 +124,44 @@ async def _around(caller: Caller, name: str) -> list[Memory]:
     return [one for one in memories if TAG not in one.categories or _same(one.title, name)]
 
 
-async def _found(caller: Caller, name: str, observation: str) -> list[str]:
-    """Memories of a list or a search, whose title need not be an entity."""
-    query = text_of(name, observation)[: limits.QUERY_CHARACTERS]
-    found = await caller.helix.recall(query, top_k=FOUND, never_skip=True, not_served=True)
-    return [
-        one.id
-        for one in found.memories
-        if _same(_entity_of(one), name) and _observation(name, one.text) == observation
-    ]
+async def _searched(caller: Caller, facts: Sequence[Fact]) -> dict[Fact, list[str]]:
+    """Memories of lists and searches, whose title need not be an entity, by the observation that shows them.
+
+    One recall looks for as many observations as a query has room for. Those that it finds may have left no
+    place for others, so these are looked for again until none of them is found.
+    """
+    found = dict[Fact, list[str]]()
+    waiting = list(facts)
+    while waiting:
+        together = _together(waiting)
+        del waiting[: len(together)]
+        while together and (hits := await _recalled(caller, together)):
+            found |= hits
+            together = [fact for fact in together if fact not in hits]
+    return found
+
+
+def _together(facts: Sequence[Fact]) -> list[Fact]:
+    """The first of these observations that a query has room for, at least one."""
+    ends = accumulate(len(text_of(*fact)) + 1 for fact in facts)
+    return list(facts[: max(1, sum(end <= limits.QUERY_CHARACTERS + 1 for end in ends))])
+
+
+async def _recalled(caller: Caller, facts: Sequence[Fact]) -> dict[Fact, list[str]]:
+    query = "\n".join(text_of(*fact) for fact in facts)[: limits.QUERY_CHARACTERS]
+    most = min(FOUND * len(facts), limits.TOP_K)
+    recalled = await caller.helix.recall(query, top_k=most, never_skip=True, not_served=True)
+    hits = {
+        fact: _shown_as(fact, [one for one in recalled.memories if _same(_entity_of(one), fact[0])])
+        for fact in facts
+    }
+    return {fact: ids for fact, ids in hits.items() if ids}
+
+
+def _shown_as(fact: Fact, memories: Sequence[Memory]) -> list[str]:
+    """Ids of the memories of an entity that are shown as this observation of it."""
+    name, observation = fact
+    return [one.id for one in memories if _observation(name, one.text) == observation]
 
 
 def _entity_of(memory: Memory) -> str:
