@@ -19,6 +19,7 @@ from tests.end_to_end.gateway_calls import (
     over_stdio,
     refuses_what_is_not_an_agents,
 )
+from tests.integration.test_cli.running import run
 
 pytestmark = pytest.mark.integration
 
@@ -203,6 +204,28 @@ def test_the_gateway_has_what_the_client_has(stack: Stack) -> None:
     assert asked(f"{at}/erasures/{gone['event_id']}", **who).body["sequence"] == gone["sequence"]
     for path in ("sessions", "entities", "profile", "status", "timeline?since=2026-01-01T00:00:00Z"):
         assert asked(f"{at}/{path}", **who).status == 200
+
+
+async def test_every_door_names_the_ids_that_name_nothing(stack: Stack) -> None:
+    """Of no memory, and of another user's; what was written a moment ago counts as there."""
+    at, who = f"{stack.gateway_url}/v1", {"helix_tenant": "rest", "helix_user": "eve"}
+    others = asked(
+        f"{at}/remember", {"text": "Bo keeps bees.", "wait": True}, helix_tenant="rest", helix_user="bo"
+    )
+    nothing = ["f" * 32, others.body["memory_id"]]
+    own = asked(f"{at}/remember", {"text": "Eve keeps geese."}, **who).body["memory_id"]
+    told = asked(f"{at}/forget", {"memories": [*nothing, own]}, **who)
+    assert (told.status, told.body["missing"]) == (200, nothing)
+    assert asked(f"{at}/memories/{own}", **who).status == 404
+    home = str(stack.home.root)
+    async with over_stdio("--tenant", "rest", "--user", "eve", HELIX_HOME=home) as client:
+        shown = await called(client, "forget", ids=[*nothing, own], restore=True)
+    assert shown["missing"] == nothing
+    command = ("memory", "forget", *nothing, own, "--tenant", "rest", "--user", "eve")
+    code, out, err = run(stack.home.root, *command)
+    assert (code, [one for one in (*nothing, own) if f"refused {one}: " in err]) == (1, nothing), out + err
+    told = asked(f"{at}/restore", {"memories": nothing}, **who)
+    assert (told.status, told.body["error"]["field"]) == (400, "memories")
 
 
 async def test_agents_use_every_tool_over_http_and_stdio(stack: Stack) -> None:

@@ -9,6 +9,7 @@ import pytest
 from helix_gateway.app import create_app
 from helix_gateway.settings import GatewaySettings
 from helix_memory.client import Written
+from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 from helix_shared.rpc.access.static_tokens import token_digest
 from tests.unit.gateway.gateways import StubHelix, client_of
@@ -27,6 +28,14 @@ def tokens(tmp_path: Path) -> dict[str, Any]:
     file = tmp_path / "tokens.json"
     file.write_text(json.dumps({"tokens": entries}))
     return {"auth": "tokens", "tokens_file": file}
+
+
+class KnowingHelix(StubHelix):
+    """Has every memory that it is asked for."""
+
+    async def state(self, _: str) -> recall_pb2.MemoryState:
+        """Nothing hides it."""
+        return recall_pb2.MemoryState()
 
 
 def bearer(token: str, **headers: str) -> dict[str, str]:
@@ -100,7 +109,7 @@ async def test_a_role_is_needed_for_each_kind_of_call(tokens: Any) -> None:
     async def written(*_: object, **__: object) -> Written:
         return Written("e", "m", 1, duplicate=False)
 
-    helix, ids = StubHelix(written), {"memories": ["0" * 32]}
+    helix, ids = KnowingHelix(written), {"memories": ["0" * 32]}
     async with client_of(helix, **tokens) as client:
 
         async def status(token: str, path: str, body: Any) -> int:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.mcp.results import Changed, Kept
+from helix_gateway.operations.selecting import carried_out, unknown
 from helix_memory.identity import digest
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
@@ -48,7 +49,7 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
     """
     helix = caller.helix
     write = partial(helix.correct, corrects) if corrects else helix.remember
-    if corrects and (not caller.may(RECALL) or await unknown(caller, [corrects])):
+    if corrects and (not caller.may(RECALL) or await unknown(caller.helix, [corrects])):
         options["wait"] = True
     waits = bool(options.get("wait"))
     for _ in range(RETURNS):
@@ -86,22 +87,12 @@ async def hide(
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
-    act, may_ask = caller.helix.restore if restore else caller.helix.forget, caller.may(RECALL)
+    may_ask = caller.may(RECALL)
     if perhaps is None:
-        perhaps = await unknown(caller, ids) if may_ask else []
-    waits = wait or bool(perhaps) or not may_ask
-    written = await act(*ids, wait=waits)
-    return Changed.of(written, visible=waits, missing=await unknown(caller, perhaps))
-
-
-async def unknown(caller: Caller, ids: Sequence[str]) -> list[str]:
-    """Those of the ids of which this caller has no memory, or none yet: a write may not be processed."""
-    states = await asyncio.gather(*map(caller.helix.state, ids))
-    return [
-        name
-        for name, one in zip(ids, states, strict=True)
-        if one is None or one.loss == recall_pb2.LOSS_ERASED
-    ]
+        perhaps = await unknown(caller.helix, ids) if may_ask else []
+    act = "restore" if restore else "forget"
+    done = await carried_out(caller.helix, act, ids, perhaps=perhaps, wait=wait or not may_ask)
+    return Changed.of(done.written, visible=done.is_applied, missing=done.missing)
 
 
 async def _check(caller: Caller, prefix: str, name: str, written: Written, options: dict[str, Any]) -> None:

@@ -34,6 +34,8 @@ class Operation:
     request: type[Arguments]
     reply: Reply
     run: Run
+    recalling: Run | None = None
+    """What it does for a caller who may also recall; None: the same."""
     takes_slashes: bool = False
     """Whether the last parameter of the path may hold `/`."""
 

@@ -11,6 +11,7 @@ from pydantic import Field
 from helix_gateway.operations.operation import Operation, Run
 from helix_gateway.operations.replies import reply_of
 from helix_gateway.operations.requests import Arguments, MemoryId, Several, arguments, given
+from helix_gateway.operations.selecting import Changed, naming_missing, selecting
 from helix_memory import limits
 from helix_memory.client.options import (
     ActorOptions,
@@ -125,12 +126,10 @@ def _decoded(text: str) -> bytes:
         raise InvalidInputError("body_base64", "must be base64") from error
 
 
-def _selecting(name: str) -> Run:
-    async def run(helix: AsyncHelix, sent: Any) -> Written:
-        written: Written = await getattr(helix, name)(*(sent.memories or ()), **given(sent, "memories"))
-        return written
-
-    return run
+def _changing(name: str, summary: str) -> Operation:
+    run, recalling = (naming_missing(name, may_recall=may_recall) for may_recall in (False, True))
+    path, reply = f"/{name}", reply_of(Changed)
+    return Operation(name, "POST", path, WRITE, summary, _SELECT, reply, run, recalling)
 
 
 def _post(name: str, path: str, role: str, summary: str, request: type[Arguments], run: Run) -> Operation:
@@ -145,17 +144,8 @@ WRITING: Final = (
         "document", "/document", WRITE, "Keep a document in place of its version before", _DOCUMENT, _document
     ),
     _post("correct", "/memories/{id}/correct", WRITE, "Give a memory its next version", _CORRECT, _correct),
-    _post(
-        "forget",
-        "/forget",
-        WRITE,
-        "Hide memories from answers; restore undoes it",
-        _SELECT,
-        _selecting("forget"),
-    ),
-    _post(
-        "restore", "/restore", WRITE, "Show memories again that are hidden", _SELECT, _selecting("restore")
-    ),
+    _changing("forget", "Hide memories from answers; restore undoes it, `missing` names ids of no memory"),
+    _changing("restore", "Show memories again that are hidden; `missing` names ids of no memory"),
     _post(
         "undo",
         "/memories/{id}/undo",
@@ -164,7 +154,7 @@ WRITING: Final = (
         _UNDO,
         _undo,
     ),
-    _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, _selecting("erase")),
+    _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, selecting("erase")),
     Operation(
         "receipt",
         "GET",

@@ -17,6 +17,7 @@ from helix_gateway.operations.requests import parsed_json, parsed_query
 from helix_gateway.operations.writing import WRITING
 from helix_gateway.rest.openapi import document
 from helix_shared.errors import InvalidInputError
+from helix_shared.rpc.access.credential import RECALL
 from helix_shared.telemetry.health import Health
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def _endpoint(operation: Operation) -> Endpoint:
                 raise InvalidInputError(query[0][0], "belongs into the body, not into the address")
             sent = parsed_json(operation.request, body, path)
         caller.require_principals(getattr(sent, "acl", None) or ())
-        result = await operation.run(caller.helix, sent)
+        run = operation.recalling if operation.recalling and caller.may(RECALL) else operation.run
+        result = await run(caller.helix, sent)
         return Response(_json(operation.reply.plain(result)), media_type=JSON)
 
     return answer

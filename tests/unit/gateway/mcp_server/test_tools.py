@@ -33,6 +33,7 @@ class Notes:
         self.ids: list[str] = []
         self.waited: list[bool] = []
         self.asked: list[str] = []
+        self.named: dict[Written, set[str]] = {}
         self.replaced: dict[str, str] = {}
         self.erased: set[str] = set()
         self.sequences: dict[str, int] = {}
@@ -57,17 +58,21 @@ class Notes:
 
     async def forget(self, *memories: str, wait: bool = False) -> Written:
         """Nothing, where none of them exists."""
-        if wait and self.erased.issuperset(memories):
-            raise InvalidInputError("memory_ids", "names nothing")
+        written = Written("f", "", 9, duplicate=False)
+        self.named[written] = set(memories)
+        if wait:
+            await self.wait(written)
         self.waited.append(wait)
-        return Written("f", "", 9, duplicate=False)
+        return written
 
     async def restore(self, written: Written, **_: Any) -> Written:
         """Nothing was forgotten."""
         return written
 
-    async def wait(self, _: Written) -> None:
-        """Everything is processed."""
+    async def wait(self, written: Written) -> None:
+        """Everything is processed; refused is what names nothing that exists."""
+        if (named := self.named.get(written)) and named <= self.erased:
+            raise InvalidInputError("memory_ids", "names nothing")
 
     async def state(self, memory: Written | str) -> recall_pb2.MemoryState | None:
         """What replaced it; None where it was erased, or never was."""
@@ -195,7 +200,6 @@ async def test_forget_names_what_does_not_exist() -> None:
     both = await forget(caller, ForgetArguments(ids=[KNOWN, "0" * 32], wait=False))
     known = await forget(caller, ForgetArguments(ids=[KNOWN], wait=False))
     assert (both.missing, both.visible, known.missing, known.visible) == (["0" * 32], True, [], False)
-    assert notes.waited == [True, False]
     with pytest.raises(InvalidInputError, match="names nothing"):
         await forget(caller, ForgetArguments(ids=["0" * 32], wait=False))
 

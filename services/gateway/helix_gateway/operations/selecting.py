@@ -1,0 +1,122 @@
+"""Events about memories that are named by id, and which of the ids name nothing.
+
+The log takes such an event whatever it names. A service refuses it where it reaches none of the memories.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_gateway.operations.requests import given
+from helix_memory.client.results import Written
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import InvalidInputError, TemporaryError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from helix_gateway.operations.operation import Run
+    from helix_memory.client import AsyncHelix
+
+LOOKED_UP: Final = 50
+"""Ids of one request that are looked up at most; each is a call to the query service."""
+_FIELD, _ARGUMENT = "memory_ids", "memories"
+"""The ids in the event, and in the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Written):
+    """A write about memories that exist."""
+
+    missing: tuple[str, ...] | None
+    """Of the ids in the request, those of no memory of this caller: nothing was done about them. None where
+    the ids were not looked up: the caller lacks the role recall, or there are more than 50."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an event about named memories."""
+
+    written: Written
+    missing: list[str]
+    is_applied: bool
+    """Whether it was waited for."""
+
+
+async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str]:
+    """Those of the ids of which this caller has no memory, or none yet: a write may not be processed."""
+    states = await asyncio.gather(*map(helix.state, ids))
+    return [
+        name
+        for name, one in zip(ids, states, strict=True)
+        if one is None or one.loss == recall_pb2.LOSS_ERASED
+    ]
+
+
+async def carried_out(
+    helix: AsyncHelix, act: str, ids: Sequence[str], *, perhaps: Sequence[str], **options: Any
+) -> Outcome:
+    """Forget or restore memories, of which `perhaps` may not exist; those may be on their way, so it waits.
+
+    It does so in vain where events take long and the options do not ask to wait; then they count as missing.
+
+    Raises:
+        HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
+    """
+    written: Written = await getattr(helix, act)(*ids, **options)
+    waits = bool(options.get("wait"))
+    is_applied = waits or (bool(perhaps) and await _is_applied(helix, written))
+    return Outcome(written, await unknown(helix, perhaps), is_applied)
+
+
+def selecting(act: str) -> Run:
+    """Forget, restore or erase what a request selects, without a look at what there is."""
+
+    async def run(helix: AsyncHelix, sent: Any) -> Written:
+        ids, options = _selected(sent)
+        try:
+            written: Written = await getattr(helix, act)(*ids, **options)
+        except InvalidInputError as error:
+            raise _named_as_sent(error) from error
+        return written
+
+    return run
+
+
+def naming_missing(act: str, *, may_recall: bool) -> Run:
+    """Forget or restore what a request selects; a caller who may recall is told which ids name nothing."""
+
+    async def run(helix: AsyncHelix, sent: Any) -> Changed:
+        ids, options = _selected(sent)
+        is_looked_up = may_recall and len(ids) <= LOOKED_UP
+        perhaps = await unknown(helix, ids) if is_looked_up else []
+        try:
+            done = await carried_out(helix, act, ids, perhaps=perhaps, **options)
+        except InvalidInputError as error:
+            raise _named_as_sent(error) from error
+        one = done.written
+        missing = tuple(done.missing) if is_looked_up else None
+        return Changed(one.event_id, one.memory_id, one.sequence, one.duplicate, missing)
+
+    return run
+
+
+async def _is_applied(helix: AsyncHelix, written: Written) -> bool:
+    try:
+        await helix.wait(written)
+    except TemporaryError:
+        return False
+    return True
+
+
+def _selected(sent: Any) -> tuple[list[str], dict[str, Any]]:
+    """The ids of a request, each once, and its other fields."""
+    return list(dict.fromkeys(sent.memories or ())), given(sent, _ARGUMENT)
+
+
+def _named_as_sent(error: InvalidInputError) -> InvalidInputError:
+    """The refusal under the name that the ids have in a request."""
+    name, dot, rest = error.field.partition(".")
+    return InvalidInputError(_ARGUMENT + dot + rest, error.reason) if name == _FIELD else error

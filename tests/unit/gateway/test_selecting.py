@@ -1,0 +1,114 @@
+"""Which ids of a request name nothing, over a client that holds a few memories."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import pytest
+
+from helix_gateway.operations import selecting
+from helix_memory.client import Written
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import InvalidInputError, TemporaryError
+from tests.unit.gateway.gateways import client_of
+
+THERE, OTHER, GONE, COMING = ("1" * 32, "2" * 32, "e" * 32, "c" * 32)
+ERASED = recall_pb2.MemoryState(loss=recall_pb2.LOSS_ERASED)
+
+
+class Store:
+    """Stands for the client: one memory of it is processed only when it is waited for."""
+
+    def __init__(self) -> None:
+        self.states = {
+            THERE: recall_pb2.MemoryState(),
+            OTHER: recall_pb2.MemoryState(loss=recall_pb2.LOSS_FORGOTTEN),
+            GONE: ERASED,
+        }
+        self.calls: list[tuple[str, tuple[str, ...], dict[str, Any]]] = []
+        self.asked: list[str] = []
+        self.is_down = False
+
+    def acting_as(self, **_: Any) -> Self:
+        """As the client."""
+        return self
+
+    async def forget(self, *memories: str, **options: Any) -> Written:
+        """A write, which is refused where none of the memories comes to be there."""
+        self.calls.append(("forget", memories, options))
+        written = Written("e", "", 7, duplicate=False)
+        if options.get("wait"):
+            await self.wait(written)
+        return written
+
+    restore = erase = forget
+
+    async def state(self, memory: str) -> recall_pb2.MemoryState | None:
+        """None where there is none."""
+        self.asked.append(memory)
+        return self.states.get(memory)
+
+    async def wait(self, _: Written) -> None:
+        """Process what is on its way, and then the write."""
+        if self.is_down:
+            raise TemporaryError("it takes longer")
+        self.states[COMING] = recall_pb2.MemoryState()
+        _, memories, _ = self.calls[-1]
+        if not self.states.keys() & set(memories):
+            raise InvalidInputError("memory_ids", "names nothing")
+
+
+async def sent(store: Store, path: str, body: dict[str, Any], **settings: Any) -> tuple[int, dict[str, Any]]:
+    """Status and JSON of a request to a gateway over this client."""
+    headers = settings.pop("headers", {})
+    async with client_of(store, **settings) as client:  # type: ignore[arg-type]  # a stub
+        answer = await client.post(f"/v1/{path}", json=body, headers=headers)
+    return answer.status_code, answer.json()
+
+
+@pytest.mark.parametrize("path", ["forget", "restore"])
+@pytest.mark.parametrize("wait", [True, False])
+async def test_ids_of_no_memory_are_named(path: str, *, wait: bool) -> None:
+    """Beside those that are there, also where a memory is forgotten; what is on its way is waited for."""
+    store = Store()
+    ids = [THERE, "f" * 32, COMING, GONE, OTHER]
+    status, told = await sent(store, path, {"memories": ids, "wait": wait})
+    assert (status, told["missing"], told["sequence"]) == (200, ["f" * 32, GONE], 7)
+    assert store.asked == [*ids, "f" * 32, COMING, GONE]
+
+
+async def test_nothing_is_waited_for_where_every_id_is_known() -> None:
+    """Unless the request asks for it."""
+    store = Store()
+    store.is_down = True
+    status, told = await sent(store, "forget", {"memories": [THERE, OTHER]})
+    assert (status, told["missing"]) == (200, [])
+    status, _ = await sent(store, "forget", {"memories": [THERE], "wait": True})
+    assert status == 503
+
+
+async def test_an_id_counts_as_missing_where_events_take_too_long() -> None:
+    """A request that does not ask to wait does not fail for it: its event is stored."""
+    store = Store()
+    store.is_down = True
+    status, told = await sent(store, "forget", {"memories": [THERE, COMING]})
+    assert (status, told["missing"]) == (200, [COMING])
+
+
+@pytest.mark.parametrize("path", ["forget", "erase"])
+async def test_a_request_that_names_nothing_is_refused_under_its_own_name(path: str) -> None:
+    """The field of the request, not that of the event."""
+    status, told = await sent(Store(), path, {"memories": ["f" * 32], "wait": True})
+    assert (status, told["error"]["field"], told["error"]["reason"]) == (400, "memories", "names nothing")
+
+
+async def test_what_is_not_looked_up_is_not_told(tokens: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the caller may not recall, or names more ids than are looked up."""
+    store, both = Store(), {"memories": [THERE, "f" * 32]}
+    status, told = await sent(store, "forget", both, headers={"authorization": "Bearer writer"}, **tokens)
+    assert (status, told["missing"]) == (200, None)
+    monkeypatch.setattr(selecting, "LOOKED_UP", 1)
+    status, told = await sent(store, "forget", both)
+    assert (status, told["missing"]) == (200, None)
+    assert store.asked == []
+    assert (await sent(store, "forget", {"of_session": "s1"}))[1]["missing"] == []
