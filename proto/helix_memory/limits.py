@@ -9,6 +9,9 @@ from typing import Final
 TOKEN_PATTERN: Final = r"^[A-Za-z0-9_-]{1,64}$"  # noqa: S105  a subject token, no password
 """Tenant and session are opaque subject tokens. Subjects appear in logs: use no names or mail addresses."""
 
+TOKEN_RULE: Final = "must be 1 to 64 letters (A to Z, a to z), digits, - or _"  # noqa: S105  as above
+"""`TOKEN_PATTERN` in words, for refusals."""
+
 EVENT_ID_PATTERN: Final = r"^[!-~]{1,128}$"
 """Printable ASCII without spaces, because the id is sent in a header."""
 

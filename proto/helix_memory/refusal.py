@@ -61,6 +61,7 @@ _WORDS: Final[Mapping[str, str]] = {
 """Reason by pydantic's error type, filled from the error's context; other types keep pydantic's message."""
 
 _WORDS_OF_PATTERNS: Final[Mapping[str, str]] = {
+    limits.TOKEN_PATTERN: limits.TOKEN_RULE,
     limits.TEXT_PATTERN: "must hold more than white space",
     limits.EVENT_ID_PATTERN: "must be 1 to 128 printable ASCII characters without spaces",
     limits.MEMORY_ID_PATTERN: "must be 32 hexadecimal digits in lower case",

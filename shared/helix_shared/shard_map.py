@@ -79,7 +79,7 @@ class ShardMap(_Frozen):
         if not 0 <= shard < self.shards:
             raise InvalidInputError("--to", f"{shard} must be 0 to {self.shards - 1}")
         if not is_token(tenant_id):
-            raise InvalidInputError("tenant", f"must match {limits.TOKEN_PATTERN}")
+            raise InvalidInputError("tenant", limits.TOKEN_RULE)
         overrides = {one: at for one, at in self.overrides.items() if one != tenant_id}
         if hashed_shard(tenant_id, self.shards) != shard:
             overrides[tenant_id] = shard

@@ -43,7 +43,7 @@ def query_text(query: str) -> str:
 def tenant(tenant_id: str) -> str:
     """A tenant: a token."""
     if not is_token(text("scope.tenant_id", tenant_id)):
-        raise InvalidInputError("scope.tenant_id", f"must match {limits.TOKEN_PATTERN}")
+        raise InvalidInputError("scope.tenant_id", limits.TOKEN_RULE)
     return tenant_id
 
 

@@ -171,7 +171,7 @@ def test_letters_are_dropped_and_wrong_arguments_are_refused_by_name(stack: Stac
         (("drop", "1", "--tenant", "acme"), "go with --all"),
         (("drop", "999999"), "no dead letter 999999"),
         (("ls", "--since", "soon"), "'soon' is neither an age"),
-        (("ls", "--tenant", "a.b"), "--tenant: 'a.b' does not match"),
+        (("ls", "--tenant", "a.b"), "--tenant: 'a.b' must be 1 to 64 letters"),
     ):
         code, _, err = run(home, "dlq", *arguments)
         assert (code in {1, 2}, said in err) == (True, True), (arguments, err)

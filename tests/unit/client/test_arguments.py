@@ -1,6 +1,7 @@
 """Arguments that no call can use: each is refused with its own name, before anything is sent."""
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -245,3 +246,17 @@ def test_white_space_is_told_in_words(text: str) -> None:
     with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError) as refused:
         helix.remember(text)
     assert (refused.value.field, refused.value.reason) == ("text", "must hold more than white space")
+
+
+@pytest.mark.parametrize(
+    ("refused", "field"),
+    [
+        (lambda: Helix(tenant="acme corp"), "tenant"),
+        (lambda: Helix(tenant="acme").remember("x", session="a b"), "session"),
+    ],
+)
+def test_a_tenant_and_a_session_are_refused_in_words(refused: Callable[[], object], field: str) -> None:
+    """A pattern is for programs."""
+    with pytest.raises(InvalidInputError, match="must be 1 to 64 letters") as error:
+        refused()
+    assert error.value.field == field

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from helix_cli.output.terminal import plain, size, stdout
 from helix_memory import subjects
-from helix_memory.limits import TOKEN_PATTERN
+from helix_memory.limits import TOKEN_RULE
 from helix_memory.transport.dead_letters import DeadLetter, Filter
 from helix_shared.errors import InvalidInputError
 
@@ -83,7 +83,7 @@ def letter_filter(service: str, tenant: str, reason: str, since: str) -> Filter:
     """
     for option, value in (("--service", service), ("--tenant", tenant)):
         if value and not subjects.is_token(value):
-            raise InvalidInputError(option, f"{value!r} does not match {TOKEN_PATTERN}")
+            raise InvalidInputError(option, f"{value!r} {TOKEN_RULE}")
     return Filter(service, tenant, reason, since_moment(since))
 
 

@@ -19,7 +19,7 @@ from helix_cli.home.addresses import nats_server
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, stdout
 from helix_memory import subjects
-from helix_memory.limits import TOKEN_PATTERN
+from helix_memory.limits import TOKEN_RULE
 from helix_shared.audit.record import AuditRecord
 from helix_shared.errors import InvalidInputError
 
@@ -61,7 +61,7 @@ def ls_command(
 ) -> None:
     """List records."""
     if tenant and not subjects.is_token(tenant):
-        raise InvalidInputError("--tenant", f"{tenant[:80]!r} does not match {TOKEN_PATTERN}")
+        raise InvalidInputError("--tenant", f"{tenant[:80]!r} {TOKEN_RULE}")
     server, only = nats_server(nats, home), RecordFilter(tenant, who, since_moment(since))
 
     async def work() -> list[AuditRecord]:
