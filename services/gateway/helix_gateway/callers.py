@@ -40,6 +40,8 @@ HEADERS: Final = {
 """Headers that name the caller, and what each is."""
 NO_TENANT: Final = f"the credential is for several tenants: name one in the header {TENANT}"
 DEFAULT_TENANT: Final = "default"
+_PREFIX: Final = "helix-"
+_KNOWN: Final = frozenset(name.lower() for name in HEADERS)
 
 _log = logger(__name__)
 
@@ -127,6 +129,18 @@ class Callers:
             token=token,
         )
         return Caller(helix, scope.tenant_id or DEFAULT_TENANT, scope.user_id, credential, project)
+
+
+def only_known(headers: Headers) -> Headers:
+    """The headers of a program, which names its caller by `HEADERS` alone.
+
+    Raises:
+        InvalidInputError: one only looks like those; the request would speak for another caller than it says.
+    """
+    for name in headers:
+        if name.startswith(_PREFIX) and name not in _KNOWN:
+            raise InvalidInputError(name[:100], f"is no header of Helix; there are {', '.join(HEADERS)}")
+    return headers
 
 
 def _bound(credential: Credential, scope: recall_pb2.Scope) -> None:

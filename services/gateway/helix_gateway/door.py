@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers
 
+from helix_gateway.callers import only_known
 from helix_gateway.failures import ForeignError, TooLargeError, response_of
 from helix_gateway.metrics import REFUSED_SOURCES, REQUEST_SECONDS, REQUESTS
 from helix_memory import limits
@@ -40,10 +41,6 @@ UNKNOWN: Final = "none"
 """Operation in metrics of a request that reached none."""
 
 
-def _as_sent(headers: Headers) -> Headers:
-    return headers
-
-
 def _none(_: str) -> bool:
     return False
 
@@ -60,7 +57,7 @@ class Manner:
     """Type of a body."""
     is_open: Callable[[str], bool] = _none
     """Whether a path needs no caller."""
-    headers: Callable[[Headers], Headers] = _as_sent
+    headers: Callable[[Headers], Headers] = only_known
     """The headers that name the caller."""
     failed: Callable[[Scope, Receive, BaseException], Awaitable[Response]] = _as_json
     """The response to a request that failed, whose body may be unread."""

@@ -140,6 +140,18 @@ async def test_names_in_headers_are_utf8_and_bounded() -> None:
     assert helix.callers[0]["tenant"] == "default"
 
 
+@pytest.mark.parametrize("path", ["/v1/remember", "/mcp", "/hooks/claude-code"])
+async def test_a_header_that_only_looks_like_one_of_helix_is_refused(path: str) -> None:
+    """What is written would else belong to the tenant `default`."""
+    helix = StubHelix()
+    async with client_of(helix) as client:
+        answer = await client.post(path, json={"text": "x"}, headers={"Helix-Tenent": "acme"})
+    told = answer.json()["error"]
+    assert (answer.status_code, told["field"]) == (400, "helix-tenent")
+    assert "there are Helix-Tenant, Helix-User" in told["reason"]
+    assert not helix.callers
+
+
 def test_a_gateway_that_others_reach_is_protected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Loopback without authentication; never with a user of NATS that everybody would share."""
     monkeypatch.setenv("HELIX_GATEWAY_LISTEN", "0.0.0.0:0")
