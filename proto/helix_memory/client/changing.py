@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from helix_memory.client import arguments, messages
 from helix_memory.client.options import ActorOptions, CorrectOptions, MemoryRef, SelectOptions
 from helix_memory.client.results import Written
+from helix_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from helix_memory.recall.v1 import recall_pb2
     from helix_memory.transport.recall_client import RecallClient
+
+
+_WHOLES: Final = ("of_session", "of_document", "of_user")
+"""What selects all memories of something."""
 
 
 class Changing(ABC):
@@ -92,6 +97,9 @@ class Changing(ABC):
 
     def _selected(self, memories: Sequence[MemoryRef], options: SelectOptions) -> dict[str, Any]:
         arguments.known_options(options, SelectOptions)
+        if bool(memories) + sum(bool(options.get(name)) for name in _WHOLES) != 1:
+            names = ", ".join(("memories", *_WHOLES))
+            raise InvalidInputError("memories", f"exactly one of {names} must be given")
         return {"memory_ids": list(map(messages.id_of, memories)), **options}
 
     def _act(self, kind: str, fields: dict[str, Any]) -> Written:

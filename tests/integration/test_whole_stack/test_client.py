@@ -226,6 +226,9 @@ async def test_every_door_names_the_ids_that_name_nothing(stack: Stack) -> None:
     assert (code, [one for one in (*nothing, own) if f"refused {one}: " in err]) == (1, nothing), out + err
     told = asked(f"{at}/restore", {"memories": nothing}, **who)
     assert (told.status, told.body["error"]["field"]) == (400, "memories")
+    for one in nothing:
+        assert asked(f"{at}/memories/{one}/correct", {"text": "Eve keeps bees."}, **who).status == 404
+        assert asked(f"{at}/memories/{one}/undo", {}, **who).status == 404
 
 
 async def test_agents_use_every_tool_over_http_and_stdio(stack: Stack) -> None:

@@ -25,7 +25,8 @@ class Store:
             OTHER: recall_pb2.MemoryState(loss=recall_pb2.LOSS_FORGOTTEN),
             GONE: ERASED,
         }
-        self.calls: list[tuple[str, tuple[str, ...], dict[str, Any]]] = []
+        self.named: tuple[str, tuple[str, ...]] = ("", ())
+        """Field and ids of the last write."""
         self.asked: list[str] = []
         self.is_down = False
 
@@ -34,14 +35,25 @@ class Store:
         return self
 
     async def forget(self, *memories: str, **options: Any) -> Written:
-        """A write, which is refused where none of the memories comes to be there."""
-        self.calls.append(("forget", memories, options))
+        """A write about several memories."""
+        return await self._written("memory_ids", memories, options)
+
+    restore = erase = forget
+
+    async def correct(self, memory: str, _: str, **options: Any) -> Written:
+        """A write about one."""
+        return await self._written("memory_id", (memory,), options)
+
+    async def undo(self, memory: str, **options: Any) -> Written:
+        """Another one."""
+        return await self._written("memory_id", (memory,), options)
+
+    async def _written(self, field: str, memories: tuple[str, ...], options: dict[str, Any]) -> Written:
+        self.named = field, memories
         written = Written("e", "", 7, duplicate=False)
         if options.get("wait"):
             await self.wait(written)
         return written
-
-    restore = erase = forget
 
     async def state(self, memory: str) -> recall_pb2.MemoryState | None:
         """None where there is none."""
@@ -49,13 +61,13 @@ class Store:
         return self.states.get(memory)
 
     async def wait(self, _: Written) -> None:
-        """Process what is on its way, and then the write."""
+        """Process what is on its way, and then the write: refused where none of its memories is there."""
         if self.is_down:
             raise TemporaryError("it takes longer")
         self.states[COMING] = recall_pb2.MemoryState()
-        _, memories, _ = self.calls[-1]
-        if not self.states.keys() & set(memories):
-            raise InvalidInputError("memory_ids", "names nothing")
+        field, memories = self.named
+        if memories and not self.states.keys() & set(memories):
+            raise InvalidInputError(field, "names nothing")
 
 
 async def sent(store: Store, path: str, body: dict[str, Any], **settings: Any) -> tuple[int, dict[str, Any]]:
@@ -93,6 +105,21 @@ async def test_an_id_counts_as_missing_where_events_take_too_long() -> None:
     store.is_down = True
     status, told = await sent(store, "forget", {"memories": [THERE, COMING]})
     assert (status, told["missing"]) == (200, [COMING])
+
+
+@pytest.mark.parametrize(("act", "body"), [("correct", {"text": "x"}), ("undo", {})])
+@pytest.mark.parametrize("wait", [True, False])
+async def test_a_change_of_a_memory_that_is_not_there_finds_nothing(
+    act: str, body: dict[str, Any], *, wait: bool
+) -> None:
+    """As a read does; one that was written a moment ago is there, and what is there is not waited for."""
+    store = Store()
+    body |= {"wait": wait}
+    status, told = await sent(store, f"memories/{'f' * 32}/{act}", body)
+    assert (status, told["error"]["type"], told["error"]["message"]) == (404, "not_found", "names nothing")
+    assert (await sent(store, f"memories/{COMING}/{act}", body))[0] == 200
+    store.is_down = True
+    assert (await sent(store, f"memories/{THERE}/{act}", body))[0] == (503 if wait else 200)
 
 
 @pytest.mark.parametrize("path", ["forget", "erase"])

@@ -111,6 +111,8 @@ def erase_command(
     """Publish one erase event, and follow it."""
     if verify and not wait:
         raise InvalidInputError("verify", "needs the end of the erasure: leave out --no-wait")
+    if sum(map(bool, (memory_ids, of_session, of_document, of_user))) != 1:
+        raise InvalidInputError("arguments", "give ids, or one of --of-session, --of-document and --of-user")
     scope = scope_of(tenant, user, acl)
     service, broker = query_server(query, home), nats_server(nats, home)
     selected = {

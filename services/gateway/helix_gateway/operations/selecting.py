@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_gateway.operations.requests import given
 from helix_memory.client.results import Written
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.errors import InvalidInputError, TemporaryError
+from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LOOKED_UP: Final = 50
 """Ids of one request that are looked up at most; each is a call to the query service."""
-_FIELD, _ARGUMENT = "memory_ids", "memories"
-"""The ids in the event, and in the request."""
+_ONE_FIELD, _FIELD, _ARGUMENT = "memory_id", "memory_ids", "memories"
+"""The id and the ids in an event, and the ids in a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,34 @@ def selecting(act: str) -> Run:
         return written
 
     return run
+
+
+def of_one(run: Run) -> Run:
+    """A change of the memory in the path, which is not found where a service refuses its id."""
+
+    async def found(helix: AsyncHelix, sent: Any) -> Written:
+        try:
+            written: Written = await run(helix, sent)
+        except InvalidInputError as error:
+            if error.field != _ONE_FIELD:
+                raise
+            raise NotFoundError(error.reason) from error
+        return written
+
+    return found
+
+
+def awaited_where_unknown(run: Run) -> Run:
+    """A change of the memory in the path, which waits for its event where the memory is not known."""
+
+    async def awaited(helix: AsyncHelix, sent: Any) -> Written:
+        perhaps = await unknown(helix, [sent.id])
+        written: Written = await run(helix, sent)
+        if perhaps and not sent.wait:
+            await _is_applied(helix, written)
+        return written
+
+    return awaited
 
 
 def naming_missing(act: str, *, may_recall: bool) -> Run:

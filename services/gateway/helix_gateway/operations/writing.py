@@ -11,7 +11,13 @@ from pydantic import Field
 from helix_gateway.operations.operation import Operation, Run
 from helix_gateway.operations.replies import reply_of
 from helix_gateway.operations.requests import Arguments, MemoryId, Several, arguments, given
-from helix_gateway.operations.selecting import Changed, naming_missing, selecting
+from helix_gateway.operations.selecting import (
+    Changed,
+    awaited_where_unknown,
+    naming_missing,
+    of_one,
+    selecting,
+)
 from helix_memory import limits
 from helix_memory.client.options import (
     ActorOptions,
@@ -132,6 +138,11 @@ def _changing(name: str, summary: str) -> Operation:
     return Operation(name, "POST", path, WRITE, summary, _SELECT, reply, run, recalling)
 
 
+def _of_one(name: str, summary: str, request: type[Arguments], act: Run) -> Operation:
+    path, run, recalling = f"/memories/{{id}}/{name}", of_one(act), of_one(awaited_where_unknown(act))
+    return Operation(name, "POST", path, WRITE, summary, request, _WRITTEN, run, recalling)
+
+
 def _post(name: str, path: str, role: str, summary: str, request: type[Arguments], run: Run) -> Operation:
     return Operation(name, "POST", path, role, summary, request, _WRITTEN, run)
 
@@ -143,17 +154,10 @@ WRITING: Final = (
     _post(
         "document", "/document", WRITE, "Keep a document in place of its version before", _DOCUMENT, _document
     ),
-    _post("correct", "/memories/{id}/correct", WRITE, "Give a memory its next version", _CORRECT, _correct),
+    _of_one("correct", "Give a memory its next version", _CORRECT, _correct),
     _changing("forget", "Hide memories from answers; restore undoes it, `missing` names ids of no memory"),
     _changing("restore", "Show memories again that are hidden; `missing` names ids of no memory"),
-    _post(
-        "undo",
-        "/memories/{id}/undo",
-        WRITE,
-        "Take back how a memory was related to others; what it closed holds again",
-        _UNDO,
-        _undo,
-    ),
+    _of_one("undo", "Take back how a memory was related to others; what it closed holds again", _UNDO, _undo),
     _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, selecting("erase")),
     Operation(
         "receipt",

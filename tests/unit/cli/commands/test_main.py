@@ -106,6 +106,8 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
             "erase needs one of memory_ids, of_session",
         ),
         (["publish", "--tenant", "acme", "--kind", "forget"], "of_document"),
+        (["erase", "--tenant", "acme"], "error: arguments: give ids, or one of --of-session"),
+        (["erase", "--of-user", "ana", "--of-session", "s1", "--tenant", "acme"], "one of --of-session"),
         (["publish", "--tenant", "acme", "--kind", "undo"], "memory_id"),
         (["publish", "--tenant", "acme", "--kind", "correct"], "--text"),
         (["publish", "--tenant", "acme", "--kind", "feedback"], "unhelpful"),
