@@ -21,6 +21,8 @@ MOST_LISTED: Final = 15
 """Field names that are listed where none is similar: as many as a tool of agents has."""
 MISSING: Final = "is missing"
 """Reason of a field that must be given."""
+UNKNOWN: Final = "is not a field here"
+"""Beginning of the reason of a field that must not be given."""
 _MISSING: Final = "missing"
 _UNKNOWN: Final = "extra_forbidden"
 _TOO_SHORT: Final = {"string_too_short", "too_short"}
@@ -28,7 +30,7 @@ _PATTERN: Final = "string_pattern_mismatch"
 _OF_THE_KIND: Final = {"union_tag_invalid", "union_tag_not_found"}
 _WORDS: Final[Mapping[str, str]] = {
     _MISSING: MISSING,
-    _UNKNOWN: "is not a field here",
+    _UNKNOWN: UNKNOWN,
     _PATTERN: "must match {pattern}",
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",

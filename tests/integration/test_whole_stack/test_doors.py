@@ -131,6 +131,9 @@ def test_waiting_tells_what_became_of_an_event(home: Path) -> None:
     for refused in (*acts, ("memory", "correct", harp, "The harp is gone.", "--user", "bob")):
         code, out, err = run(home, *refused)
         assert (code, NOWHERE in err, "recallable" in out) == (1, True, False), out + err
+    hidden = ("publish", "--kind", "forget", "--set", "of_session=nowhere", "--wait")
+    code, out, err = run(home, *hidden)
+    assert (code, "applied in generation" in out, "recallable" in out) == (0, True, False), out + err
     code, out, _ = run(home, "memory", "undo", UNKNOWN, "--wait", "--json")
     (refusal,) = json.loads(out)["refused"]
     assert (code, refusal["field"], NOWHERE in refusal["reason"]) == (1, "memory_id", True)

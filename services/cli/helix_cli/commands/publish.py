@@ -29,6 +29,7 @@ from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import iso_text, moment, zone_of
 from helix_cli.sources.event_options import MESSAGE, USER, named_as_typed, one_event
 from helix_cli.sources.jsonl import read_events
+from helix_memory.events import LIFECYCLE_KINDS
 from helix_memory.machine_zone import local_now, machine_zone
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.source_event import Entry, Refusal
@@ -45,6 +46,9 @@ NEEDED: Final = {
     "session": "the session and its phase, started or ended: --session s1 --set phase=started",
 }
 """What an event about existing memories or a session cannot do without, by kind."""
+
+_NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
+"""Kinds that make no memory which could be recalled."""
 
 Option = typer.Option
 HELP: Final = f"""
@@ -183,7 +187,8 @@ def publish_command(
     if not tz and any(refusal.field == "occurred_at" for refusal in tally.refusals):
         note("hint: --tz names the zone of times without an offset, e.g. --tz Europe/Berlin")
     waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
-    conclude(tally, waiting, as_json=as_json)
+    done = "applied" if kind in _NO_MEMORY else "recallable"
+    conclude(tally, waiting, as_json=as_json, done=done)
 
 
 def _require_used(files: Sequence[str], *, kind: str, role: str) -> None:

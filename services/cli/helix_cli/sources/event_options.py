@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options
-from helix_memory.refusal import MISSING
+from helix_memory.refusal import MISSING, UNKNOWN
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.source_event import Refusal, SourceEvent, from_json
 
@@ -27,11 +27,18 @@ _DEFAULTS: Final = {"kind": MESSAGE, "role": USER, "tenant_id": ""}
 
 
 def named_as_typed(error: InvalidInputError, fields: Mapping[str, Any]) -> InvalidInputError:
-    """The error, with the option that filled its field with another value than the default."""
+    """The error, with the option that filled its field with another value than the default.
+
+    `fields` are all fields of the event, by name.
+    """
     name = error.field.partition(".")[0]
     value = fields.get("text" if name == "body" else name)
-    is_typed = value and value != _DEFAULTS.get(name)
-    return InvalidInputError(OPTIONS[name], error.reason) if is_typed and name in OPTIONS else error
+    if not value or value == _DEFAULTS.get(name) or name not in OPTIONS:
+        return error
+    reason = error.reason
+    if reason.startswith(UNKNOWN):
+        reason = f"does not go with {OPTIONS['kind']} {fields['kind']}"
+    return InvalidInputError(OPTIONS[name], reason)
 
 
 def one_event(

@@ -146,6 +146,14 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
         (["publish", "--tenant", "acme", "--text", "hi", "--kind", "mesage"], "error: --kind: "),
         (["publish", "--tenant", "acme", "--text", "hi", "--role", "foo"], "error: --role: must be"),
         (["publish", "--tenant", "acme", "--text", "hi", "--set", "role=foo"], "error: role: must be"),
+        (
+            ["publish", "--tenant", "acme", "--kind", "tool", "--set", "tool=bash", "--text", "hi"],
+            "error: --text: does not go with --kind tool",
+        ),
+        (
+            ["publish", "--tenant", "acme", "--type", "decision", "--text", "hi"],
+            "error: --type: does not go with --kind message",
+        ),
         (["publish", "--tenant", "acme", "--set", "a=1", "--set", "a=2"], "a is given twice"),
         (["publish", "--tenant", "acme", "--kind", "memory", "--role", "tool", "--text", "x"], "--role"),
         (["publish", "x.jsonl", "--role", "tool"], "--role"),

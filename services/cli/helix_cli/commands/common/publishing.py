@@ -113,11 +113,17 @@ def _report(tally: Tally, *, as_json: bool) -> None:
 
 
 def conclude(
-    tally: Tally, waiting: Waiting | None, *, as_json: bool, report: Callable[[], None] | None = None
+    tally: Tally,
+    waiting: Waiting | None,
+    *,
+    as_json: bool,
+    report: Callable[[], None] | None = None,
+    done: str = "recallable",
 ) -> None:
     """Report the outcome with `report`, wait if asked to, and end the command if anything was refused.
 
-    With `as_json` the report comes after the wait and names what was refused meanwhile.
+    With `as_json` the report comes after the wait and names what was refused meanwhile. `done` says what the
+    events are then.
 
     Raises:
         typer.Exit: something was refused.
@@ -132,7 +138,7 @@ def conclude(
             generation = await_outcome(tally, waiting)
             refused = len(tally.refusals) + len(tally.refused_before) - before
             if not as_json and refused < len(tally.places or {}):
-                typer.echo(f"recallable in generation {generation}")
+                typer.echo(f"{done} in generation {generation}")
     finally:
         if as_json:
             show()
