@@ -263,10 +263,19 @@ def test_what_an_event_changed_is_told_by_what_is_served_before_and_after(
 
 
 def test_an_undo_names_the_relations_that_no_longer_count() -> None:
-    """Others are not named."""
+    """Others are not named, and those that are hardly probable are counted."""
     before = state.Seen(ASKED, SHOWN, CORRECTED)
     assert state.undone(before, state.Seen(ASKED, SHOWN, None)).text == (
         "taken back: bbbbbbbb CORRECTS aaaaaaaa"
+    )
+    many = recall_pb2.GetHistoryResponse()
+    many.CopyFrom(CORRECTED)
+    for older, probability in ((WEAK, 0.1), (FAR, 0.05), ("e" * 32, 0.7)):
+        many.relations.add(
+            newer_id=ASKED, older_id=older, relation="UPDATES", probability=probability, counts=True
+        )
+    assert state.undone(state.Seen(ASKED, SHOWN, many), state.Seen(ASKED, SHOWN, CORRECTED)).text == (
+        "taken back: aaaaaaaa UPDATES eeeeeeee, 2 with a probability below 0.2"
     )
     elsewhere = state.Seen(WEAK, SHOWN, CORRECTED)
     assert not state.undone(elsewhere, state.Seen(WEAK, HIDDEN, None)).is_change

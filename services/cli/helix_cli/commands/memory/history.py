@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -12,6 +12,7 @@ from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.memory.arguments import MemoryId, Principals, User
+from helix_cli.commands.memory.state import LEAST_SHOWN
 from helix_cli.home.addresses import query_server
 from helix_cli.output.terminal import ID_CHARACTERS, plain, print_message, stdout
 from helix_cli.output.time_zone import zone_of
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # stubs are a namespace
-
-LEAST_SHOWN: Final = 0.2
-"""Least probability of a relation in the tables; `--all` shows the others, too, and `--json` has all."""
 
 
 def history_command(

@@ -24,6 +24,10 @@ _WORDS: Final[Mapping[recall_pb2.Loss.ValueType, str]] = {
 }
 
 
+LEAST_SHOWN: Final = 0.2
+"""Least probability of a relation that is shown unasked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A memory as one generation has it; without a `state` it has none that the caller may see.
@@ -55,6 +59,16 @@ class Seen:
         """Newer memory, relation and older memory of the relations that count."""
         relations = () if self.history is None else self.history.relations
         return {(one.newer_id, one.relation, one.older_id) for one in relations if one.counts}
+
+    @property
+    def improbable(self) -> set[tuple[str, str, str]]:
+        """Those of them that are hardly probable and closed nothing."""
+        relations = () if self.history is None else self.history.relations
+        return {
+            (one.newer_id, one.relation, one.older_id)
+            for one in relations
+            if one.relation != "CORRECTS" and not one.closed and one.probability < LEAST_SHOWN
+        }
 
     @property
     def other_versions(self) -> list[str]:
@@ -168,8 +182,11 @@ def undone(before: Seen, after: Seen, *, other: str = "") -> Change:
         # it was itself a correction, and is hidden now: of the others nothing is known
         taken = [one for one in taken if before.memory_id in one]
     if taken:
-        shown = ", ".join(f"{short(newer)} {relation} {short(older)}" for newer, relation, older in taken)
-        return Change(f"taken back: {shown}")
+        likely = [one for one in taken if one not in before.improbable]
+        shown = [f"{short(newer)} {relation} {short(older)}" for newer, relation, older in likely]
+        if left := len(taken) - len(likely):
+            shown.append(f"{left} with a probability below {LEAST_SHOWN:g}")
+        return Change(f"taken back: {', '.join(shown)}")
     if before.loss in _FORGOTTEN:
         return Change(f"{before.hidden_because()}: no relation of it counts", is_change=False)
     if other:
