@@ -90,7 +90,7 @@ def _content(body: object, media_type: MediaType | None) -> dict[str, Any]:
     if not isinstance(body, str | bytes):
         raise InvalidInputError("body", f"must be text or bytes, not {type(body).__name__}")
     if not body.strip():
-        raise InvalidInputError("body", "must hold more than white space, except where deleted is True")
+        raise InvalidInputError("body", "must hold more than white space, unless the document is deleted")
     if isinstance(body, bytes) and media_type in (None, _PDF):
         if len(body) > limits.DOCUMENT_BYTES:
             raise InvalidInputError("body", f"must have at most {limits.DOCUMENT_BYTES} bytes")

@@ -10,6 +10,7 @@ import pytest
 
 from helix_cli import __main__ as program
 from helix_cli.commands.copies.export import _target
+from helix_shared.errors import InvalidInputError
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +35,12 @@ def test_an_export_is_compressed_by_its_ending(tmp_path: Path) -> None:
     with _target(tmp_path / "acme.jsonl.gz") as target:
         target.write(b"{}\n")
     assert gzip.decompress((tmp_path / "acme.jsonl.gz").read_bytes()) == b"{}\n"
+
+
+def test_an_export_into_no_folder_names_the_option(tmp_path: Path) -> None:
+    """Not the file that it is written to until it is complete."""
+    with pytest.raises(InvalidInputError, match="--out: there is no folder"), _target(tmp_path / "no" / "x"):
+        pass
 
 
 def test_an_export_to_a_device_or_pipe_does_not_replace_it(tmp_path: Path) -> None:

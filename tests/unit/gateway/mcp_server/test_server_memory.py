@@ -135,6 +135,27 @@ async def test_an_entity_has_its_own_observations_whatever_the_case_of_its_name(
     }
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "field"),
+    [
+        ("open_nodes", {"names": ["Ada", ""]}, "names.1"),
+        ("create_entities", {"entities": [{"name": " ", "observations": ["likes figs"]}]}, "entities.0.name"),
+        (
+            "create_relations",
+            {"relations": [{"from": "Ada", "relationType": "owns", "to": "\t"}]},
+            "relations.0.to",
+        ),
+    ],
+)
+async def test_a_name_of_nothing_is_refused(
+    store: Store, tool: str, arguments: dict[str, Any], field: str
+) -> None:
+    """Under the name of its argument."""
+    with pytest.raises(InvalidInputError) as refused:
+        await called(store, tool, **arguments)
+    assert refused.value.field == field
+
+
 async def test_an_entity_without_observations_is_found(store: Store) -> None:
     """By its name and in the whole graph, until it has some."""
     assert await observed(store, "open_nodes", names=["My_Project"]) == {"my_project": []}

@@ -18,6 +18,7 @@ from helix_cli.home.addresses import calls_of_environment
 from helix_cli.output.time_zone import moment, zone_of
 from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
+from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 
@@ -134,7 +135,7 @@ def request_of(
     earliest, end = span(after, before, zone)
     return recall_pb2.RecallRequest(
         scope=scope,
-        query=question,
+        query=_askable(question),
         filter=recall_pb2.Filter(
             types=memory_type or [],
             project_ids=project or [],
@@ -161,6 +162,20 @@ def request_of(
 
 with_query_options = with_options("request", request_of)
 """Replaces the parameter `request` of a command by the arguments and options of `request_of`."""
+
+
+def _askable(question: str) -> str:
+    """The question, refused under the name of its argument where it is empty or too long.
+
+    Raises:
+        InvalidInputError: it is.
+        UnicodeEncodeError: the shell gave bytes that are not UTF-8; `group` names them.
+    """
+    question.encode()
+    try:
+        return checks.query_text(question)
+    except InvalidInputError as error:
+        raise InvalidInputError("question", error.reason) from error
 
 
 def span(after: str, before: str, zone: tzinfo) -> tuple[datetime | None, datetime | None]:

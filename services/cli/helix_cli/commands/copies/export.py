@@ -24,6 +24,7 @@ from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note, size
 from helix_shared.artifacts.files.durability import sync
+from helix_shared.errors import InvalidInputError
 from helix_shared.machine.whole_file import SECRET
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], home: H
     with recorded(server, "cli.export", CommandRecord(tenants)) as record:
         written = run_async(work())
         record.tenants, record.count = list(written.tenants) or tenants, written.tenants
+    if empty := sorted(set(tenants).difference(written.tenants)):
+        note(f"there are no events of {', '.join(empty)}")
     if written.left_out:
         note(f"left out {written.left_out} events of which a memory was erased")
     if written.completed:
@@ -116,7 +119,11 @@ def _line(written: Exported) -> str:
 
 @contextlib.contextmanager
 def _target(out: Path) -> Iterator[IO[bytes]]:
-    """A file for its owner alone that gets its name when it is complete; standard output; or a device."""
+    """A file for its owner alone that gets its name when it is complete; standard output; or a device.
+
+    Raises:
+        InvalidInputError: there is no folder for it.
+    """
     if str(out) == "-":
         yield sys.stdout.buffer
         return
@@ -124,6 +131,8 @@ def _target(out: Path) -> Iterator[IO[bytes]]:
         with out.open("wb") as target:
             yield target
         return
+    if not out.absolute().parent.is_dir():
+        raise InvalidInputError("--out", f"there is no folder {out.absolute().parent}")
     draft = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with open(draft, "wb", opener=_for_owner) as target:

@@ -17,6 +17,7 @@ from helix_cli.commands.memory import state
 from helix_cli.commands.memory.arguments import MemoryId, MemoryIds
 from helix_cli.commands.memory.change import Changes, with_change_options
 from helix_cli.output.exit_codes import EXIT_CODES
+from helix_shared.errors import InvalidInputError
 
 _ENDS: Final = f"""
 
@@ -82,6 +83,8 @@ def correct_command(
     memory_id: MemoryId, text: Annotated[str, typer.Argument(help="The new text.")], changes: Changes
 ) -> None:
     """Publish a correction."""
+    if not text.strip():
+        raise InvalidInputError("text", "must hold more than white space")
     [whole] = changes.ids([memory_id])
     changes.correct({whole: {"text": text}}, done="corrected")
 

@@ -7,7 +7,7 @@ entity of which nothing is known is its name alone. Their ids follow from what t
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, Field
 
@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from helix_gateway.callers import Caller
 
 AT_ONCE: Final = 50
+Name = Annotated[str, Field(min_length=1, max_length=limits.NAME_CHARACTERS, pattern=limits.TEXT_PATTERN)]
+"""Of an entity or a relation."""
 
 
 class EntityGiven(Arguments):
     """An entity as an agent writes it."""
 
-    name: str = Field(min_length=1, max_length=limits.NAME_CHARACTERS)
+    name: Name
     entityType: str = Field("", max_length=limits.NAME_CHARACTERS)  # noqa: N815  as above
     observations: Several[str] = Field(default_factory=list, max_length=AT_ONCE)
 
@@ -50,22 +52,22 @@ class EntityGiven(Arguments):
 class RelationGiven(Arguments):
     """A relation as an agent writes it."""
 
-    from_: str = Field(alias="from", min_length=1, max_length=limits.NAME_CHARACTERS)
-    to: str = Field(min_length=1, max_length=limits.NAME_CHARACTERS)
-    relationType: str = Field(min_length=1, max_length=limits.NAME_CHARACTERS)  # noqa: N815  as above
+    from_: Name = Field(alias="from")
+    to: Name
+    relationType: Name  # noqa: N815  as above
 
 
 class ObservationsGiven(Arguments):
     """Observations of one entity."""
 
-    entityName: str = Field(min_length=1, max_length=limits.NAME_CHARACTERS)  # noqa: N815  as above
+    entityName: Name  # noqa: N815  as above
     contents: Several[str] = Field(min_length=1, max_length=AT_ONCE)
 
 
 class ObservationsDeleted(Arguments):
     """Observations of one entity to be hidden."""
 
-    entityName: str = Field(min_length=1, max_length=limits.NAME_CHARACTERS)  # noqa: N815  as above
+    entityName: Name  # noqa: N815  as above
     observations: Several[str] = Field(min_length=1, max_length=AT_ONCE)
 
 
@@ -102,7 +104,7 @@ class SearchArguments(Arguments):
 class OpenArguments(Arguments):
     """Names of entities."""
 
-    names: Several[str] = Field(min_length=1, max_length=AT_ONCE)
+    names: Several[Name] = Field(min_length=1, max_length=AT_ONCE)
 
 
 class ReadArguments(Arguments):
