@@ -8,10 +8,11 @@ import typer
 from rich.table import Table
 
 from helix_cli.commands.common import options, query_options
+from helix_cli.commands.common.hints import OWNED
 from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import query_server
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.output.terminal import plain, print_message, printable, stdout
+from helix_cli.output.terminal import note, plain, print_message, printable, stdout
 from helix_cli.output.time_zone import moment, zone_of
 from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
@@ -87,6 +88,8 @@ def profile_command(
         typer.echo(printable(reply.profile.text) if stdout().is_terminal else reply.profile.text)
     else:
         _print_table(reply, zone)
+    if not (reply.profile.lines or user):
+        note(f"hint: {OWNED}")
 
 
 def _print_table(reply: recall_pb2.GetProfileResponse, zone: tzinfo) -> None:

@@ -51,6 +51,15 @@ def test_a_profile_for_a_program_or_a_prompt(service: FakeService) -> None:
     assert run("profile", *caller, "--packed")[1] == "About the user:\n- I'm allergic to nuts [p1]\n"
 
 
+def test_an_empty_profile_of_nobody_says_how_to_ask_for_somebody(service: FakeService) -> None:
+    """As a list and a recall do."""
+    caller = ("--tenant", "acme", "--query", service.address)
+    assert "hint: without --user" in run("profile", *caller)[2]
+    assert "hint" not in run("profile", *caller, "--user", "ana")[2]
+    fill(service)
+    assert "hint" not in run("profile", *caller)[2]
+
+
 def test_a_profile_needs_a_tenant() -> None:
     """As `helix recall` does."""
     code, _, err = run("profile", "--query", "127.0.0.1:1")
