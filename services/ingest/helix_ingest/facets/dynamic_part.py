@@ -1,6 +1,7 @@
-"""Patterns of the dynamic part of a profile: what somebody works on, plans and has to do.
+"""Patterns of the dynamic part of a profile: what somebody works on and plans.
 
-All are matched on lower-case text with straight apostrophes. Every repetition is bounded.
+`tasks` tells what they have to do. All are matched on lower-case text with straight apostrophes. Every
+repetition is bounded.
 """
 
 from __future__ import annotations
@@ -51,15 +52,3 @@ FRAGMENT: Final = re.compile(
     r"(?!.*\b(?:i|we|my|our)\b)"
 )
 """The beginning of a sentence that says when something is, but not what ("till Christmas")."""
-TASK: Final = re.compile(
-    r"\b(?<!thinks )(?<!thinks that )(?:i|we) (?:still |also |really |just )?"
-    r"(?:need to|have to|gotta|got to|must|should|ought to)\b"
-    r"|\bto-?do\b|\bdeadline\b|\bdue (?:on|by|in|next|this|tomorrow)\b|\bremind me\b|\bdon't let me forget\b"
-    r"|\bremember to\b|\b(?:is|are) (?:still )?(?:open|overdue|outstanding|unfinished|left to do)\b|\bi owe\b"
-)  # fmt: skip
-TENTATIVE: Final = re.compile(
-    r"\b(?:maybe|perhaps|possibly)\b[^,.;]{0,40}?\b(?:i|we) (?:still |also |really |just )?"
-    r"(?:need to|have to|gotta|got to|must|should|ought to)\b"
-    r"|\b(?:i|we) (?:should|must|ought to) (?:maybe|perhaps|possibly)\b"
-)
-"""An idea and no task: left out before `TASK` is searched."""

@@ -11,6 +11,7 @@ from helix_ingest.facets import changed, dynamic_part, static_part
 from helix_ingest.facets.asked import asked_facet
 from helix_ingest.facets.sentences import Sentence, stating_sentences
 from helix_ingest.facets.spelling import as_read
+from helix_ingest.facets.tasks import states_task
 from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.persons import find_introduced
@@ -44,8 +45,8 @@ _PATTERNS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
     ("constraint", static_part.CONSTRAINT),
     ("project", dynamic_part.PROJECT),
     ("plan", dynamic_part.PLAN),
-    ("task", dynamic_part.TASK),
 )
+_ORDER: Final[tuple[Facet, ...]] = (*dict.fromkeys(facet for facet, _ in _PATTERNS), "task")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,8 @@ def _facets_in(
         for facet, pattern in _PATTERNS
         if not NEEDED[facet].isdisjoint(words) and pattern.search(folded)
     }
-    if "task" in names and not dynamic_part.TASK.search(dynamic_part.TENTATIVE.sub("", folded)):
-        names.discard("task")
+    if not NEEDED["task"].isdisjoint(words) and states_task(folded):
+        names.add("task")
     if "relationship" not in names and not NEEDED["relationship"].isdisjoint(words):
         names |= (
             {"relationship"} if static_part.NAMED_RELATIVE.search(written) or _names_own(folded) else set()
@@ -136,7 +137,7 @@ def _facets_in(
         names.add("plan")
     if names_itself:
         names.add("identity")
-    for facet in dict.fromkeys(facet for facet, _ in _PATTERNS):
+    for facet in _ORDER:
         if facet in names:
             yield FoundFacet(facet, sentence.start, sentence.end)
 
