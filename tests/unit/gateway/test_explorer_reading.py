@@ -74,7 +74,7 @@ async def test_code_is_set_as_code() -> None:
     async with client_of(Code()) as client:
         listed = (await client.get("/explorer/memories")).text
         alone = (await client.get(f"/explorer/memories/{ID}")).text
-    assert listed.count('<p class="text code">') == listed.count('<p class="text">') == 1
+    assert listed.count('<div class="text code">') == listed.count('<div class="text">') == 1
     assert '<div class="whole code"' in alone
 
 

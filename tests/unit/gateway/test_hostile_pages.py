@@ -31,8 +31,9 @@ LISTS = (
     f"/graph?around={ID}&hops=2", "/lab?q=tea&a=helix&b=engram",
 )  # fmt: skip
 ALONE = (f"/memories/{ID}", f"/memories/{ID}?whole=1", f"/lab/why-not/{ID}?q=tea")
-HARMLESS = ("We deploy on Tuesdays.", "a\u202eb", "x" * 5_000)
-"""Short, with something that is hidden, and with a link to the whole text."""
+TABLE = "| {} | day |\n|:-:|--:|\n| {} | 2 |\n"
+HARMLESS = ("We deploy on Tuesdays.", "a\u202eb", "x" * 5_000, TABLE.format("what", "deploy") + "x" * 5_000)
+"""Short, with something that is hidden, with a link to the whole text, and with a table."""
 
 
 @pytest.fixture(autouse=True)
@@ -140,6 +141,16 @@ async def test_hostile_texts_add_nothing_to_a_page() -> None:
     """A part of them: 200 in lists and 20 alone, a long one among them."""
     *texts, longest = hostile_texts(500)
     assert await added_by([*texts[:199], longest], alone=[*texts[:19], longest]) == set()
+
+
+async def test_hostile_texts_in_cells_of_tables_add_nothing_to_a_page() -> None:
+    """Each is in the header and in a row, on a line of its own as a cell is."""
+    cells = [one.replace("\n", " ").replace("|", " ").rstrip("\\") for one in hostile_texts(30, seed=9)]
+    tables = [TABLE.format(one, one) for one in cells]
+    async with Explorer() as explorer:
+        [page] = await explorer.pages_of(tables[:1], ALONE[:1])
+    assert ("th", "class", "scope") in page.elements, "the text is no table"
+    assert await added_by(tables, alone=tables) == set()
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from helix_gateway.explorer import shown, signing_in
+from helix_gateway.explorer.markdown_tables import text_of, with_tables
 from helix_gateway.explorer.signing_in import FORM_COOKIE, ROOT, Cookies
 from helix_gateway.failures import failure_of, headers_of_failure
 from helix_shared.rpc.access.credential import ADMIN
@@ -66,6 +67,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "shown": shown.shown,
+        "with_tables": with_tables,
         "line": shown.one_line,
         "percent": _percent,
         "counted": counted,
@@ -75,6 +77,7 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "url": url,
+        "text_of": text_of,
         "static": static_url,
         "FILES_HEADER": FILES_HEADER,
         "files_digest": files_digest,

@@ -18,6 +18,8 @@ WHOLE: Final = 4_000
 """Characters of a text on its own page, unless all are asked for."""
 NAMED: Final = 60
 """Characters of a text in the title of its page."""
+CUT: Final = Markup('<span class="more">…</span>')
+"""What stands behind a text that was cut."""
 _ALSO: Final = r"\r\x85\u00ad\u061c\u200e\u200f\u2028\u2029\u2065\u206a-\u206f\ud800-\udfff"
 """What is hidden and no sign of an attack by itself, so that a memory with it has no flag."""
 _COMBINING: Final = r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
@@ -50,7 +52,7 @@ def shown(text: str, limit: int = 0) -> Markup:
         pieces += [escape(part[end : found.start()]), _mark(found[1], count) if found[1] else _stacked(count)]
         end = found.end()
     pieces.append(escape(part[end:]))
-    more = '<span class="more">…</span>' if cut else ""
+    more = CUT if cut else ""
     # every piece is escaped; `Markup.format` would take a sixth of the time of a page of the lab
     return Markup(f"<bdi>{''.join(pieces)}</bdi>{more}")  # noqa: S704
 
