@@ -70,6 +70,9 @@ class EntityEntry:
     """An entity as far as the caller could recall it."""
 
     name: str
+    """Canonical; `neighbours` takes it."""
+    display_name: str
+    """As most of the latest memories write it."""
     memories: int
     """That mention it; 16,384 stands for so many or more."""
     first_at: datetime | None
@@ -88,6 +91,8 @@ class EntityPage(_Page):
         entities = tuple(
             EntityEntry(
                 name=one.name,
+                # a service of an earlier version gives none
+                display_name=one.display_name or one.name,
                 memories=one.memories,
                 first_at=moment_of(one, "first_at"),
                 last_at=moment_of(one, "last_at"),

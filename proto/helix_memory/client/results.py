@@ -101,6 +101,8 @@ class StoredMemory(Memory):
     """Since when it is hidden by decay."""
     stream_sequence: int
     """Of its event in the log."""
+    entity_display_names: tuple[str, ...]
+    """For each of `entities`, as most of the latest memories write it."""
 
     @classmethod
     def of_id(cls, message: recall_pb2.Memory) -> Self:
@@ -113,6 +115,8 @@ class StoredMemory(Memory):
             last_accessed_at=moment_of(message, "last_accessed_at"),
             decayed_at=moment_of(message, "decayed_at"),
             stream_sequence=message.source.stream_sequence,
+            # a history has none, and neither has a service of an earlier version
+            entity_display_names=tuple(message.entity_display_names or message.entities),
         )
 
 

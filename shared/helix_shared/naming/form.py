@@ -26,11 +26,16 @@ _BRACKETS: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _CLOSING: Final = {closing: opening for opening, closing in _BRACKETS.items()}
 
 
+def folded(text: str) -> str:
+    """A text without what names ignore within them: case, diacritics, forms of quotes and dashes."""
+    return without_accents(text).translate(_MARKS)
+
+
 def canonical(surface: str) -> str:
     """The canonical form of a name as written; may be empty."""
-    folded = _SPACE.sub(" ", without_accents(surface).translate(_MARKS))
-    end = _end_of_name(folded)
-    return folded[_start_of_name(folded, end) : end]
+    text = _SPACE.sub(" ", folded(surface))
+    end = _end_of_name(text)
+    return text[_start_of_name(text, end) : end]
 
 
 def without_disambiguation(surface: str) -> str:

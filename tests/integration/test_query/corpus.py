@@ -101,7 +101,7 @@ class Corpus:
         row |= {
             "ordinal": ordinal,
             "memory_id": memory_id(row["tenant_id"], key, 0),
-            "stream_sequence": ordinal + 1,
+            "stream_sequence": fields.get("stream_sequence", ordinal + 1),
             "revision_sequence": ordinal + 1,
             "event_at": row.get("event_start") or row["occurred_at"],
             "content_hash": content_hash(row["text"]),

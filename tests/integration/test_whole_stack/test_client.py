@@ -167,6 +167,7 @@ def test_entities_and_the_graph_around_them(served: dict[str, int]) -> None:
             if found := helix.entities().entities:
                 break
         assert {one.memories for one in found} == {1}
+        assert {"Priya Nair", "Postgres"} <= {one.display_name for one in found}
         near = helix.neighbours(around=note)
         assert {one.entity for one in near.nodes[1:]} == {one.name for one in found}
         assert len(helix.neighbours(entity=found[0].name, hops=2).nodes) == len(near.nodes)

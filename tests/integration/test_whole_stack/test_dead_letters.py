@@ -92,7 +92,7 @@ def test_all_letters_are_redriven_after_the_repair_and_each_event_has_one_memory
     until(lambda: set(ids) <= set(recalled(home, "where are the mercury tanks?")))
     found_ids = recalled(home, "where are the mercury tanks?")
     assert all(found_ids.count(one) == 1 for one in ids)
-    until(lambda: "ellerbrock-0" in run(home, "graph")[1])
+    until(lambda: "Ellerbrock-0" in run(home, "graph")[1])
 
 
 def test_a_redrive_that_was_interrupted_is_repeated_and_applied_once(stack: Stack, fault: Path) -> None:

@@ -26,7 +26,7 @@ def test_the_graph_is_printed_and_exported(stack: Stack, tmp_path: Path) -> None
     home, out = stack.home.root, tmp_path / "graph.graphml"
     said = "Tomasz Wieczorek joined the Ledger team, ask Tomasz Wieczorek about refunds."
     assert run(home, "publish", "--session", "g", "--text", said, "--wait")[0] == 0
-    until(lambda: "tomasz wieczorek" in run(home, "graph")[1])
+    until(lambda: "Tomasz Wieczorek" in run(home, "graph")[1])
     code, printed, err = run(home, "graph", "--out", str(out))
     assert code == 0, err
     assert "written" in printed
@@ -34,6 +34,7 @@ def test_the_graph_is_printed_and_exported(stack: Stack, tmp_path: Path) -> None
     assert "tomasz wieczorek" in names
     told = json.loads(run(home, "graph", "--json")[1])
     (entity,) = [one for one in told["entities"] if one["name"] == "tomasz wieczorek"]
+    assert entity["display_name"] == "Tomasz Wieczorek"
     assert (entity["links"] > 0, told["nodes"], told["written"]) == (True, len(names), None)
 
 

@@ -100,7 +100,7 @@ class Memories:
         """One entity."""
         return EntityPage.of(
             recall_pb2.ListEntitiesResponse(
-                entities=[recall_pb2.EntitySummary(name=self.text[:256], memories=2)]
+                entities=[recall_pb2.EntitySummary(name="tea", display_name=self.text[:256], memories=2)]
             )
         )
 
@@ -108,7 +108,7 @@ class Memories:
         """A memory and an entity."""
         nodes = [
             recall_pb2.GraphNode(memory=memory(self.text)),
-            recall_pb2.GraphNode(entity=self.text[:256], hops=1),
+            recall_pb2.GraphNode(entity=self.text[:256], display_name=self.text[:256], hops=1),
         ]
         edges = [recall_pb2.GraphEdge(source=0, target=1, kind="MENTIONS", weight=1)]
         return recall_pb2.NeighboursResponse(nodes=nodes, edges=edges)
@@ -117,7 +117,8 @@ class Memories:
         """The memory; another id is not there."""
         if wanted != ID:
             raise NotFoundError(f"no memory {wanted}")
-        found = memory(self.text, entities=[self.text[:100]], flags=["invisible"], owner=self.text[:100])
+        names = {"entities": [self.text[:100]], "entity_display_names": [self.text[:100]]}
+        found = memory(self.text, **names, flags=["invisible"], owner=self.text[:100])
         return StoredMemory.of_id(found)
 
     async def history(self, _: str) -> recall_pb2.GetHistoryResponse:

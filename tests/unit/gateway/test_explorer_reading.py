@@ -10,7 +10,7 @@ import pytest
 from helix_gateway.explorer.broker import Broker
 from helix_gateway.explorer.pages.scores import score_of
 from helix_gateway.explorer.shown import duration, one_line, shown
-from helix_memory.client import MemoryPage
+from helix_memory.client import EntityPage, MemoryPage
 from helix_memory.client.results import StoredMemory
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
@@ -76,6 +76,49 @@ async def test_code_is_set_as_code() -> None:
         alone = (await client.get(f"/explorer/memories/{ID}")).text
     assert listed.count('<div class="text code">') == listed.count('<div class="text">') == 1
     assert '<div class="whole code"' in alone
+
+
+class Named(Memories):
+    """An entity with the name that people write, or without one, as an earlier query service gives it."""
+
+    written = "S\u00e3o Paulo"
+
+    async def get(self, wanted: str) -> StoredMemory:
+        """A memory that mentions it."""
+        shown = [self.written] if self.written else []
+        return StoredMemory.of_id(
+            memory(self.text, wanted, entities=["sao paulo"], entity_display_names=shown)
+        )
+
+    async def entities(self, **_: Any) -> EntityPage:
+        """It alone."""
+        entity = recall_pb2.EntitySummary(name="sao paulo", display_name=self.written, memories=2)
+        return EntityPage.of(recall_pb2.ListEntitiesResponse(entities=[entity]))
+
+    async def neighbours(self, **_: Any) -> recall_pb2.NeighboursResponse:
+        """It alone."""
+        node = recall_pb2.GraphNode(entity="sao paulo", display_name=self.written)
+        return recall_pb2.NeighboursResponse(nodes=[node])
+
+
+class NotNamed(Named):
+    """By an earlier query service."""
+
+    written = ""
+
+
+@pytest.mark.parametrize(("helix", "shown_as"), [(Named, "S\u00e3o Paulo"), (NotNamed, "sao paulo")])
+async def test_entities_have_the_names_that_people_write(helix: type[Named], shown_as: str) -> None:
+    """In the list, in the graph and beside a memory; links have the canonical name."""
+    async with client_of(helix()) as client:
+        pages = [
+            (await client.get(f"/explorer{path}")).text
+            for path in ("/graph", "/graph?entity=sao+paulo", f"/memories/{ID}")
+        ]
+    for page in pages:
+        assert f'href="/explorer/graph?entity=sao+paulo"><bdi>{shown_as}</bdi></a>' in page
+    assert f">Graph around <bdi>{shown_as}</bdi></h1>" in pages[1]
+    assert f"<title>{shown_as}</title>" in pages[1]
 
 
 def _of_type(kind: str, identity: str) -> recall_pb2.Memory:

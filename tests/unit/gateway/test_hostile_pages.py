@@ -66,14 +66,16 @@ class Many(Memories):
 
     async def entities(self, **_: Any) -> EntityPage:
         """One named after each."""
-        found = [recall_pb2.EntitySummary(name=one.text[:256], memories=2) for one in self.memories]
+        names = [one.text[:256] for one in self.memories]
+        found = [recall_pb2.EntitySummary(name=one, display_name=one, memories=2) for one in names]
         return EntityPage.of(recall_pb2.ListEntitiesResponse(entities=found))
 
     async def neighbours(self, **_: Any) -> recall_pb2.NeighboursResponse:
         """Half of them as memories, half as entities."""
         half = len(self.memories) // 2
         nodes = [recall_pb2.GraphNode(memory=one, hops=1) for one in self.memories[half:]]
-        nodes += [recall_pb2.GraphNode(entity=one.text[:256], hops=1) for one in self.memories[:half]]
+        names = [one.text[:256] for one in self.memories[:half]]
+        nodes += [recall_pb2.GraphNode(entity=one, display_name=one, hops=1) for one in names]
         nodes[0].hops = 0
         edges = [recall_pb2.GraphEdge(source=0, target=1, kind="MENTIONS", weight=1)] if half else []
         return recall_pb2.NeighboursResponse(nodes=nodes, edges=edges)

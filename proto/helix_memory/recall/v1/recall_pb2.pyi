@@ -554,6 +554,7 @@ class Memory(_message.Message):
     OWNER_FIELD_NUMBER: _builtins.int
     AUDIENCE_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    ENTITY_DISPLAY_NAMES_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     tenant_id: _builtins.str
@@ -672,6 +673,10 @@ class Memory(_message.Message):
     def expires_at(self) -> _timestamp_pb2.Timestamp:
         """Hidden from this moment on, as its author asked; absent: it does not expire."""
 
+    @_builtins.property
+    def entity_display_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """For each of `entities`, in their order: as `display_name` of an EntitySummary. Only in GetMemory."""
+
     def __init__(
         self,
         *,
@@ -714,10 +719,11 @@ class Memory(_message.Message):
         owner: _builtins.str = ...,
         audience: _abc.Iterable[_builtins.str] | None = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
+        entity_display_names: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "decayed_at", b"decayed_at", "event_end", b"event_end", "event_start", b"event_start", "expires_at", b"expires_at", "last_accessed_at", b"last_accessed_at", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "answered_by", b"answered_by", "answers", b"answers", "audience", b"audience", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "decayed_at", b"decayed_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "expires_at", b"expires_at", "facets", b"facets", "flags", b"flags", "last_accessed_at", b"last_accessed_at", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "owner", b"owner", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "answered_by", b"answered_by", "answers", b"answers", "audience", b"audience", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "decayed_at", b"decayed_at", "derived_from", b"derived_from", "entities", b"entities", "entity_display_names", b"entity_display_names", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "expires_at", b"expires_at", "facets", b"facets", "flags", b"flags", "last_accessed_at", b"last_accessed_at", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "owner", b"owner", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2634,10 +2640,15 @@ class EntitySummary(_message.Message):
     MEMORIES_FIELD_NUMBER: _builtins.int
     FIRST_AT_FIELD_NUMBER: _builtins.int
     LAST_AT_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its canonical name."""
     memories: _builtins.int
     """Memories that mention it, 1 to 16,384, which stands for so many or more; the latest count."""
+    display_name: _builtins.str
+    """Its name as most of the latest five memories write it which the caller could recall; the canonical name
+    where none of them has it in words.
+    """
     @_builtins.property
     def first_at(self) -> _timestamp_pb2.Timestamp:
         """When the first of them happened."""
@@ -2653,10 +2664,11 @@ class EntitySummary(_message.Message):
         memories: _builtins.int = ...,
         first_at: _timestamp_pb2.Timestamp | None = ...,
         last_at: _timestamp_pb2.Timestamp | None = ...,
+        display_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["first_at", b"first_at", "last_at", b"last_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_at", b"first_at", "last_at", b"last_at", "memories", b"memories", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "first_at", b"first_at", "last_at", b"last_at", "memories", b"memories", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2754,10 +2766,13 @@ class GraphNode(_message.Message):
     MEMORY_FIELD_NUMBER: _builtins.int
     ENTITY_FIELD_NUMBER: _builtins.int
     HOPS_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     entity: _builtins.str
     """Name of the entity; empty for a memory."""
     hops: _builtins.int
     """Distance from the middle, 0 to 2."""
+    display_name: _builtins.str
+    """As in EntitySummary; empty for a memory."""
     @_builtins.property
     def memory(self) -> Global___Memory:
         """The memory; absent for an entity."""
@@ -2768,10 +2783,11 @@ class GraphNode(_message.Message):
         memory: Global___Memory | None = ...,
         entity: _builtins.str = ...,
         hops: _builtins.int = ...,
+        display_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity", "hops", b"hops", "memory", b"memory"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "entity", b"entity", "hops", b"hops", "memory", b"memory"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

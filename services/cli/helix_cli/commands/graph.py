@@ -16,7 +16,7 @@ from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Tenant
 from helix_cli.commands.group import help_text
 from helix_cli.home.folder import HomeFolder
 from helix_cli.output.terminal import plain, stdout
-from helix_shared.artifacts.generation.folders import GRAPH, current_number, folder_of
+from helix_shared.artifacts.generation.folders import GRAPH, SIGNALS, current_number, folder_of
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -46,14 +46,22 @@ def graph_command(
 ) -> None:
     """Show or export the graph of one tenant."""
     from helix_cli.home.tenants import data_of_tenant  # noqa: PLC0415  see above
-    from helix_cli.output.graph_export import to_networkx  # noqa: PLC0415
+    from helix_cli.output.graph_export import add_labels, to_networkx  # noqa: PLC0415
+    from helix_query.listing.display_names import DisplayNames  # noqa: PLC0415
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot  # noqa: PLC0415
+    from helix_shared.artifacts.signals.reader import Signals  # noqa: PLC0415
 
     data = data_of_tenant(HomeFolder.at(home), tenant)
     number = current_number(data)
     if number is None:
         raise NotFoundError(f"{data} holds no generation yet; publish something first")
-    graph = to_networkx(GraphSnapshot.open(folder_of(data, number) / GRAPH), tenant)
+    folder = folder_of(data, number)
+    snapshot, signals = GraphSnapshot.open(folder / GRAPH), Signals.open(folder / SIGNALS)
+    graph = to_networkx(snapshot, tenant)
+    names = DisplayNames(
+        snapshot, signals, lambda ordinals: ~signals.hidden[ordinals], lambda one: one["tenant_id"] == tenant
+    )
+    add_labels(graph, names, _entities(graph) if as_json or out is not None else _shown(graph))
     if out is not None:
         import networkx as nx  # noqa: PLC0415  see above
 
@@ -72,6 +80,14 @@ def _entities(graph: nx.MultiDiGraph[int]) -> list[int]:
     return sorted(entities, key=graph.degree, reverse=True)
 
 
+def _shown(graph: nx.MultiDiGraph[int]) -> list[int]:
+    """Entities that the table and the lines below it name."""
+    from helix_cli.output.graph_export import relations_between  # noqa: PLC0415  see above
+
+    ends = [node for subject, _, obj in relations_between(graph)[-SHOWN:] for node in (subject, obj)]
+    return list(dict.fromkeys([*_entities(graph)[:SHOWN], *ends]))
+
+
 def _as_json(graph: nx.MultiDiGraph[int], number: int, out: Path | None) -> dict[str, Any]:
     from helix_cli.output.graph_export import relations_in  # noqa: PLC0415  see above
 
@@ -81,7 +97,12 @@ def _as_json(graph: nx.MultiDiGraph[int], number: int, out: Path | None) -> dict
         "nodes": graph.number_of_nodes(),
         "edges": graph.number_of_edges(),
         "entities": [
-            {"name": one["name"], "kind": one["kind"], "links": graph.degree[node]}
+            {
+                "name": one["name"],
+                "display_name": one["label"],
+                "kind": one["kind"],
+                "links": graph.degree[node],
+            }
             for node, one in stated.items()
         ],
         "relations": [
@@ -93,14 +114,14 @@ def _as_json(graph: nx.MultiDiGraph[int], number: int, out: Path | None) -> dict
 
 
 def _print(graph: nx.MultiDiGraph[int], number: int) -> None:
-    from helix_cli.output.graph_export import relations_in  # noqa: PLC0415  see above
+    from helix_cli.output.graph_export import relations_between  # noqa: PLC0415  see above
 
     console, entities = stdout(), _entities(graph)
     table = Table("entity", "kind", "links", box=None, header_style="bold")
     for node in entities[:SHOWN]:
-        table.add_row(plain(graph.nodes[node]["name"]), graph.nodes[node]["kind"], str(graph.degree[node]))
+        table.add_row(plain(graph.nodes[node]["label"]), graph.nodes[node]["kind"], str(graph.degree[node]))
     if entities:
         console.print(table)
-    for subject, predicate, obj in relations_in(graph)[-SHOWN:]:
-        console.print(plain(subject), predicate, plain(obj))
+    for subject, predicate, obj in relations_between(graph)[-SHOWN:]:
+        console.print(plain(graph.nodes[subject]["label"]), predicate, plain(graph.nodes[obj]["label"]))
     console.print(f"generation {number}: {len(entities)} entities, {graph.number_of_edges()} edges")

@@ -11,14 +11,16 @@ import networkx as nx
 import numpy as np
 
 from helix_memory.vocabulary.predicates import OBJECT, PREDICATES, SIDES, SUBJECT
+from helix_query.listing.display_names import DisplayNames
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, NO_TENANT, GraphSnapshot
 
 
 def to_networkx(snapshot: GraphSnapshot, tenant_id: str | None = None) -> nx.MultiDiGraph[int]:
     """The edges in the direction they were stated; only the nodes of one tenant if `tenant_id` is given.
 
-    Nodes carry `kind` ("memory" or the kind of the entity), `name` and `tenant`; edges `kind` and `weight`.
-    A predicate is also an edge from its subject to its object, with the ordinal of the `memory` stating it.
+    Nodes carry `kind` ("memory" or the kind of the entity), `name` and `tenant`, those of entities a `label`
+    after `add_labels`; edges `kind` and `weight`. A predicate is also an edge from its subject to its object,
+    with the ordinal of the `memory` stating it.
     """
     nodes = snapshot.every_node()
     entities, names = nodes[snapshot.memories :], snapshot.delta.tenants
@@ -46,10 +48,24 @@ def to_networkx(snapshot: GraphSnapshot, tenant_id: str | None = None) -> nx.Mul
 def relations_in(graph: nx.MultiDiGraph[int]) -> list[tuple[str, str, str]]:
     """Subject, predicate and object of the relations between entities, by name."""
     return [
-        (graph.nodes[subject]["name"], stated["kind"], graph.nodes[obj]["name"])
+        (graph.nodes[subject]["name"], predicate, graph.nodes[obj]["name"])
+        for subject, predicate, obj in relations_between(graph)
+    ]
+
+
+def relations_between(graph: nx.MultiDiGraph[int]) -> list[tuple[int, str, int]]:
+    """As `relations_in`, by node."""
+    return [
+        (subject, stated["kind"], obj)
         for subject, obj, stated in graph.edges(data=True)
         if stated["kind"] in PREDICATES
     ]
+
+
+def add_labels(graph: nx.MultiDiGraph[int], names: DisplayNames, entities: list[int]) -> None:
+    """Give these entities the names that people write as their `label`."""
+    found = names.of(np.array(entities, np.int64))
+    nx.set_node_attributes(graph, dict(zip(entities, found, strict=True)), "label")
 
 
 def _add_predicates(graph: nx.MultiDiGraph[int]) -> None:

@@ -191,9 +191,11 @@ def entities_reply(
     """
     visible = listing.visible(snapshot, until)
     found, end = groups_page(visible, ByEntity(visible), after=listing.after, size=listing.size, until=until)
-    names = snapshot.generation.graph.entity_names([one.group for one in found])
+    nodes = np.array([one.group for one in found], np.int64)
+    names = snapshot.generation.graph.entity_names(nodes)
     entities = [
-        recall_pb2.EntitySummary(name=name, **_counts(one)) for name, one in zip(names, found, strict=True)
+        recall_pb2.EntitySummary(name=name, display_name=shown, **_counts(one))
+        for name, shown, one in zip(names, visible.display_names().of(nodes), found, strict=True)
     ]
     return recall_pb2.ListEntitiesResponse(entities=entities, **listing.about(snapshot, end))
 

@@ -105,13 +105,16 @@ def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: Visible) -> int
 def _nodes(found: Neighbourhood, snapshot: Snapshot, visible: Visible) -> dict[int, recall_pb2.GraphNode]:
     """Messages by node, in the order in which they were found."""
     ordinals = np.array([node for node in found.hops if node < ENTITIES_FROM], np.int64)
-    entities = [node for node in found.hops if node >= ENTITIES_FROM]
+    entities = np.array([node for node in found.hops if node >= ENTITIES_FROM], np.int64)
     rows = {row["ordinal"]: (row, names) for row, names in visible.entries(ordinals)}
-    names = dict(zip(entities, snapshot.generation.graph.entity_names(entities), strict=True))
+    shown = visible.display_names().of(entities)
+    names = zip(snapshot.generation.graph.entity_names(entities), shown, strict=True)
+    by_node = dict(zip(entities.tolist(), names, strict=True))
     nodes = {}
     for node, hops in found.hops.items():
-        if node in names:
-            nodes[node] = recall_pb2.GraphNode(entity=names[node], hops=hops)
+        if node in by_node:
+            name, display_name = by_node[node]
+            nodes[node] = recall_pb2.GraphNode(entity=name, display_name=display_name, hops=hops)
         elif node in rows:
             nodes[node] = recall_pb2.GraphNode(memory=memory_message(*rows[node]), hops=hops)
     return nodes

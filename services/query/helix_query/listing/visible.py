@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from helix_query.listing.display_names import DisplayNames
 from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.visibility import Visibility
 
@@ -74,6 +75,11 @@ class Visible:
         """All memories of the caller's owners by time, listed or not."""
         owners = self.selection.access.owners
         return self.snapshot.time_order.value.runs(self.signals, self.selection.tenant_id, owners)
+
+    def display_names(self) -> DisplayNames:
+        """Names of entities as these memories write them."""
+        graph, admits = self.snapshot.generation.graph, self.selection.access.admits
+        return DisplayNames(graph, self.signals, self.among, admits)
 
     def entries(self, ordinals: NDArray[np.int64]) -> list[Entry]:
         """Rows of listed memories with their entities, in order; checked again by their records."""

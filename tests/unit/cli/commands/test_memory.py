@@ -84,6 +84,16 @@ def test_times_of_one_memory_are_those_of_the_zone_that_is_named(service: FakeSe
     assert (unknown.exit_code, "--tz" in unknown.stderr) == (2, True)
 
 
+def test_entities_of_a_memory_have_the_names_that_people_write(service: FakeService) -> None:
+    """The canonical ones where a query service of an earlier version gives no others."""
+    show = ["memory", "show", ASKED, "--tenant", "acme", "--query", service.address]
+    service.memory_reply = recall_pb2.Memory(memory_id=ASKED, text="We met.", entities=["sao paulo"])
+    assert "sao paulo" in CliRunner().invoke(app, show).stdout
+    service.memory_reply.entity_display_names.append("S\u00e3o Paulo")
+    told = CliRunner().invoke(app, show).stdout
+    assert ("S\u00e3o Paulo" in told, "sao paulo" in told) == (True, False)
+
+
 def test_what_does_not_count_is_called_ignored(service: FakeService) -> None:
     """Undone, taken back, or of a value that holds again; where whole ids are is said."""
     out = history(service, "--all")

@@ -160,7 +160,7 @@ def _fields(memory: recall_pb2.Memory, zone: tzinfo) -> dict[str, str]:
         "pinned": "yes" if memory.pinned else "",
         "served": _times(memory.access_count),
         "tags": ", ".join(memory.categories),
-        "entities": ", ".join(memory.entities),
+        "entities": ", ".join(memory.entity_display_names or memory.entities),
         "flags": ", ".join(memory.flags),
         "context": memory.context,
     }

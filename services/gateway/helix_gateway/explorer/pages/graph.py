@@ -64,7 +64,7 @@ async def build(asked: Asked) -> dict[str, Any]:
         return await _entities(asked)
     middle: dict[str, Any] = {"entity": entity} if entity else {"around": memory_id("around", around)}
     found = await asked.helix.neighbours(hops=hops, nodes=nodes, **middle)
-    middle_text = next((one.entity or one.memory.text for one in found.nodes if not one.hops), entity)
+    middle_text = next((_text(one) for one in found.nodes if not one.hops), entity)
     layout = rings([one.hops for one in found.nodes], [(one.source, one.target) for one in found.edges])
     edges = [
         Edge(layout.places[one.source], layout.places[one.target], one.kind, one.weight)
@@ -95,8 +95,13 @@ async def _entities(asked: Asked) -> dict[str, Any]:
     return {"title": "Graph", "entities": found.entities, "next": found.next_page_token}
 
 
+def _text(node: recall_pb2.GraphNode) -> str:
+    """The text of a memory, or the name of an entity: a query service of earlier gives no display name."""
+    return node.display_name or node.entity or node.memory.text
+
+
 def _node(node: recall_pb2.GraphNode, place: Place) -> Node:
-    text = node.entity or node.memory.text
+    text = _text(node)
     address = (
         url("/graph", entity=node.entity) if node.entity else url("/graph", around=node.memory.memory_id)
     )

@@ -10,6 +10,7 @@ from helix_query.api.responses.recall import memory_message, memory_response
 from helix_query.diagnostics.explanation import Loss
 from helix_query.diagnostics.hidden_memory import hidden_memory
 from helix_query.diagnostics.memory_history import history_of
+from helix_query.listing.visible import Visible
 from helix_query.recall.packing.memory import get_memory
 from helix_query.scheduling.deadline import raise_if_overdue
 from helix_shared.artifacts.signals.columns import NO_TIME
@@ -39,7 +40,9 @@ def memory_reply(
     Raises: as `history_reply`.
     """
     row, entities = get_memory(memory_id, selection, snapshot, now=datetime.now(UTC), deadline=until)
-    return memory_response(row, entities, snapshot)
+    visible = Visible.of(snapshot, selection, datetime.now(UTC), until=until)
+    nodes = snapshot.generation.graph.entity_nodes(selection.tenant_id, entities)
+    return memory_response(row, entities, visible.display_names().of(nodes), snapshot)
 
 
 def history_reply(

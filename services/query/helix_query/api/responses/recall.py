@@ -111,10 +111,11 @@ def batch_response(
 
 
 def memory_response(
-    row: Mapping[str, Any], entities: Sequence[str], snapshot: Snapshot
+    row: Mapping[str, Any], entities: Sequence[str], display_names: Sequence[str], snapshot: Snapshot
 ) -> recall_pb2.GetMemoryResponse:
     """The reply to GetMemory, which alone tells who may recall the memory and how it was used."""
     memory = memory_message(row, entities)
+    memory.entity_display_names.extend(display_names)
     memory.owner = row["owner"]
     memory.audience.extend(row["audience"])
     memory.access_count = row.get("access_count", 0)
