@@ -11,7 +11,7 @@ import math
 import mmap
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
@@ -44,16 +44,18 @@ def mapped(path: Path) -> NDArray[Any]:
         OSError: the file cannot be opened.
         ValueError: the file holds no array, or one of objects.
     """
+    with path.open("rb") as file, _one_header_at_a_time:
+        shape, is_fortran, dtype = _read_header(file)
+        begin = file.tell()
     with pa.memory_map(str(path)) as file:
-        with _one_header_at_a_time:
-            shape, is_fortran, dtype = _read_header(file)
-        # it stays mapped when the file is closed
-        values = file.read_buffer()
+        # it keeps the mapping when the file is closed; a buffer of all values would have them read at once
+        first, end = file.read_buffer(1), file.size()
+    values = pa.foreign_buffer(first.address + begin, end - begin, base=first)
     array = np.frombuffer(values, dtype, count=math.prod(shape))
     return array.reshape(shape, order="F" if is_fortran else "C")
 
 
-def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, order and type of the values that follow."""
     version = np.lib.format.read_magic(file)
     if version not in _HEADER_READERS:

@@ -82,6 +82,19 @@ def test_a_warmed_array_is_resident(tmp_path: Path, dtype: Any) -> None:
     warm(found[:0])
 
 
+def test_mapping_reads_the_header_alone(tmp_path: Path) -> None:
+    """Values are read when they are used, as of a generation that nobody asks."""
+    path = tmp_path / "cold.npy"
+    with path.open("wb") as stream:
+        np.save(stream, np.zeros((1 << 14, 384), np.float32))
+        os.fsync(stream.fileno())
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    before = bytes_from_disk()
+    array = mapped(path)
+    assert bytes_from_disk() - before <= 1 << 20
+    assert array.sum() == 0
+
+
 def read_of_one_row(folder: Path, *, single: bool) -> int:
     """Bytes read from the disk for one row of an array whose file the kernel does not hold."""
     path = folder / f"rows-{single}.npy"
