@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -15,6 +16,8 @@ _MOST_CHARACTERS: Final = 256
 """A longer form has marks without end, and no place in a list."""
 _MOST_READ: Final = 8
 """Places of the name that are looked at."""
+_SPACES: Final = re.compile(r"\s\s")
+_AS_SPACE: Final = dict.fromkeys(map(ord, "\t\n\r\f\v\x1c\x1d\x1e\x1f"), " ")
 
 
 def written_form(name: str, text: str) -> str:
@@ -25,14 +28,7 @@ def written_form(name: str, text: str) -> str:
     """
     read = text[:READ_CHARACTERS]
     found = ""
-    if read.isascii():
-        spans = (match.span() for match in _pattern(name).finditer(read.lower()))
-    else:
-        characters = [_folded(one) for one in read]
-        places = [place for place, one in enumerate(characters) for _ in one]
-        matches = _pattern(name).finditer("".join(characters))
-        spans = ((places[match.start()], places[match.end() - 1] + 1) for match in matches)
-    for start, end in islice(spans, _MOST_READ):
+    for start, end in islice(_spans(name, read), _MOST_READ):
         form = " ".join(_with_marks(read, start, end).split())
         if len(form) <= _MOST_CHARACTERS and canonical(form) == name:
             if form != name:
@@ -41,17 +37,41 @@ def written_form(name: str, text: str) -> str:
     return found
 
 
+def _spans(name: str, text: str) -> Iterator[tuple[int, int]]:
+    """The places of whole words in `text` that are `name` when folded, with one space for any white space."""
+    if text.isascii() and not _SPACES.search(text):
+        characters, places = text.lower().translate(_AS_SPACE), list(range(len(text)))
+    else:
+        characters, places = _with_single_spaces(text)
+    start = characters.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not (_is_in_word(characters[start - 1 : start]) or _is_in_word(characters[end : end + 1])):
+            yield places[start], places[end - 1] + 1
+        start = characters.find(name, start + 1)
+
+
+def _with_single_spaces(text: str) -> tuple[str, list[int]]:
+    """The folded text with one space for any white space, and where each of its characters is written."""
+    parts: list[str] = []
+    places: list[int] = []
+    for place, one in enumerate(text):
+        part = " " if one.isspace() else _folded(one)
+        if part != " " or parts[-1:] != [" "]:
+            parts.append(part)
+            places.extend([place] * len(part))
+    return "".join(parts), places
+
+
+def _is_in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
 def _with_marks(text: str, start: int, end: int) -> str:
     """`text[start:end]` with the accents of its last letter that stand behind it as characters."""
     while end < len(text) and not _folded(text[end]) and not text[end].isspace():
         end += 1
     return text[start:end]
-
-
-@lru_cache(4_096)
-def _pattern(name: str) -> re.Pattern[str]:
-    words = r"\s+".join(map(re.escape, name.split(" ")))
-    return re.compile(rf"(?<!\w){words}(?!\w)")
 
 
 @lru_cache(8_192)

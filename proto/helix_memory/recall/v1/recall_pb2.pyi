@@ -1294,7 +1294,7 @@ Global___Signal: _TypeAlias = Signal  # noqa: Y015
 
 @_typing.final
 class Factor(_message.Message):
-    """A boost: pinned, priority, window or project."""
+    """A boost: dated, pinned, priority, window or project."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1333,7 +1333,7 @@ class Step(_message.Message):
       later: the question asks for a former value; the memory that it replaced is a candidate, too
       newer: it is newer than candidates that match the question equally well
       latest_statement: it is the latest memory that states the value asked for
-      speech_act: it is a bare question, and goes below all statements
+      speech_act: it is a bare question, and goes behind its best answer, or below all statements without one
       preference: it is a preference of the caller, and the question asks for advice
       profile_fact: it is a fact about the caller that the question asks for
       scale, noise: of a published recipe

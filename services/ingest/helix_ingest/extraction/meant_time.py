@@ -1,8 +1,7 @@
 """Which of the times of a text is the one at which it happens: not a denied one, and the new one of two.
 
 "I can't make Friday, Saturday instead" happens on Saturday. The clause of a time decides. Where all are
-denied, or none is, the first one counts. People often give a day without a verb ("24 july, 15h, in the coffee
-room"); in a turn of a conversation it is the one that is clearly nearest.
+denied, or none is, the first one counts.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from helix_ingest.extraction.likely_day import likely_day
 from helix_shared.timex import TimeExpression, find_time_expressions
-from helix_shared.timex.verbs import HABITS
 
-CLEARLY: Final = 3
-"""A day behind is meant if the coming one is so many times as far."""
 _READ_CHARACTERS: Final = 60
 _CLAUSE_END: Final = re.compile(r"[,;:!?\n\u2014]|\.(?=\s|$)| - |\b(?:but|so|and then)\b", re.IGNORECASE)
 _NOT: Final = (
@@ -62,16 +59,13 @@ _DENIED_AFTER: Final = re.compile(
     re.IGNORECASE,
 )
 """Words after a time at which it does not happen."""
-_REPEATED: Final = re.compile(rf"\b(?:every|each|{'|'.join(sorted(HABITS))})\b", re.IGNORECASE)
-_DAY_OF_MONTH: Final = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)?\b", re.IGNORECASE)
 
 
 def meant_time(text: str, occurred_at: datetime, *, is_turn: bool = False) -> TimeExpression | None:
     """The time at which what a text says happens; None if it names none of which the day is known.
 
     A day whose week or year is open counts where it takes the place of a denied one that lies ahead: it is
-    the next one then, and guessed. So does, in a turn of a conversation (`is_turn`), a day of a month that is
-    clearly nearer ahead or behind.
+    the next one then, and guessed. In a turn of a conversation (`is_turn`) a `likely_day` counts.
     """
     found = [time for time in find_time_expressions(text, occurred_at) if time.is_storable]
     denied = [time for time in found if len(found) > 1 and _is_denied(text, time)]
@@ -83,38 +77,8 @@ def meant_time(text: str, occurred_at: datetime, *, is_turn: bool = False) -> Ti
         chosen = next((replace(time, certainty="guessed") for time in ahead if time.is_storable), None)
     chosen = chosen or next((time for time in found if time.certainty != "open"), None)
     if chosen is None and is_turn:
-        days = (time for time in held if _DAY_OF_MONTH.search(time.text) and not _is_habit(text, time))
-        return next(filter(None, (_nearest(time, occurred_at) for time in days)), None)
+        return likely_day(text, [time for time in found if not _is_denied(text, time)], occurred_at)
     return chosen
-
-
-def _is_habit(text: str, time: TimeExpression) -> bool:
-    clause = _CLAUSE_END.split(_before(text, time))[-1] + _after(text, time)
-    return _REPEATED.search(clause) is not None
-
-
-def _nearest(last: TimeExpression, occurred_at: datetime) -> TimeExpression | None:
-    """Of an open day, which is the last one before, and the coming one: that with its weekday, or the nearer.
-
-    None: the coming one is farther, but not `CLEARLY` farther. People talk more of what is to come.
-    """
-    found = find_time_expressions(f"It is on {last.text}", occurred_at)
-    coming = next((time for time in found if time.is_storable), last)
-    behind, ahead = abs(occurred_at - last.start), abs(coming.start - occurred_at)
-    if _has_its_weekday(last) != _has_its_weekday(coming):
-        chosen = last if _has_its_weekday(last) else coming
-    elif ahead <= behind:
-        chosen = coming
-    elif CLEARLY * behind <= ahead:
-        chosen = last
-    else:
-        return None
-    return replace(chosen, text=last.text, span=last.span, certainty="guessed")
-
-
-def _has_its_weekday(time: TimeExpression) -> bool:
-    """Whether an expression begins with the weekday that its day is."""
-    return time.text[:3].lower() == f"{time.start:%a}".lower()
 
 
 def _before(text: str, time: TimeExpression) -> str:

@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
 _CUES: Final = DAY_CUES | {"to", "and", "around"}
-_ITSELF: Final = frozenset(["", "it's", "its", "that's", "it'll", "say"])
-"""Words before "the 23rd" that make it a day, as the beginning of a text does ("28th then")."""
-_FIRST_ALONE: Final = 6
-"""Smaller ordinals count other things too: "the 2nd, not the 1st"."""
 _IS: Final = frozenset(["is", "was", "isn't", "wasn't"])
 _GRAINS: Final[dict[str, Grain]] = {"week": "week", "weekend": "range"}
 
@@ -58,13 +54,11 @@ def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
     """Read "the 14th", "the 14th of next month"."""
     number = int(match["day"])
     words = words_before(passage, match.start())
-    is_alone = number >= _FIRST_ALONE and (words[-2:-1] or [""])[0] in _ITSELF and words[-1:] in ([], ["the"])
-    if words[-1:] != ["the"] and words[-1:] != ["on"] and not is_alone:
+    if words[-1:] != ["the"] and words[-1:] != ["on"]:
         return None
     if match["month"]:
         return _in_month(passage, match)
-    is_day = match["suits"] or word_before(passage, match.start()) in _CUES or _is_the_date(words)
-    if not (is_day or is_alone):
+    if not (match["suits"] or word_before(passage, match.start()) in _CUES or _is_the_date(words)):
         return None
     span = match.start(), match.end("ordinal")
     which, certainty = implied(passage, span)

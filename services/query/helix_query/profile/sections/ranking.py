@@ -40,7 +40,8 @@ class SpeechActs(Section):
 
     statements_first: bool = Field(
         default=False,
-        description="bare questions and requests below all statements, bare acknowledgements below those",
+        description="bare questions and requests behind their best answer, or below all statements without"
+        " one; bare acknowledgements below those",
     )
     bare_tokens: int = Field(
         default=32, ge=0, le=512, description="tokens of a bare question at most; a longer one says something"

@@ -25,8 +25,8 @@ ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")
 BELOW: Final = 0.5
 """The best memory of a lower group gets this share of the least score above it."""
-BEHIND: Final = 0.999
-"""Share of the score of its answer that an answered question gets at most."""
+ANSWERED_SHARE: Final = 0.999
+"""Share of the score of its best answer that an answered question gets at most."""
 LEAST: Final = 1e-9
 """Least score that counts as one; a memory below it matches nothing."""
 
@@ -79,8 +79,8 @@ def act_factors(
 ) -> NDArray[np.float64]:
     """Factors that put bare questions below every statement, and bare acknowledgements below those.
 
-    A bare question whose answer is a candidate stands just below its best answer at most. All other memories
-    of a group get the same factor, so their order stays. Scores of 0 stay where they are.
+    But a bare question whose answer is a candidate stands just below its best answer at most. All other
+    memories of a group get the same factor, so their order stays. Scores of 0 stay where they are.
     """
     bare = raw.token_count <= constants.bare_tokens
     asks = bare & np.isin(raw.speech_act, ASKING)
@@ -90,7 +90,7 @@ def act_factors(
     best = _best_answers(np.where(asks | acknowledges, 0.0, scores), related)
     answered = asks & (best > LEAST)
     factors = np.ones(len(scores))
-    factors[answered] = np.minimum(1.0, BEHIND * best[answered] / np.maximum(scores[answered], LEAST))
+    factors[answered] = np.minimum(1.0, ANSWERED_SHARE * best[answered] / np.maximum(scores[answered], LEAST))
     asks &= ~answered
     above = (scores * factors)[~asks & ~acknowledges]
     for group in (asks, acknowledges):

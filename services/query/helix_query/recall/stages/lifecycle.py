@@ -55,7 +55,7 @@ def lifecycle_steps(
     wants_questions: bool,
     interaction_gains: StandardGains | None,
 ) -> None:
-    """Later memories, answers, replacements, order in time, latest statement, statements before questions.
+    """Later memories, answers, replacements, order in time, latest statement, bare questions behind answers.
 
     `interaction_gains` is what late interaction found.
     """

@@ -1,0 +1,99 @@
+"""The day that a turn of a conversation means, where no verb dates it.
+
+People write "24 july, 15h, in the coffee room", "Saturday 2 August then" and "28th then". In a turn that is
+the day that is clearly nearer, ahead or behind, as a guess. Elsewhere such a day stays open
+(ops/decisions/0025).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from helix_shared.timex import TimeExpression, find_time_expressions
+from helix_shared.timex.verbs import HABITS
+
+DISTANCE_RATIO: Final = 3
+"""A day behind is meant if the coming one is so many times as far."""
+FARTHEST: Final = timedelta(days=366)
+_NEIGHBOURHOOD: Final = 40
+_DAY_FIRST: Final = re.compile(r"\d{1,2}(?:st|nd|rd|th)?(?: of)? [a-z]{3,9}\.?$", re.IGNORECASE)
+_MONTH_FIRST: Final = re.compile(r"[a-z]{3,9}\.? (?:the )?\d{1,2}(?:st|nd|rd|th)?$", re.IGNORECASE)
+_ORDINAL: Final = re.compile(r"\d{1,2}(?:st|nd|rd|th)$", re.IGNORECASE)
+_OTHER_THING: Final = re.compile(r" (?:\d|street|st\b|road|rd\b|avenue|ave\b|lane|square)", re.IGNORECASE)
+"""Behind "3 september": of a count or an address."""
+_ENDS: Final = re.compile(
+    r"\s*(?:$|[,;:.!?)\n]|- | (?:at|from|then|and then|in the|with|\d{1,2}[:.h]\d\d|\d{1,2} ?[ap]m)\b)"
+)
+"""Behind "june 4", which may also be a name and an age, or a month and a count."""
+_IN_LIST: Final = re.compile(r"\d(?:st|nd|rd|th)?(?:,| and| &| or)? $", re.IGNORECASE)
+"""Before the last one of several days."""
+_REPEATED: Final = re.compile(rf"\b(?:every|each|born|{'|'.join(sorted(HABITS))})\b", re.IGNORECASE)
+_ALONE: Final = re.compile(
+    r"(?:^|\b(?:it['\u2019]?s|that['\u2019]?s) )(?:the )?(?P<day>\d{1,2}(?:st|nd|rd|th))"
+    r"(?= (?:then|now|instead|works|suits)\b|,? same (?:time|hour|place)\b|,? at \d)",
+    re.IGNORECASE,
+)
+"""A day of a month without a month, and words that follow a day alone."""
+
+
+def likely_day(text: str, times: Sequence[TimeExpression], occurred_at: datetime) -> TimeExpression | None:
+    """The first of `times`, those of `text`, that a turn may mean though its year or month is open; guessed.
+
+    Where there are no times, that of an ordinal alone ("28th then", "it's the 23rd now"): the coming one.
+    """
+    months = [time for time in times if _MONTH_FIRST.search(time.text)]
+    for time in times:
+        is_listed = len(months) > 1 and time in months
+        if not is_listed and _is_day(text, time) and (found := _nearest(time, occurred_at)):
+            return found
+    alone = None if times else _ALONE.search(text)
+    if alone is None:
+        return None
+    ahead = find_time_expressions(f"It is on the {alone['day']}", occurred_at)
+    return (
+        replace(ahead[0], text=alone["day"], span=alone.span("day"), certainty="guessed") if ahead else None
+    )
+
+
+def _is_day(text: str, time: TimeExpression) -> bool:
+    """Whether an expression is a single day of a month: no habit, and no count, name or address."""
+    before = text[max(0, time.span[0] - _NEIGHBOURHOOD) : time.span[0]]
+    behind = text[time.span[1] : time.span[1] + _NEIGHBOURHOOD]
+    if _IN_LIST.search(before) or _REPEATED.search(before) or _REPEATED.search(behind):
+        return False
+    if _DAY_FIRST.search(time.text):
+        return not _OTHER_THING.match(behind)
+    return bool(_ORDINAL.search(time.text)) or (
+        bool(_MONTH_FIRST.search(time.text)) and bool(_ENDS.match(behind))
+    )
+
+
+def _nearest(last: TimeExpression, occurred_at: datetime) -> TimeExpression | None:
+    """Of the last day before, which an open one is, and the coming one: that with its weekday, or the nearer.
+
+    None: the coming one is farther, but not `DISTANCE_RATIO` times as far, since people talk more of what is
+    to come; or no such day is within a year.
+    """
+    found = find_time_expressions(f"It is on {last.text}", occurred_at)
+    coming = next((time for time in found if time.is_storable), last)
+    behind, ahead = abs(occurred_at - last.start), abs(coming.start - occurred_at)
+    if _has_its_weekday(last) != _has_its_weekday(coming):
+        chosen = last if _has_its_weekday(last) else coming
+    elif ahead <= behind:
+        chosen = coming
+    elif DISTANCE_RATIO * behind <= ahead:
+        chosen = last
+    else:
+        return None
+    if abs(chosen.start - occurred_at) > FARTHEST:
+        return None
+    return replace(chosen, text=last.text, span=last.span, certainty="guessed")
+
+
+def _has_its_weekday(time: TimeExpression) -> bool:
+    """Whether an expression begins with the weekday that its day is."""
+    return time.text[:3].lower() == f"{time.start:%a}".lower()
