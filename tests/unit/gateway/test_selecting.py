@@ -29,6 +29,8 @@ class Store:
         """Field and ids of the last write."""
         self.asked: list[str] = []
         self.is_down = False
+        self.answers = 1_000
+        """Look-ups that the query service still answers."""
 
     def acting_as(self, **_: Any) -> Self:
         """As the client."""
@@ -58,6 +60,8 @@ class Store:
     async def state(self, memory: str) -> recall_pb2.MemoryState | None:
         """None where there is none."""
         self.asked.append(memory)
+        if len(self.asked) > self.answers:
+            raise TemporaryError("the query service is away")
         return self.states.get(memory)
 
     async def wait(self, _: Written) -> None:
@@ -99,12 +103,32 @@ async def test_nothing_is_waited_for_where_every_id_is_known() -> None:
     assert status == 503
 
 
-async def test_an_id_counts_as_missing_where_events_take_too_long() -> None:
-    """A request that does not ask to wait does not fail for it: its event is stored."""
+async def test_what_is_missing_is_not_known_where_events_take_too_long() -> None:
+    """A request that does not ask to wait does not fail for it: its event is stored, and may reach the id."""
     store = Store()
     store.is_down = True
     status, told = await sent(store, "forget", {"memories": [THERE, COMING]})
-    assert (status, told["missing"]) == (200, [COMING])
+    assert (status, told["missing"], store.named) == (200, None, ("memory_ids", (THERE, COMING)))
+
+
+@pytest.mark.parametrize("path", ["forget", "restore"])
+@pytest.mark.parametrize("answers", [0, 1, 2, 3])
+async def test_a_write_does_not_need_the_query_service(path: str, answers: int) -> None:
+    """Nor does it fail after it is stored: what is missing is not known then."""
+    store = Store()
+    store.answers = answers
+    status, told = await sent(store, path, {"memories": [THERE, COMING, GONE]})
+    assert (status, told["missing"], told["sequence"]) == (200, None, 7)
+    assert store.named == ("memory_ids", (THERE, COMING, GONE))
+
+
+@pytest.mark.parametrize(("act", "body"), [("correct", {"text": "x"}), ("undo", {})])
+async def test_a_change_of_one_memory_does_not_need_the_query_service(act: str, body: dict[str, Any]) -> None:
+    """It is written without a look-up, and not waited for."""
+    store = Store()
+    store.answers, store.is_down = 0, True
+    status, told = await sent(store, f"memories/{COMING}/{act}", body)
+    assert (status, told["sequence"], store.named) == (200, 7, ("memory_id", (COMING,)))
 
 
 @pytest.mark.parametrize(("act", "body"), [("correct", {"text": "x"}), ("undo", {})])

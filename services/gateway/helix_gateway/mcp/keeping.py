@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.mcp.results import Changed, Kept
-from helix_gateway.operations.selecting import carried_out, unknown
+from helix_gateway.operations.selecting import awaiting, carried_out, unknown
 from helix_memory.identity import digest
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
@@ -41,20 +41,24 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
     """Write a memory as the event `prefix` + `name`, or a next one.
 
     The options are those of `remember`; with `corrects`, the id of a memory, those of `correct`. A correction
-    of a memory that does not exist is refused after it was written, so it waits where the id is not known,
-    or the caller may not ask.
+    of a memory that does not exist is refused after it was written, so it waits where the id is not known
+    (as long as events usually take), or the caller may not ask.
 
     Raises:
         HelixError: as `AsyncHelix.remember` or `correct`.
     """
     helix = caller.helix
-    write = partial(helix.correct, corrects) if corrects else helix.remember
-    if corrects and (not caller.may(RECALL) or await unknown(caller.helix, [corrects])):
+    act = partial(helix.correct, corrects) if corrects else helix.remember
+    if corrects and not caller.may(RECALL):
         options["wait"] = True
     waits = bool(options.get("wait"))
     for _ in range(RETURNS):
-        written = await write(event_id=prefix + name, **options)
-        if not (waits or written.duplicate):
+        write = partial(act, event_id=prefix + name, **options)
+        if corrects and not waits:
+            written, is_applied = await awaiting(helix, corrects, write)
+        else:
+            written, is_applied = await write(), waits
+        if not (is_applied or written.duplicate):
             again = {**options, "corrects": corrects}
             check = asyncio.create_task(_check(caller, prefix, name, written, again))
             _checks.add(check)
@@ -69,7 +73,7 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
         if not later:
             break
         name = digest(name, later)
-    return Kept.of(written, visible=waits)
+    return Kept.of(written, visible=is_applied)
 
 
 async def hide(
@@ -88,8 +92,10 @@ async def hide(
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
     may_ask = caller.may(RECALL)
-    if perhaps is None:
-        perhaps = await unknown(caller.helix, ids) if may_ask else []
+    if not may_ask:
+        perhaps = None
+    elif perhaps is None:
+        perhaps = await unknown(caller.helix, ids)
     act = "restore" if restore else "forget"
     done = await carried_out(caller.helix, act, ids, perhaps=perhaps, wait=wait or not may_ask)
     return Changed.of(done.written, visible=done.is_applied, missing=done.missing)

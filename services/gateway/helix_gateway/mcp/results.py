@@ -108,8 +108,9 @@ class Kept(BaseModel):
 class Changed(Kept):
     """A write about memories that exist."""
 
-    missing: list[str] = Field(
-        description="Of what was named, what does not exist or belongs to others: nothing was done about it."
+    missing: list[str] | None = Field(
+        description="Of what was named, what does not exist or belongs to others: nothing was done about it. "
+        "null: not known (the role recall is lacking, the look-up failed, or the event is not applied yet)."
     )
 
 

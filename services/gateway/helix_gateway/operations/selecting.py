@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.operations.requests import given
@@ -15,7 +16,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from helix_gateway.operations.operation import Run
     from helix_memory.client import AsyncHelix
@@ -32,7 +33,8 @@ class Changed(Written):
 
     missing: tuple[str, ...] | None
     """Of the ids in the request, those of no memory of this caller: nothing was done about them. None where
-    the ids were not looked up: the caller lacks the role recall, or there are more than 50."""
+    it is not known: the caller lacks the role recall, there are more than 50 ids, the query service did not
+    answer, or the event was not applied in time and may reach an id that is on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,21 @@ class Outcome:
     """What became of an event about named memories."""
 
     written: Written
-    missing: list[str]
+    missing: list[str] | None
+    """Those that do not exist; None: it is not known."""
     is_applied: bool
     """Whether it was waited for."""
 
 
-async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str]:
-    """Those of the ids of which this caller has no memory, or none yet: a write may not be processed."""
-    states = await asyncio.gather(*map(helix.state, ids))
+async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
+    """Those of the ids of which this caller has no memory, or none yet: a write may not be processed.
+
+    None where the query service does not answer: a write takes NATS alone, and goes on.
+    """
+    try:
+        states = await asyncio.gather(*map(helix.state, ids))
+    except TemporaryError:
+        return None
     return [
         name
         for name, one in zip(ids, states, strict=True)
@@ -56,11 +65,12 @@ async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str]:
 
 
 async def carried_out(
-    helix: AsyncHelix, act: str, ids: Sequence[str], *, perhaps: Sequence[str], **options: Any
+    helix: AsyncHelix, act: str, ids: Sequence[str], *, perhaps: Sequence[str] | None, **options: Any
 ) -> Outcome:
     """Forget or restore memories, of which `perhaps` may not exist; those may be on their way, so it waits.
 
-    It does so in vain where events take long and the options do not ask to wait; then they count as missing.
+    Which are missing is not known where `perhaps` is None: they were not looked up; and where events take
+    long and the options do not ask to wait: the event may still reach them.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
@@ -68,7 +78,21 @@ async def carried_out(
     written: Written = await getattr(helix, act)(*ids, **options)
     waits = bool(options.get("wait"))
     is_applied = waits or (bool(perhaps) and await _is_applied(helix, written))
-    return Outcome(written, await unknown(helix, perhaps), is_applied)
+    is_known = perhaps is not None and (is_applied or not perhaps)
+    return Outcome(written, await unknown(helix, perhaps or ()) if is_known else None, is_applied)
+
+
+async def awaiting(
+    helix: AsyncHelix, memory: str, write: Callable[[], Awaitable[Written]]
+) -> tuple[Written, bool]:
+    """Write about a memory, and wait for the event where the memory is not known; whether it is applied.
+
+    Raises:
+        HelixError: as `write`; also where the memory does not exist.
+    """
+    perhaps = await unknown(helix, [memory])
+    written = await write()
+    return written, bool(perhaps) and await _is_applied(helix, written)
 
 
 def selecting(act: str) -> Run:
@@ -104,11 +128,9 @@ def awaited_where_unknown(run: Run) -> Run:
     """A change of the memory in the path, which waits for its event where the memory is not known."""
 
     async def awaited(helix: AsyncHelix, sent: Any) -> Written:
-        perhaps = await unknown(helix, [sent.id])
-        written: Written = await run(helix, sent)
-        if perhaps and not sent.wait:
-            await _is_applied(helix, written)
-        return written
+        if sent.wait:
+            return await run(helix, sent)  # type: ignore[no-any-return]
+        return (await awaiting(helix, sent.id, partial(run, helix, sent)))[0]
 
     return awaited
 
@@ -119,13 +141,13 @@ def naming_missing(act: str, *, may_recall: bool) -> Run:
     async def run(helix: AsyncHelix, sent: Any) -> Changed:
         ids, options = _selected(sent)
         is_looked_up = may_recall and len(ids) <= LOOKED_UP
-        perhaps = await unknown(helix, ids) if is_looked_up else []
+        perhaps = await unknown(helix, ids) if is_looked_up else None
         try:
             done = await carried_out(helix, act, ids, perhaps=perhaps, **options)
         except InvalidInputError as error:
             raise _named_as_sent(error) from error
         one = done.written
-        missing = tuple(done.missing) if is_looked_up else None
+        missing = None if done.missing is None else tuple(done.missing)
         return Changed(one.event_id, one.memory_id, one.sequence, one.duplicate, missing)
 
     return run

@@ -277,4 +277,5 @@ async def test_no_event_hides_more_memories_than_it_may_name(
         "Ada: likes figs",
         "Ada: works at Acme Corp",
     ]
-    assert told.missing == ["Ada: likes plums", "Ada: likes pears", "Ada: likes nuts"]
+    named = ["Ada: likes plums", "Ada: likes pears", "Ada: likes nuts"]
+    assert told.missing == (named if RECALL in roles else None)

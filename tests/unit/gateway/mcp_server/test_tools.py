@@ -19,7 +19,7 @@ from helix_gateway.mcp.tools import (
 from helix_gateway.operations.requests import parsed
 from helix_memory.client import AsyncHelix, Recalled, Written
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.errors import InvalidInputError
+from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.rpc.access.credential import WRITE, Credential
 from tests.unit.gateway.gateways import StubHelix
 
@@ -38,6 +38,8 @@ class Notes:
         self.erased: set[str] = set()
         self.sequences: dict[str, int] = {}
         """Of the events of memories that replaced others; absent: before all that are written here."""
+        self.is_away = False
+        """Whether the query service does not answer."""
 
     async def remember(self, *, event_id: str, wait: bool = False, **_: Any) -> Written:
         """Note it."""
@@ -47,9 +49,11 @@ class Notes:
 
     async def correct(self, memory: str, *, event_id: str, wait: bool = False, **_: Any) -> Written:
         """Note it; with `wait` an unknown memory is refused, as by the services."""
-        if wait and memory in self.erased:
-            raise InvalidInputError("memory_id", f"there is no memory {memory}")
-        return await self.remember(event_id=event_id, wait=wait)
+        written = await self.remember(event_id=event_id, wait=wait)
+        self.named[written] = {memory}
+        if wait:
+            await self.wait(written)
+        return written
 
     async def history(self, memory: str) -> recall_pb2.GetHistoryResponse:
         """The memory with the position of its event."""
@@ -71,6 +75,8 @@ class Notes:
 
     async def wait(self, written: Written) -> None:
         """Everything is processed; refused is what names nothing that exists."""
+        if self.is_away:
+            raise TemporaryError("the query service is away")
         if (named := self.named.get(written)) and named <= self.erased:
             raise InvalidInputError("memory_ids", "names nothing")
 
@@ -78,6 +84,8 @@ class Notes:
         """What replaced it; None where it was erased, or never was."""
         name = memory if isinstance(memory, str) else memory.memory_id
         self.asked += [memory] if isinstance(memory, str) else []
+        if self.is_away:
+            raise TemporaryError("the query service is away")
         if name in self.erased:
             return None
         later = self.replaced.get(name, "")
@@ -155,10 +163,10 @@ async def test_a_correction_of_what_does_not_exist_is_refused(*, is_known: bool)
         if is_known:
             assert not (await call(caller, sent)).visible
         else:
-            with pytest.raises(InvalidInputError, match="there is no memory"):
+            with pytest.raises(InvalidInputError, match="names nothing"):
                 await call(caller, sent)
     await others_end()
-    assert notes.waited == ([False, False] if is_known else [])
+    assert notes.waited == [False, False]
 
 
 async def test_the_same_correction_is_kept_once() -> None:
@@ -212,8 +220,20 @@ async def test_a_caller_who_may_only_write_waits_for_the_refusal() -> None:
     sent = CorrectArguments(id=KNOWN, text="We deploy on Fridays.", wait=False)
     assert (await correct(caller, sent)).visible
     both = await forget(caller, ForgetArguments(ids=[KNOWN, "0" * 32], wait=False))
-    assert (both.visible, both.missing, notes.waited) == (True, [], [True, True])
+    assert (both.visible, both.missing, notes.waited) == (True, None, [True, True])
     assert not notes.asked
+
+
+async def test_a_change_that_does_not_wait_does_not_need_the_query_service() -> None:
+    """It is written; what is missing is not known."""
+    notes = Notes()
+    notes.is_away = True
+    caller = Caller(notes, "acme", "ana")  # type: ignore[arg-type]  # a stub
+    told = await forget(caller, ForgetArguments(ids=[KNOWN, "0" * 32], wait=False))
+    assert (told.missing, told.visible, notes.waited) == (None, False, [False])
+    later = await correct(caller, CorrectArguments(id=KNOWN, text="We deploy on Fridays.", wait=False))
+    assert (later.visible, len(notes.ids)) == (False, 1)
+    await others_end()
 
 
 async def test_a_recall_tells_what_it_did_not_do() -> None:

@@ -167,7 +167,7 @@ async def _keep(caller: Caller, facts: Iterable[tuple[str, str]]) -> Writes:
 
 
 async def _hide(caller: Caller, facts: Sequence[Fact]) -> Changed:
-    """Hide what is shown as these observations, and name those that are not there.
+    """Hide what is shown as these observations, and name those that are not there, where all that is known.
 
     Raises:
         NotFoundError, InvalidInputError: none of them is there.
@@ -175,12 +175,13 @@ async def _hide(caller: Caller, facts: Sequence[Fact]) -> Changed:
     facts = list(dict.fromkeys(facts))
     found, perhaps = await ids_of(caller, facts)
     ids = list(dict.fromkeys(one for each in found for one in each))
-    changed, gone, refusal = None, set[str](), None
+    changed, gone, refusal, is_known = None, set[str](), None, True
     for start in range(0, len(ids), limits.SELECTED_IDS):
         part = ids[start : start + limits.SELECTED_IDS]
         try:
             changed = await hide(caller, part, perhaps=[one for one in part if one in perhaps])
-            gone.update(changed.missing)
+            gone.update(changed.missing or ())
+            is_known = is_known and changed.missing is not None
         except InvalidInputError as error:
             # none of this part is there
             refusal = error
@@ -188,7 +189,7 @@ async def _hide(caller: Caller, facts: Sequence[Fact]) -> Changed:
     if changed is None:
         raise refusal or NotFoundError(f"there is no observation {text_of(*facts[0])[:200]!r}")
     missing = [text_of(*fact) for fact, each in zip(facts, found, strict=True) if gone.issuperset(each)]
-    return changed.model_copy(update={"missing": missing})
+    return changed.model_copy(update={"missing": missing if is_known else None})
 
 
 SERVER_MEMORY: Final = (
