@@ -5,97 +5,13 @@ from typing import Any
 import pytest
 
 from helix_gateway.callers import Caller
-from helix_gateway.mcp.names.server_memory import SERVER_MEMORY
 from helix_gateway.operations.requests import parsed
 from helix_memory import limits
-from helix_memory.client import MemoryPage, Recalled, Written
 from helix_memory.identity import digest, memory_id
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError
 from helix_shared.rpc.access.credential import RECALL, WRITE, Credential
-
-TOOLS = {one.name: one for one in SERVER_MEMORY}
-LIKES_FIGS = {"entityName": "Ada", "observations": ["likes figs"]}
-
-
-class Store:
-    """Stands for the client: every memory is linked to the entities that its text names."""
-
-    def __init__(self) -> None:
-        self.memories: dict[str, recall_pb2.Memory] = {}
-        self.forgotten: set[str] = set()
-        self.abstains = False
-        self.asked: list[str] = []
-        """Entities whose neighbours, and memories whose state was asked for."""
-        self.hidden_at_once: list[int] = []
-        self.queries: list[str] = []
-
-    async def remember(
-        self, *, event_id: str, text: str, title: str = "", tags: tuple[str, ...] = (), **_: Any
-    ) -> Written:
-        """Keep it."""
-        identity = memory_id("acme", event_id, 0)
-        names = [name for name in ("acme corp", "ada", "bakery", "my_project") if name in text.lower()]
-        self.memories[identity] = recall_pb2.Memory(
-            memory_id=identity, text=text, title=title, categories=tags, entities=names
-        )
-        return Written(event_id, identity, len(self.memories), duplicate=False)
-
-    @property
-    def shown(self) -> list[recall_pb2.Memory]:
-        """What is not forgotten."""
-        return [one for name, one in self.memories.items() if name not in self.forgotten]
-
-    async def neighbours(self, *, entity: str, hops: int) -> recall_pb2.NeighboursResponse:
-        """The memories that name it, whatever the case."""
-        assert hops == 1
-        self.asked.append(entity)
-        found = [one for one in self.shown if entity.lower() in one.entities]
-        if not found:
-            raise NotFoundError(f"no entity {entity}")
-        nodes = [recall_pb2.GraphNode(memory=one) for one in found]
-        return recall_pb2.NeighboursResponse(nodes=[recall_pb2.GraphNode(entity=entity), *nodes])
-
-    async def list(self, *, page_size: int) -> MemoryPage:
-        """The newest first."""
-        assert page_size == 200
-        return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=self.shown[::-1]))
-
-    async def recall(self, query: str, *, top_k: int, **_: Any) -> Recalled:
-        """Those that share most words with the query."""
-        assert 0 < len(query) <= limits.QUERY_CHARACTERS
-        assert 0 < top_k <= limits.TOP_K
-        self.queries.append(query)
-        words = set(query.lower().split())
-        shared = [(len(words & set(one.text.lower().split())), one) for one in self.shown]
-        best = sorted(((count, one) for count, one in shared if count), key=lambda pair: -pair[0])
-        memories = [recall_pb2.RecalledMemory(memory=one) for _, one in best[:top_k]]
-        return Recalled.of(recall_pb2.RecallResponse(memories=memories, abstained=self.abstains))
-
-    async def forget(self, *memories: str, **_: Any) -> Written:
-        """Hide them."""
-        self.hidden_at_once.append(len(memories))
-        if not self.memories.keys() & set(memories):
-            raise InvalidInputError("memory_ids", "names nothing")
-        self.forgotten |= set(memories)
-        return Written("f", "", 99, duplicate=False)
-
-    async def state(self, memory: Written | str) -> recall_pb2.MemoryState | None:
-        """Whether it is forgotten; None where it does not exist."""
-        name = memory if isinstance(memory, str) else memory.memory_id
-        self.asked.append(name)
-        loss = recall_pb2.LOSS_FORGOTTEN if name in self.forgotten else recall_pb2.LOSS_NONE
-        return recall_pb2.MemoryState(loss=loss) if name in self.memories else None
-
-    async def wait(self, _: Written) -> None:
-        """Everything is processed."""
-
-
-async def called(store: Store, name: str, **arguments: Any) -> Any:
-    """The result of a tool."""
-    caller = Caller(store, "acme", "ana")  # type: ignore[arg-type]  # a stub
-    result = await TOOLS[name].run(caller, parsed(TOOLS[name].arguments, arguments))
-    return result.model_dump()
+from tests.unit.gateway.mcp_server.memory_store import TOOLS, Store, called
 
 
 async def observed(store: Store, tool: str, **arguments: Any) -> dict[str, list[str]]:
@@ -231,34 +147,6 @@ async def test_an_entity_is_read_once_however_many_observations_are_deleted(stor
     # of what is shown nowhere, before and after
     assert (store.asked, told["missing"]) == (["ADA", plums, plums], ["Ada: likes plums"])
     assert store.hidden_at_once == [4]
-
-
-async def test_missing_observations_are_searched_for_together(store: Store) -> None:
-    """By one recall, as many as a query has room for; a longer text is searched for by its beginning."""
-    texts = [f"has {number} dogs" for number in range(20)]
-    deletions = [{"entityName": name, "observations": texts} for name in ("Ada", "Bob")]
-    told = await called(store, "delete_observations", deletions=[*deletions, LIKES_FIGS])
-    assert told["missing"] == [f"{name}: {text}" for name in ("Ada", "Bob") for text in texts]
-    assert len(store.queries) == 1
-    store.queries.clear()
-    long = ["figs " * 500, "likes", "plums " * 500, "nuts " * 5_000]
-    with pytest.raises(InvalidInputError, match="names nothing"):
-        await called(store, "delete_observations", deletions=[{"entityName": "Ada", "observations": long}])
-    assert len(store.queries) == 3
-
-
-async def test_observations_that_took_the_places_of_others_do_not_hide_them(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A recall with two places finds five of them, none of which is near its entity."""
-    monkeypatch.setattr(limits, "TOP_K", 2)
-    texts = [f"Rye number {number} is baked." for number in range(5)]
-    for text in texts:
-        await store.remember(event_id=text, text=text, title="Mill")
-    deletion = {"entityName": "Mill", "observations": [*texts, "Rye is gone."]}
-    told = await called(store, "delete_observations", deletions=[deletion])
-    assert told["missing"] == ["Mill: Rye is gone."]
-    assert sorted(store.memories[one].text for one in store.memories.keys() & store.forgotten) == texts
 
 
 @pytest.mark.parametrize("roles", [(RECALL, WRITE), (WRITE,)])

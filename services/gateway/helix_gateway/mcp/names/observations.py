@@ -22,7 +22,7 @@ from helix_shared.errors import NotFoundError
 from helix_shared.rpc.access.credential import RECALL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from helix_gateway.callers import Caller
 
@@ -32,6 +32,8 @@ NAMELESS: Final = "memories"
 EVENT: Final = "graph-"
 FOUND: Final = 50
 """Memories of a search at most."""
+AT_ONCE: Final = 8
+"""Recalls of a call that run at the same time."""
 _BETWEEN: Final = ": "
 Fact = tuple[str, str]
 """The name of an entity, and an observation of it."""
@@ -127,18 +129,33 @@ async def _around(caller: Caller, name: str) -> list[Memory]:
 async def _searched(caller: Caller, facts: Sequence[Fact]) -> dict[Fact, list[str]]:
     """Memories of lists and searches, whose title need not be an entity, by the observation that shows them.
 
-    One recall looks for as many observations as a query has room for. Those that it finds may have left no
-    place for others, so these are looked for again until none of them is found.
+    One recall looks for as many observations as a query has room for. Other memories may have left no place
+    for some of them, so these are looked for again, in halves where less than half of a group was found. What
+    is not found has had a recall of its own in the end; n observations take less than 2 n recalls.
     """
     found = dict[Fact, list[str]]()
-    waiting = list(facts)
+    free = asyncio.Semaphore(AT_ONCE)
+    groups, waiting = list[list[Fact]](), list(facts)
     while waiting:
-        together = _together(waiting)
-        del waiting[: len(together)]
-        while together and (hits := await _recalled(caller, together)):
+        groups.append(_together(waiting))
+        del waiting[: len(groups[-1])]
+    while groups:
+        answers = await asyncio.gather(*(_recalled(caller, group, free) for group in groups))
+        tried, groups = groups, []
+        for group, hits in zip(tried, answers, strict=True):
             found |= hits
-            together = [fact for fact in together if fact not in hits]
+            groups += _left(group, hits)
     return found
+
+
+def _left(group: Sequence[Fact], hits: Mapping[Fact, list[str]]) -> list[list[Fact]]:
+    """The groups in which what a recall of a group did not find is looked for again."""
+    left = [fact for fact in group if fact not in hits]
+    if not left or len(group) == 1:
+        return []
+    half = len(left) // 2
+    is_halved = half and 2 * len(hits) < len(group)
+    return [left[:half], left[half:]] if is_halved else [left]
 
 
 def _together(facts: Sequence[Fact]) -> list[Fact]:
@@ -147,10 +164,11 @@ def _together(facts: Sequence[Fact]) -> list[Fact]:
     return list(facts[: max(1, sum(end <= limits.QUERY_CHARACTERS + 1 for end in ends))])
 
 
-async def _recalled(caller: Caller, facts: Sequence[Fact]) -> dict[Fact, list[str]]:
+async def _recalled(caller: Caller, facts: Sequence[Fact], free: asyncio.Semaphore) -> dict[Fact, list[str]]:
     query = "\n".join(text_of(*fact) for fact in facts)[: limits.QUERY_CHARACTERS]
     most = min(FOUND * len(facts), limits.TOP_K)
-    recalled = await caller.helix.recall(query, top_k=most, never_skip=True, not_served=True)
+    async with free:
+        recalled = await caller.helix.recall(query, top_k=most, never_skip=True, not_served=True)
     hits = {
         fact: _shown_as(fact, [one for one in recalled.memories if _same(_entity_of(one), fact[0])])
         for fact in facts
