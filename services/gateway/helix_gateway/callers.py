@@ -40,7 +40,7 @@ HEADERS: Final = {
 """Headers that name the caller, and what each is."""
 NO_TENANT: Final = f"the credential is for several tenants: name one in the header {TENANT}"
 DEFAULT_TENANT: Final = "default"
-_PREFIX: Final = "helix-"
+_PREFIX: Final = "helix"
 _KNOWN: Final = frozenset(name.lower() for name in HEADERS)
 
 _log = logger(__name__)
@@ -138,7 +138,8 @@ def only_known(headers: Headers) -> Headers:
         InvalidInputError: one only looks like those; the request would speak for another caller than it says.
     """
     for name in headers:
-        if name.startswith(_PREFIX) and name not in _KNOWN:
+        bare = name.replace("-", "").replace("_", "").removeprefix("x")
+        if bare.startswith(_PREFIX) and name not in _KNOWN:
             raise InvalidInputError(name[:100], f"is no header of Helix; there are {', '.join(HEADERS)}")
     return headers
 
