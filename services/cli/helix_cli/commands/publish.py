@@ -27,7 +27,7 @@ from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import iso_text, moment, zone_of
-from helix_cli.sources.event_options import MESSAGE, USER, named_as_typed, one_event
+from helix_cli.sources.event_options import MESSAGE, named_as_typed, one_event
 from helix_cli.sources.jsonl import read_events
 from helix_memory.events import LIFECYCLE_KINDS
 from helix_memory.machine_zone import local_now, machine_zone
@@ -199,7 +199,7 @@ def _require_used(files: Sequence[str], *, kind: str, role: str) -> None:
     """
     if files and kind != MESSAGE:
         raise InvalidInputError("--kind", "excludes files, whose lines state their kind")
-    if role not in ("", USER) and (files or kind != MESSAGE):
+    if role and (files or kind != MESSAGE):
         reason = (
             "excludes files, whose lines state it"
             if files

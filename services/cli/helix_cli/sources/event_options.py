@@ -29,16 +29,19 @@ _DEFAULTS: Final = {"kind": MESSAGE, "role": USER, "tenant_id": ""}
 def named_as_typed(error: InvalidInputError, fields: Mapping[str, Any]) -> InvalidInputError:
     """The error, with the option that filled its field with another value than the default.
 
-    `fields` are all fields of the event, by name.
+    `fields` are all fields of the event, by name; `set` of them are the values of `--set`.
     """
     name = error.field.partition(".")[0]
     value = fields.get("text" if name == "body" else name)
-    if not value or value == _DEFAULTS.get(name) or name not in OPTIONS:
+    is_typed = bool(value) and value != _DEFAULTS.get(name) and name in OPTIONS
+    is_unknown = error.reason.startswith(UNKNOWN)
+    is_set = is_unknown and name in {pair.partition("=")[0] for pair in fields.get("set") or ()}
+    if not (is_typed or is_set):
         return error
     reason = error.reason
-    if reason.startswith(UNKNOWN):
+    if is_unknown and name in OPTIONS:
         reason = f"does not go with {OPTIONS['kind']} {fields['kind']}"
-    return InvalidInputError(OPTIONS[name], reason)
+    return InvalidInputError(f"--set {error.field}" if is_set else OPTIONS[name], reason)
 
 
 def one_event(

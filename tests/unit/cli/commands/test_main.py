@@ -164,6 +164,29 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
         (["publish", "--tenant", "acme", "--set", "a=1", "--set", "a=2"], "a is given twice"),
         (["publish", "--tenant", "acme", "--kind", "memory", "--role", "tool", "--text", "x"], "--role"),
         (["publish", "x.jsonl", "--role", "tool"], "--role"),
+        (["publish", "x.jsonl", "--role", "user"], "error: --role: excludes files"),
+        (
+            ["publish", "--tenant", "acme", "--kind", "memory", "--role", "user", "--text", "x"],
+            "error: --role: must be given with a message only, not memory",
+        ),
+        (
+            [
+                "publish",
+                "--tenant",
+                "acme",
+                "--kind",
+                "forget",
+                "--set",
+                "of_session=s",
+                "--set",
+                "speaker=Bob",
+            ],
+            "error: --set speaker: does not go with --kind forget",
+        ),
+        (
+            ["publish", "--tenant", "acme", "--text", "hi", "--set", "speeker=Bob"],
+            "error: --set speeker: is not a field here",
+        ),
         (["publish", "x.jsonl", "--kind", "memory"], "--kind"),
         (
             ["publish", "--tenant", "acme", "--kind", "undo", "--set", "memory_id=zz"],
