@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_gateway.mcp.results import Changed, Kept
+from helix_gateway.mcp.results import Kept, KeptChange
 from helix_gateway.operations.selecting import awaiting, carried_out, unknown
 from helix_memory.identity import digest
 from helix_memory.recall.v1 import recall_pb2
@@ -83,7 +83,7 @@ async def hide(
     restore: bool = False,
     wait: bool = True,
     perhaps: Sequence[str] | None = None,
-) -> Changed:
+) -> KeptChange:
     """Hide memories, or show them again, and name those that do not exist, to a caller who may recall.
 
     `perhaps` are those that may not exist, where the caller has asked for them.
@@ -97,8 +97,10 @@ async def hide(
     elif perhaps is None:
         perhaps = await unknown(caller.helix, ids)
     act = "restore" if restore else "forget"
-    done = await carried_out(caller.helix, act, ids, perhaps=perhaps, wait=wait or not may_ask)
-    return Changed.of(done.written, visible=done.is_applied, missing=done.missing)
+    helix, is_waited = caller.helix, wait or not may_ask
+    changed, is_applied = await carried_out(helix, act, ids, perhaps=perhaps, wait=is_waited)
+    missing = None if changed.missing is None else list(changed.missing)
+    return KeptChange.of(changed, visible=is_applied, missing=missing)
 
 
 async def _check(caller: Caller, prefix: str, name: str, written: Written, options: dict[str, Any]) -> None:

@@ -105,7 +105,7 @@ class Kept(BaseModel):
         )
 
 
-class Changed(Kept):
+class KeptChange(Kept):
     """A write about memories that exist."""
 
     missing: list[str] | None = Field(

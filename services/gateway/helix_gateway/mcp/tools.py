@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import AwareDatetime, Field
 
 from helix_gateway.mcp.keeping import hide, keep
-from helix_gateway.mcp.results import Changed, Kept, Memories, MemoryFound, MemoryList, Recollection, Why
+from helix_gateway.mcp.results import Kept, KeptChange, Memories, MemoryFound, MemoryList, Recollection, Why
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, MemoryId, Several, WriteSequence, given
 from helix_memory import limits
@@ -187,7 +187,7 @@ async def timeline(caller: Caller, sent: Any) -> MemoryList:
     return MemoryList(memories=list(map(MemoryFound.of, page.memories)), next_page_token=page.next_page_token)
 
 
-async def forget(caller: Caller, sent: Any) -> Changed:
+async def forget(caller: Caller, sent: Any) -> KeptChange:
     """Hide memories, or show them again; an id that is not known yet is waited for."""
     return await hide(caller, sent.ids, restore=sent.restore, wait=sent.wait)
 
@@ -243,7 +243,7 @@ TOOLS: Final = (
         "Hide memories that should not be recalled any more, with all their versions. Nothing is lost: "
         "`restore` shows them again.",
         ForgetArguments,
-        Changed,
+        KeptChange,
         WRITE,
         forget,
         hides=True,

@@ -37,17 +37,6 @@ class Changed(Written):
     answer, or the event was not applied in time and may reach an id that is on its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of an event about named memories."""
-
-    written: Written
-    missing: list[str] | None
-    """Those that do not exist; None: it is not known."""
-    is_applied: bool
-    """Whether it was waited for."""
-
-
 async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
     """Those of the ids of which this caller has no memory, or none yet: a write may not be processed.
 
@@ -66,20 +55,22 @@ async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
 
 async def carried_out(
     helix: AsyncHelix, act: str, ids: Sequence[str], *, perhaps: Sequence[str] | None, **options: Any
-) -> Outcome:
+) -> tuple[Changed, bool]:
     """Forget or restore memories, of which `perhaps` may not exist; those may be on their way, so it waits.
 
     Which are missing is not known where `perhaps` is None: they were not looked up; and where events take
-    long and the options do not ask to wait: the event may still reach them.
+    long and the options do not ask to wait: the event may still reach them. Also says whether it is applied.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
-    written: Written = await getattr(helix, act)(*ids, **options)
+    one: Written = await getattr(helix, act)(*ids, **options)
     waits = bool(options.get("wait"))
-    is_applied = waits or (bool(perhaps) and await _is_applied(helix, written))
+    is_applied = waits or (bool(perhaps) and await _is_applied(helix, one))
     is_known = perhaps is not None and (is_applied or not perhaps)
-    return Outcome(written, await unknown(helix, perhaps or ()) if is_known else None, is_applied)
+    missing = await unknown(helix, perhaps or ()) if is_known else None
+    named = None if missing is None else tuple(missing)
+    return Changed(one.event_id, one.memory_id, one.sequence, one.duplicate, named), is_applied
 
 
 async def awaiting(
@@ -143,12 +134,9 @@ def naming_missing(act: str, *, may_recall: bool) -> Run:
         is_looked_up = may_recall and len(ids) <= LOOKED_UP
         perhaps = await unknown(helix, ids) if is_looked_up else None
         try:
-            done = await carried_out(helix, act, ids, perhaps=perhaps, **options)
+            return (await carried_out(helix, act, ids, perhaps=perhaps, **options))[0]
         except InvalidInputError as error:
             raise _named_as_sent(error) from error
-        one = done.written
-        missing = None if done.missing is None else tuple(done.missing)
-        return Changed(one.event_id, one.memory_id, one.sequence, one.duplicate, missing)
 
     return run
 

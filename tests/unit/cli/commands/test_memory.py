@@ -49,6 +49,35 @@ def history(service: FakeService, *options: str) -> str:
     return result.stdout
 
 
+@pytest.mark.parametrize(
+    ("relation", "is_weak"),
+    [
+        (recall_pb2.HistoryRelation(relation="UPDATES", probability=0.19), True),
+        (recall_pb2.HistoryRelation(relation="UPDATES", probability=0.2), False),
+        (recall_pb2.HistoryRelation(relation="UPDATES", probability=0.19, closed=True), False),
+        (recall_pb2.HistoryRelation(relation="CORRECTS"), False),
+    ],
+)
+def test_history_and_undo_have_one_rule_of_weak_relations(
+    service: FakeService, relation: recall_pb2.HistoryRelation, *, is_weak: bool
+) -> None:
+    """What closed a memory or corrects it is shown however probable it is."""
+    relation.newer_id, relation.older_id, relation.counts = ASKED, REPLACED, True
+    service.history_reply = recall_pb2.GetHistoryResponse(
+        memories=[recall_pb2.Memory(memory_id=one) for one in (ASKED, REPLACED)], relations=[relation]
+    )
+    result = CliRunner().invoke(
+        app, ["memory", "history", ASKED, "--tenant", "acme", "--query", service.address]
+    )
+    assert result.exit_code == 0, result.stderr
+    assert ("1 with a probability below 0.2 left out" in result.stdout) is is_weak
+    before, after = (
+        state.Seen(ASKED, recall_pb2.MemoryState(), reply)
+        for reply in (service.history_reply, recall_pb2.GetHistoryResponse())
+    )
+    assert ("1 with a probability below 0.2" in state.undone(before, after).text) is is_weak
+
+
 def test_weak_relations_are_left_out_with_what_only_they_relate(service: FakeService) -> None:
     """How many they are is said."""
     out = history(service)

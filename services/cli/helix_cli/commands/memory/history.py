@@ -12,7 +12,7 @@ from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.memory.arguments import MemoryId, Principals, User
-from helix_cli.commands.memory.state import LEAST_SHOWN
+from helix_cli.commands.memory.state import LEAST_SHOWN, is_improbable
 from helix_cli.home.addresses import query_server
 from helix_cli.output.terminal import ID_CHARACTERS, plain, print_message, stdout
 from helix_cli.output.time_zone import zone_of
@@ -68,7 +68,7 @@ def history_command(
 
 def _drop_weak(reply: recall_pb2.GetHistoryResponse, asked: str) -> int:
     """Remove the weak relations, and what only they connect to the memory; how many relations those were."""
-    strong = [one for one in reply.relations if one.closed or one.probability >= LEAST_SHOWN]
+    strong = [one for one in reply.relations if not is_improbable(one)]
     weak = len(reply.relations) - len(strong)
     related, known = {asked}, 0
     while len(related) > known:

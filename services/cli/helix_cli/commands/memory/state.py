@@ -64,11 +64,7 @@ class Seen:
     def improbable(self) -> set[tuple[str, str, str]]:
         """Those of them that are hardly probable and closed nothing."""
         relations = () if self.history is None else self.history.relations
-        return {
-            (one.newer_id, one.relation, one.older_id)
-            for one in relations
-            if one.relation != "CORRECTS" and not one.closed and one.probability < LEAST_SHOWN
-        }
+        return {(one.newer_id, one.relation, one.older_id) for one in relations if is_improbable(one)}
 
     @property
     def other_versions(self) -> list[str]:
@@ -114,6 +110,12 @@ class Change:
 
     text: str
     is_change: bool = True
+
+
+def is_improbable(relation: recall_pb2.HistoryRelation) -> bool:
+    """Whether a relation is hardly probable and closed nothing; it is shown only when asked for."""
+    is_correction = relation.relation == "CORRECTS"
+    return not (is_correction or relation.closed) and relation.probability < LEAST_SHOWN
 
 
 def hidden_error(found: Seen) -> NotFoundError | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import Field
 
-from helix_gateway.mcp.results import Changed, Kept, Memories, MemoryFound, MemoryList, Recollection
+from helix_gateway.mcp.results import Kept, KeptChange, Memories, MemoryFound, MemoryList, Recollection
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.mcp.tools import (
     CorrectArguments,
@@ -80,7 +80,7 @@ async def _update(caller: Caller, sent: Any) -> Kept:
     return await correct(caller, parsed(CorrectArguments, {"id": sent.memory_id, "text": sent.text}))
 
 
-async def _delete(caller: Caller, sent: Any) -> Changed:
+async def _delete(caller: Caller, sent: Any) -> KeptChange:
     return await forget(caller, parsed(ForgetArguments, {"ids": [sent.memory_id]}))
 
 
@@ -114,6 +114,6 @@ MEM0: Final = (
         _update,
         hides=True,
     ),
-    Tool("delete_memory", "Delete", "Hide a memory.", OneArguments, Changed, WRITE, _delete, hides=True),
+    Tool("delete_memory", "Delete", "Hide a memory.", OneArguments, KeptChange, WRITE, _delete, hides=True),
 )
 OPENMEMORY: Final = (_adding("add_memories"), _searching("search_memory"), _listing("list_memories"))

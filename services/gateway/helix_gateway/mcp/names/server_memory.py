@@ -24,7 +24,7 @@ from helix_gateway.mcp.names.observations import (
     opened,
     text_of,
 )
-from helix_gateway.mcp.results import Changed, Kept
+from helix_gateway.mcp.results import Kept, KeptChange
 from helix_gateway.mcp.tool import Tool
 from helix_gateway.operations.requests import Arguments, Several
 from helix_memory import limits
@@ -133,13 +133,13 @@ async def _add(caller: Caller, sent: Any) -> Writes:
     return await _keep(caller, [(one.entityName, text) for one in sent.observations for text in one.contents])
 
 
-async def _delete(caller: Caller, sent: Any) -> Changed:
+async def _delete(caller: Caller, sent: Any) -> KeptChange:
     return await _hide(
         caller, [(one.entityName, text) for one in sent.deletions for text in one.observations]
     )
 
 
-async def _delete_relations(caller: Caller, sent: Any) -> Changed:
+async def _delete_relations(caller: Caller, sent: Any) -> KeptChange:
     return await _hide(caller, [(one.from_, f"{one.relationType} {one.to}") for one in sent.relations])
 
 
@@ -166,7 +166,7 @@ async def _keep(caller: Caller, facts: Iterable[tuple[str, str]]) -> Writes:
     return Writes(written=list(await asyncio.gather(*writes)))
 
 
-async def _hide(caller: Caller, facts: Sequence[Fact]) -> Changed:
+async def _hide(caller: Caller, facts: Sequence[Fact]) -> KeptChange:
     """Hide what is shown as these observations, and name those that are not there, where all that is known.
 
     Raises:
@@ -219,7 +219,7 @@ SERVER_MEMORY: Final = (
         "Delete observations",
         "Hide observations.",
         DeleteArguments,
-        Changed,
+        KeptChange,
         WRITE,
         _delete,
         hides=True,
@@ -229,7 +229,7 @@ SERVER_MEMORY: Final = (
         "Delete relations",
         "Hide relations.",
         RelationsArguments,
-        Changed,
+        KeptChange,
         WRITE,
         _delete_relations,
         hides=True,
