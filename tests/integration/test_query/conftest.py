@@ -1,11 +1,14 @@
 """Corpora and query services for all tests below."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
+from helix_memory.recall.v1 import recall_pb2_grpc
 from helix_query.settings import QuerySettings
 from helix_shared.broker.server import free_port
 from helix_shared.encoders.encoder import Encoder
@@ -87,6 +90,29 @@ def answering(
 def in_process_type() -> type[InProcess]:
     """To start a service in this process that outlives one test."""
     return InProcess
+
+
+@pytest.fixture(scope="session")
+def told(encoder: Encoder, models_dir: Path) -> Callable[..., AbstractContextManager[Any]]:
+    """While a block runs, a client of a service in this process that was told parts of rows in this order."""
+
+    @contextmanager
+    def serving(folder: Path, *parts: Sequence[dict[str, Any]]) -> Iterator[Any]:
+        corpus = Corpus.create(folder / "data", encoder)
+        for part in parts:
+            corpus.add([dict(row) for row in part])
+        corpus.publish()
+        (folder / "scratch").mkdir()
+        settings = QuerySettings(
+            data_dir=corpus.root, models_dir=models_dir, listen="127.0.0.1:0", grace_seconds=0
+        )
+        service = InProcess(corpus.root, models_dir, folder / "scratch", settings)
+        with grpc.insecure_channel(service.address) as channel:
+            yield recall_pb2_grpc.RecallServiceStub(channel)  # type: ignore[no-untyped-call] # generated
+        service.close()
+        corpus.live.close()
+
+    return serving
 
 
 @pytest.fixture

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 
-from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_query.settings import QuerySettings
+from helix_memory.recall.v1 import recall_pb2
 
 pytestmark = pytest.mark.integration
 
@@ -42,33 +40,11 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-def serve(folder: Path, written: list[dict[str, Any]], made: Any) -> Iterator[Any]:
-    """A service with the rows."""
-    corpus_type, in_process_type, encoder, models_dir = made
-    corpus = corpus_type.create(folder / "data", encoder)
-    corpus.add(written)
-    corpus.publish()
-    (folder / "scratch").mkdir()
-    settings = QuerySettings(
-        data_dir=corpus.root, models_dir=models_dir, listen="127.0.0.1:0", grace_seconds=0
-    )
-    service = in_process_type(corpus.root, models_dir, folder / "scratch", settings)
-    with grpc.insecure_channel(service.address) as channel:
-        yield recall_pb2_grpc.RecallServiceStub(channel)  # type: ignore[no-untyped-call] # generated
-    service.close()
-    corpus.live.close()
-
-
 @pytest.fixture(scope="module")
-def made(corpus_type: Any, in_process_type: Any, encoder: Any, models_dir: Path) -> Any:
-    """What makes a service."""
-    return corpus_type, in_process_type, encoder, models_dir
-
-
-@pytest.fixture(scope="module")
-def service(made: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def service(told: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A service that was told of the memories in the order of the log."""
-    yield from serve(tmp_path_factory.mktemp("names"), rows(), made)
+    with told(tmp_path_factory.mktemp("names"), rows()) as stub:
+        yield stub
 
 
 def names(service: Any, scope: dict[str, Any]) -> dict[str, str]:
@@ -110,11 +86,11 @@ def test_the_graph_and_a_memory_have_the_same_form(service: Any) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_writer_that_is_told_in_another_order_gives_the_same_forms(
-    seed: int, made: Any, tmp_path: Path, service: Any
+    seed: int, told: Any, tmp_path: Path, service: Any
 ) -> None:
     """As a rebuild is: the position in the log counts, not the ordinal."""
     written = [row | {"stream_sequence": number} for number, row in enumerate(rows(), 1)]
     random.Random(seed).shuffle(written)
-    for other in serve(tmp_path, written, made):
+    with told(tmp_path, written) as other:
         for scope in (ADA, BOB):
             assert names(other, scope) == names(service, scope)

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 
-from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_query.settings import QuerySettings
+from helix_memory.recall.v1 import recall_pb2
 
 pytestmark = pytest.mark.integration
 
@@ -35,27 +33,10 @@ def rows() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def listed(
-    corpus_type: Any,
-    in_process_type: Any,
-    encoder: Any,
-    models_dir: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Any]:
+def listed(told: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A service with the rows."""
-    folder = tmp_path_factory.mktemp("graph")
-    corpus = corpus_type.create(folder / "data", encoder)
-    corpus.add(rows())
-    corpus.publish()
-    (folder / "scratch").mkdir()
-    settings = QuerySettings(
-        data_dir=corpus.root, models_dir=models_dir, listen="127.0.0.1:0", grace_seconds=0
-    )
-    service = in_process_type(corpus.root, models_dir, folder / "scratch", settings)
-    with grpc.insecure_channel(service.address) as channel:
-        yield recall_pb2_grpc.RecallServiceStub(channel)  # type: ignore[no-untyped-call] # generated
-    service.close()
-    corpus.live.close()
+    with told(tmp_path_factory.mktemp("graph"), rows()) as stub:
+        yield stub
 
 
 def entities(listed: Any, scope: dict[str, Any], size: int) -> dict[str, int]:

@@ -3,15 +3,13 @@
 import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 
-from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.recall.v1 import recall_pb2
 from helix_query.listing import pages
-from helix_query.settings import QuerySettings
 
 pytestmark = pytest.mark.integration
 
@@ -49,29 +47,11 @@ def rows() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def listed(
-    corpus_type: Any,
-    in_process_type: Any,
-    encoder: Any,
-    models_dir: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Any]:
+def listed(told: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A service with the rows in three segments, some of them written twice."""
-    folder = tmp_path_factory.mktemp("listed")
-    corpus = corpus_type.create(folder / "data", encoder)
     made = rows()
-    for part in (made[:200], made[200:], made[100:250]):
-        corpus.add([dict(row) for row in part])
-    corpus.publish()
-    (folder / "scratch").mkdir()
-    settings = QuerySettings(
-        data_dir=corpus.root, models_dir=models_dir, listen="127.0.0.1:0", grace_seconds=0
-    )
-    service = in_process_type(corpus.root, models_dir, folder / "scratch", settings)
-    with grpc.insecure_channel(service.address) as channel:
-        yield recall_pb2_grpc.RecallServiceStub(channel)  # type: ignore[no-untyped-call] # generated
-    service.close()
-    corpus.live.close()
+    with told(tmp_path_factory.mktemp("listed"), made[:200], made[200:], made[100:250]) as stub:
+        yield stub
 
 
 def expected(tenant: str, user: str = "", principals: tuple[str, ...] = (), **wanted: Any) -> list[str]:
