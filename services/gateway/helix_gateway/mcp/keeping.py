@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.mcp.results import Kept, KeptChange
-from helix_gateway.operations.selecting import awaiting, carried_out, unknown
+from helix_gateway.operations.selecting import changed_memories, unknown, written_and_applied
 from helix_memory.identity import digest
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
@@ -55,7 +55,7 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
     for _ in range(RETURNS):
         write = partial(act, event_id=prefix + name, **options)
         if corrects and not waits:
-            written, is_applied = await awaiting(helix, corrects, write)
+            written, is_applied = await written_and_applied(helix, corrects, write)
         else:
             written, is_applied = await write(), waits
         if not (is_applied or written.duplicate):
@@ -82,23 +82,23 @@ async def hide(
     *,
     restore: bool = False,
     wait: bool = True,
-    perhaps: Sequence[str] | None = None,
+    unknown_ids: Sequence[str] | None = None,
 ) -> KeptChange:
     """Hide memories, or show them again, and name those that do not exist, to a caller who may recall.
 
-    `perhaps` are those that may not exist, where the caller has asked for them.
+    `unknown_ids` are those that may not exist, where the caller has asked for them.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
     may_ask = caller.may(RECALL)
     if not may_ask:
-        perhaps = None
-    elif perhaps is None:
-        perhaps = await unknown(caller.helix, ids)
+        unknown_ids = None
+    elif unknown_ids is None:
+        unknown_ids = await unknown(caller.helix, ids)
     act = "restore" if restore else "forget"
     helix, is_waited = caller.helix, wait or not may_ask
-    changed, is_applied = await carried_out(helix, act, ids, perhaps=perhaps, wait=is_waited)
+    changed, is_applied = await changed_memories(helix, act, ids, unknown_ids=unknown_ids, wait=is_waited)
     missing = None if changed.missing is None else list(changed.missing)
     return KeptChange.of(changed, visible=is_applied, missing=missing)
 

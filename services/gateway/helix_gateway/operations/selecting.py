@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 LOOKED_UP: Final = 50
 """Ids of one request that are looked up at most; each is a call to the query service."""
-_ONE_FIELD, _FIELD, _ARGUMENT = "memory_id", "memory_ids", "memories"
-"""The id and the ids in an event, and the ids in a request."""
+_EVENT_ID: Final = "memory_id"
+_EVENT_IDS: Final = "memory_ids"
+_REQUEST_IDS: Final = "memories"
+"""The same ids, as a request names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +55,27 @@ async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
     ]
 
 
-async def carried_out(
-    helix: AsyncHelix, act: str, ids: Sequence[str], *, perhaps: Sequence[str] | None, **options: Any
+async def changed_memories(
+    helix: AsyncHelix, act: str, ids: Sequence[str], *, unknown_ids: Sequence[str] | None, **options: Any
 ) -> tuple[Changed, bool]:
-    """Forget or restore memories, of which `perhaps` may not exist; those may be on their way, so it waits.
+    """Forget or restore memories; also says whether the event is applied.
 
-    Which are missing is not known where `perhaps` is None: they were not looked up; and where events take
-    long and the options do not ask to wait: the event may still reach them. Also says whether it is applied.
+    It waits where there are `unknown_ids`, which may be on their way. Which ids are missing is not known where
+    these are None, as they were not looked up, or where events take long: the event may still reach them.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
     one: Written = await getattr(helix, act)(*ids, **options)
     waits = bool(options.get("wait"))
-    is_applied = waits or (bool(perhaps) and await _is_applied(helix, one))
-    is_known = perhaps is not None and (is_applied or not perhaps)
-    missing = await unknown(helix, perhaps or ()) if is_known else None
+    is_applied = waits or (bool(unknown_ids) and await _is_applied(helix, one))
+    is_known = unknown_ids is not None and (is_applied or not unknown_ids)
+    missing = await unknown(helix, unknown_ids or ()) if is_known else None
     named = None if missing is None else tuple(missing)
     return Changed(one.event_id, one.memory_id, one.sequence, one.duplicate, named), is_applied
 
 
-async def awaiting(
+async def written_and_applied(
     helix: AsyncHelix, memory: str, write: Callable[[], Awaitable[Written]]
 ) -> tuple[Written, bool]:
     """Write about a memory, and wait for the event where the memory is not known; whether it is applied.
@@ -81,9 +83,9 @@ async def awaiting(
     Raises:
         HelixError: as `write`; also where the memory does not exist.
     """
-    perhaps = await unknown(helix, [memory])
+    unknown_ids = await unknown(helix, [memory])
     written = await write()
-    return written, bool(perhaps) and await _is_applied(helix, written)
+    return written, bool(unknown_ids) and await _is_applied(helix, written)
 
 
 def selecting(act: str) -> Run:
@@ -100,14 +102,14 @@ def selecting(act: str) -> Run:
     return run
 
 
-def of_one(run: Run) -> Run:
+def not_found_if_refused(run: Run) -> Run:
     """A change of the memory in the path, which is not found where a service refuses its id."""
 
     async def found(helix: AsyncHelix, sent: Any) -> Written:
         try:
             written: Written = await run(helix, sent)
         except InvalidInputError as error:
-            if error.field != _ONE_FIELD:
+            if error.field != _EVENT_ID:
                 raise
             raise NotFoundError(error.reason) from error
         return written
@@ -115,13 +117,13 @@ def of_one(run: Run) -> Run:
     return found
 
 
-def awaited_where_unknown(run: Run) -> Run:
+def applied_if_unknown(run: Run) -> Run:
     """A change of the memory in the path, which waits for its event where the memory is not known."""
 
     async def awaited(helix: AsyncHelix, sent: Any) -> Written:
         if sent.wait:
             return await run(helix, sent)  # type: ignore[no-any-return]
-        return (await awaiting(helix, sent.id, partial(run, helix, sent)))[0]
+        return (await written_and_applied(helix, sent.id, partial(run, helix, sent)))[0]
 
     return awaited
 
@@ -132,9 +134,9 @@ def naming_missing(act: str, *, may_recall: bool) -> Run:
     async def run(helix: AsyncHelix, sent: Any) -> Changed:
         ids, options = _selected(sent)
         is_looked_up = may_recall and len(ids) <= LOOKED_UP
-        perhaps = await unknown(helix, ids) if is_looked_up else None
+        unknown_ids = await unknown(helix, ids) if is_looked_up else None
         try:
-            return (await carried_out(helix, act, ids, perhaps=perhaps, **options))[0]
+            return (await changed_memories(helix, act, ids, unknown_ids=unknown_ids, **options))[0]
         except InvalidInputError as error:
             raise _named_as_sent(error) from error
 
@@ -151,10 +153,10 @@ async def _is_applied(helix: AsyncHelix, written: Written) -> bool:
 
 def _selected(sent: Any) -> tuple[list[str], dict[str, Any]]:
     """The ids of a request, each once, and its other fields."""
-    return list(dict.fromkeys(sent.memories or ())), given(sent, _ARGUMENT)
+    return list(dict.fromkeys(sent.memories or ())), given(sent, _REQUEST_IDS)
 
 
 def _named_as_sent(error: InvalidInputError) -> InvalidInputError:
     """The refusal under the name that the ids have in a request."""
     name, dot, rest = error.field.partition(".")
-    return InvalidInputError(_ARGUMENT + dot + rest, error.reason) if name == _FIELD else error
+    return InvalidInputError(_REQUEST_IDS + dot + rest, error.reason) if name == _EVENT_IDS else error

@@ -13,9 +13,9 @@ from helix_gateway.operations.replies import reply_of
 from helix_gateway.operations.requests import Arguments, MemoryId, Several, arguments, given
 from helix_gateway.operations.selecting import (
     Changed,
-    awaited_where_unknown,
+    applied_if_unknown,
     naming_missing,
-    of_one,
+    not_found_if_refused,
     selecting,
 )
 from helix_memory import limits
@@ -139,8 +139,10 @@ def _changing(name: str, summary: str) -> Operation:
 
 
 def _of_one(name: str, summary: str, request: type[Arguments], act: Run) -> Operation:
-    path, run, recalling = f"/memories/{{id}}/{name}", of_one(act), of_one(awaited_where_unknown(act))
-    return Operation(name, "POST", path, WRITE, summary, request, _WRITTEN, run, recalling)
+    run, recalling = not_found_if_refused(act), not_found_if_refused(applied_if_unknown(act))
+    return Operation(
+        name, "POST", f"/memories/{{id}}/{name}", WRITE, summary, request, _WRITTEN, run, recalling
+    )
 
 
 def _post(name: str, path: str, role: str, summary: str, request: type[Arguments], run: Run) -> Operation:
