@@ -60,8 +60,8 @@ async def changed_memories(
 ) -> tuple[Changed, bool]:
     """Forget or restore memories; also says whether the event is applied.
 
-    It waits where there are `unknown_ids`, which may be on their way. Which ids are missing is not known where
-    these are None, as they were not looked up, or where events take long: the event may still reach them.
+    It waits where there are `unknown_ids`, which may be on their way. Which ids are missing is not known
+    where these are None, as they were not looked up, or where events take long: they may still be reached.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.

@@ -29,6 +29,8 @@ _ENDS: Final = re.compile(
     r"\s*(?:$|[,;:.!?)\n]|- | (?:at|from|then|and then|in the|with|\d{1,2}[:.h]\d\d|\d{1,2} ?[ap]m)\b)"
 )
 """Behind "june 4", which may also be a name and an age, or a month and a count."""
+_LIST: Final = 2
+"""So many months with a number behind are a list: of names and ages, of months and counts."""
 _IN_LIST: Final = re.compile(r"\d(?:st|nd|rd|th)?(?:,| and| &| or)? $", re.IGNORECASE)
 """Before the last one of several days."""
 _REPEATED: Final = re.compile(rf"\b(?:every|each|born|{'|'.join(sorted(HABITS))})\b", re.IGNORECASE)
@@ -45,18 +47,19 @@ def likely_day(text: str, times: Sequence[TimeExpression], occurred_at: datetime
 
     Where there are no times, that of an ordinal alone ("28th then", "it's the 23rd now"): the coming one.
     """
-    months = [time for time in times if _MONTH_FIRST.search(time.text)]
-    for time in times:
-        is_listed = len(months) > 1 and time in months
-        if not is_listed and _is_day(text, time) and (found := _nearest(time, occurred_at)):
-            return found
-    alone = None if times else _ALONE.search(text)
-    if alone is None:
-        return None
-    ahead = find_time_expressions(f"It is on the {alone['day']}", occurred_at)
-    return (
-        replace(ahead[0], text=alone["day"], span=alone.span("day"), certainty="guessed") if ahead else None
-    )
+    if not times:
+        alone = _ALONE.search(text)
+        found = coming(f"the {alone['day']}", occurred_at) if alone else None
+        return replace(found, text=alone["day"], span=alone.span("day")) if alone and found else None
+    listed = [time for time in times if _MONTH_FIRST.search(time.text)]
+    days = (time for time in times if (len(listed) < _LIST or time not in listed) and _is_day(text, time))
+    return next(filter(None, (_nearest(time, occurred_at) for time in days)), None)
+
+
+def coming(words: str, occurred_at: datetime) -> TimeExpression | None:
+    """The time that "It is on `words`" says at that moment, guessed; its place is that in this sentence."""
+    found = find_time_expressions(f"It is on {words}", occurred_at)
+    return next((replace(time, certainty="guessed") for time in found if time.is_storable), None)
 
 
 def _is_day(text: str, time: TimeExpression) -> bool:
@@ -78,13 +81,12 @@ def _nearest(last: TimeExpression, occurred_at: datetime) -> TimeExpression | No
     None: the coming one is farther, but not `DISTANCE_RATIO` times as far, since people talk more of what is
     to come; or no such day is within a year.
     """
-    found = find_time_expressions(f"It is on {last.text}", occurred_at)
-    coming = next((time for time in found if time.is_storable), last)
-    behind, ahead = abs(occurred_at - last.start), abs(coming.start - occurred_at)
-    if _has_its_weekday(last) != _has_its_weekday(coming):
-        chosen = last if _has_its_weekday(last) else coming
+    following = coming(last.text, occurred_at) or last
+    behind, ahead = abs(occurred_at - last.start), abs(following.start - occurred_at)
+    if _has_its_weekday(last) != _has_its_weekday(following):
+        chosen = last if _has_its_weekday(last) else following
     elif ahead <= behind:
-        chosen = coming
+        chosen = following
     elif DISTANCE_RATIO * behind <= ahead:
         chosen = last
     else:

@@ -7,11 +7,10 @@ denied, or none is, the first one counts.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from helix_ingest.extraction.likely_day import likely_day
+from helix_ingest.extraction.likely_day import coming, likely_day
 from helix_shared.timex import TimeExpression, find_time_expressions
 
 _READ_CHARACTERS: Final = 60
@@ -73,8 +72,7 @@ def meant_time(text: str, occurred_at: datetime, *, is_turn: bool = False) -> Ti
     known = [time for time in held if time.certainty != "open"]
     chosen = next((time for time in known if _is_new(text, time)), None) or next(iter(known), None)
     if chosen is None and held and any(time.end > occurred_at for time in denied if time.certainty != "open"):
-        ahead = find_time_expressions(f"It is on {held[0].text}", occurred_at)
-        chosen = next((replace(time, certainty="guessed") for time in ahead if time.is_storable), None)
+        chosen = coming(held[0].text, occurred_at)
     chosen = chosen or next((time for time in found if time.certainty != "open"), None)
     if chosen is None and is_turn:
         return likely_day(text, [time for time in found if not _is_denied(text, time)], occurred_at)
