@@ -148,6 +148,6 @@ def test_the_command_prints_answers_and_the_error_of_a_refused_query(answering: 
     environment = {"HELIX_RECALL_ADDRESS": service.address, "HELIX_TENANT": "acme"}
     ended = CliRunner().invoke(app, ["recall", *asked, "--packed"], env=environment)
     assert ended.exit_code == 2
-    assert "question: must have at most 4096 characters" in ended.stderr
+    assert "query: must have at most 4096 characters" in ended.stderr
     assert "Caroline planted tomatoes" in ended.stdout
     assert "We chose Postgres" in ended.stdout
