@@ -168,7 +168,7 @@ def _explain(request: recall_pb2.RecallRequest, *, wanted: bool, every: bool) ->
 def _with_question(question: str, request: recall_pb2.RecallRequest) -> recall_pb2.RecallRequest:
     copy = recall_pb2.RecallRequest()
     copy.CopyFrom(request)
-    copy.query = query_options.askable(question)
+    copy.query = question
     return copy
 
 

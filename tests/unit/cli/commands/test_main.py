@@ -98,10 +98,6 @@ def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> N
         (["recall", "what?", "--tenant", "acme", "--top-k", "9" * 20], "--top-k"),
         (["recall", "what?", "--tenant", "acme", "--mode", "psychic"], "--mode"),
         (["recall", " ", "--tenant", "acme"], "error: question: must hold more than white space"),
-        (
-            ["recall", "x", "", "--tenant", "acme", "--query", "127.0.0.1:1"],
-            "error: question: must hold more",
-        ),
         (["why-not", "a" * 32, "", "--tenant", "acme"], "error: question: must hold more than white space"),
         (["memory", "correct", "a" * 32, " ", "--tenant", "acme"], "error: text: must hold more than white"),
         (["import", "."], "--tenant"),

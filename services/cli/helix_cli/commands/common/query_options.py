@@ -135,7 +135,7 @@ def request_of(
     earliest, end = span(after, before, zone)
     return recall_pb2.RecallRequest(
         scope=scope,
-        query=askable(question),
+        query=_askable(question),
         filter=recall_pb2.Filter(
             types=memory_type or [],
             project_ids=project or [],
@@ -164,7 +164,7 @@ with_query_options = with_options("request", request_of)
 """Replaces the parameter `request` of a command by the arguments and options of `request_of`."""
 
 
-def askable(question: str) -> str:
+def _askable(question: str) -> str:
     """The question, refused under the name of its argument where it is empty or too long.
 
     Raises:
