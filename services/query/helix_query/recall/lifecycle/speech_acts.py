@@ -83,9 +83,7 @@ def act_factors(
     memories of a group get the same factor, so their order stays. Scores of 0 stay where they are.
     """
     bare = raw.token_count <= constants.bare_tokens
-    asks = bare & np.isin(raw.speech_act, ASKING)
-    if wants_questions:
-        asks &= False
+    asks = bare & np.isin(raw.speech_act, ASKING) & (not wants_questions)
     acknowledges = bare & (raw.speech_act == ACKNOWLEDGEMENT)
     best = _best_answers(np.where(asks | acknowledges, 0.0, scores), related)
     answered = asks & (best > LEAST)
