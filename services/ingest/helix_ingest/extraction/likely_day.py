@@ -83,8 +83,8 @@ def _nearest(last: TimeExpression, occurred_at: datetime) -> TimeExpression | No
     """
     following = coming(last.text, occurred_at) or last
     behind, ahead = abs(occurred_at - last.start), abs(following.start - occurred_at)
-    if _has_its_weekday(last) != _has_its_weekday(following):
-        chosen = last if _has_its_weekday(last) else following
+    if (is_last := _has_its_weekday(last)) != _has_its_weekday(following):
+        chosen = last if is_last else following
     elif ahead <= behind:
         chosen = following
     elif DISTANCE_RATIO * behind <= ahead:
