@@ -62,10 +62,15 @@ def coming(words: str, occurred_at: datetime) -> TimeExpression | None:
     return next((replace(time, certainty="guessed") for time in found if time.is_storable), None)
 
 
+def around(text: str, time: TimeExpression, characters: int) -> tuple[str, str]:
+    """So many characters of `text`, at most, before a time in it and behind it."""
+    start, end = time.span
+    return text[max(0, start - characters) : start], text[end : end + characters]
+
+
 def _is_day(text: str, time: TimeExpression) -> bool:
     """Whether an expression is a single day of a month: no habit, and no count, name or address."""
-    before = text[max(0, time.span[0] - _NEIGHBOURHOOD) : time.span[0]]
-    behind = text[time.span[1] : time.span[1] + _NEIGHBOURHOOD]
+    before, behind = around(text, time, _NEIGHBOURHOOD)
     if _IN_LIST.search(before) or _REPEATED.search(before) or _REPEATED.search(behind):
         return False
     if _DAY_FIRST.search(time.text):

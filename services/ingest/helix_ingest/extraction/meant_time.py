@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from helix_ingest.extraction.likely_day import coming, likely_day
+from helix_ingest.extraction.likely_day import around, coming, likely_day
 from helix_shared.timex import TimeExpression, find_time_expressions
 
 _READ_CHARACTERS: Final = 60
@@ -80,11 +80,11 @@ def meant_time(text: str, occurred_at: datetime, *, is_turn: bool = False) -> Ti
 
 
 def _before(text: str, time: TimeExpression) -> str:
-    return text[max(0, time.span[0] - _READ_CHARACTERS) : time.span[0]]
+    return around(text, time, _READ_CHARACTERS)[0]
 
 
 def _after(text: str, time: TimeExpression) -> str:
-    behind = text[time.span[1] : time.span[1] + _READ_CHARACTERS]
+    behind = around(text, time, _READ_CHARACTERS)[1]
     end = _CLAUSE_END.search(behind)
     return behind[: end.start()] if end else behind
 
