@@ -46,7 +46,7 @@ def differences(generation: Generation) -> list[str]:
     """In what the artifacts of a generation are not those of the events that its manifest names."""
     manifest = generation.manifest
     events = manifest.applied_sequence
-    for number in range(1, events, 500):
+    for number in range(1, events, 200):
         _digest(number)  # so that no call is deep
     rows = generation.vectors.take(range(len(generation.signals)), ["memory_id", "text"])
     found = {
