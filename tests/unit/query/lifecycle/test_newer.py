@@ -15,10 +15,11 @@ from helix_query.profile.sections.ranking import Newer, Outdated, Rank
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Candidates, LateInteraction, Related, Route
 from helix_query.recall.evidence.comparisons import interaction_gains, question_match
-from helix_query.recall.lifecycle.newer import earliest_factors, newer_factors, newest_gain
+from helix_query.recall.lifecycle.newer import MOMENT, earliest_factors, newer_factors, newest_gain
 from helix_query.recall.stages.lifecycle import past_steps
 from helix_query.recall.stages.scoring import ScoreBuilder
 
+DAY = 24 * 3600 * MOMENT
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
 
 
@@ -34,7 +35,7 @@ def signals(
     return cast(
         "CandidateSignals",
         SimpleNamespace(
-            occurred_at=np.array(days, np.int64),
+            occurred_at=np.array(days, np.int64) * DAY,
             token_count=np.broadcast_to(tokens, count),
             session_code=np.broadcast_to(session, count),
             speech_act=np.broadcast_to(
@@ -133,6 +134,13 @@ def test_what_is_only_weighed_gains_nothing() -> None:
 def test_equal_times_gain_alike() -> None:
     """Statements of one turn keep their order."""
     assert factors([0.9, 0.8, 0.7], signals([5, 5, 3])) == [1.5, 1.5, 1.0]
+
+
+def test_one_time_for_all_says_nothing_of_any() -> None:
+    """As in a repository that was imported under one date: a long function is no later than a short one."""
+    imported = signals([5, 5, 5], tokens=[12, 400, 12])
+    imported.occurred_at[:] += [7, 3, MOMENT - 1]
+    assert factors([0.9, 0.8, 0.7], imported) == [1.0, 1.0, 1.0]
 
 
 def test_only_the_first_candidates_are_compared() -> None:

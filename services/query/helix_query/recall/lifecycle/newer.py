@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 HYPOTHETICAL: Final = SPEECH_ACTS.index("hypothetical")
 FEWEST: Final = 2
 """Statements whose order in time says something."""
+MOMENT: Final = 1_000_000
+"""Microseconds: what was written within a second was written at once, as by an import, in any order."""
 
 
 def newest_gain(route: Route, constants: Newer) -> float:
@@ -92,9 +94,9 @@ def _factors_by_time(
     first = first[scores[first] >= constants.least_score * scores.max(initial=0.0)]
     first = first[~others[first] & (raw.speech_act[first] != HYPOTHETICAL)]
     compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
-    if len(compared) < FEWEST:
-        return factors
     times = at[compared]
+    if len(times) < FEWEST or np.ptp(times) < MOMENT:
+        return factors
     earlier = np.searchsorted(np.sort(times), times, side="left")
     factors[first] = 1.0 + gain / 2.0
     factors[compared] = 1.0 + gain * met[compared] * earlier / (len(compared) - 1)
