@@ -1,14 +1,21 @@
-"""Ids that people type are looked up for whom the event names."""
+"""Ids that people type: what is enough of one, and for whom it is looked up."""
 
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from helix_cli.__main__ import app
 from helix_cli.commands.common import memory_ids
 from helix_cli.home.addresses import Server
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError
+
+from .fake_service import FakeService
+from .memory_commands import ASKED, invoked
+
+CHANGING = ["undo", "forget", "restore", "correct", "pin", "unpin"]
 
 
 @pytest.mark.parametrize(
@@ -50,3 +57,42 @@ def test_a_refusal_names_the_ids_only_where_it_is_about_them(
     with pytest.raises(InvalidInputError, match="is wrong") as error:
         memory_ids.take_whole_ids(request, Server("127.0.0.1:1"))
     assert error.value.field == told
+
+
+@pytest.mark.parametrize("command", ["history", *CHANGING])
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("aaaa", "begins the ids of several memories: aaaa0"),
+        ("bbbb", "no memory whose id begins with bbbb is visible to this scope"),
+    ],
+)
+def test_the_beginning_of_an_id_that_tells_no_memory_is_refused(
+    service: FakeService, command: str, given: str, reason: str
+) -> None:
+    """Nothing is published, and no other memory is taken."""
+    service.ids = ["aaaa0" + "0" * 27, "aaaa1" + "0" * 27]
+    result = invoked(command, given, "--query", service.address)
+    assert result.exit_code != 0
+    assert reason in result.stderr
+
+
+def test_the_beginning_of_an_id_is_enough(service: FakeService) -> None:
+    """As the tables show it, in either case of letters."""
+    service.ids = [ASKED, "abcd" + "0" * 28]
+    for given in (ASKED[:8], ASKED[:8].upper(), ASKED, ASKED.upper()):
+        options = ["--tenant", "acme", "--query", service.address]
+        assert CliRunner().invoke(app, ["memory", "history", given, *options]).exit_code == 0
+        assert service.history_request.memory_id == ASKED
+
+
+@pytest.mark.parametrize("command", ["history", *CHANGING])
+@pytest.mark.parametrize("given", ["a", "8d", "8d1", "tea!", "a" * 33])
+def test_what_is_no_beginning_of_an_id_is_refused_with_what_is_enough(command: str, given: str) -> None:
+    """Before anything is asked or published; `--help` says the same."""
+    enough = "at least the first 4 hexadecimal digits of an id"
+    result = invoked(command, given, "--query", "127.0.0.1:1")
+    assert result.exit_code == 2
+    assert enough in result.stderr
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["memory", command, "--help"]).stdout
+    assert enough in " ".join(shown.split())
