@@ -27,6 +27,9 @@ MEMORY_ID_PATTERN: Final = r"^[0-9a-f]{32}$"
 ID_PREFIX_DIGITS: Final = 4
 """Fewest digits of the beginning of an id that FindIds takes."""
 
+ID_PREFIXES: Final = 1_000
+"""Beginnings of further ids in one call of FindIds."""
+
 TEXT_PATTERN: Final = r"\S"
 """A text holds more than white space."""
 

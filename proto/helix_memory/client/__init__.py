@@ -14,6 +14,7 @@ from helix_memory.client.helix import Helix
 from helix_memory.client.pages import EntityEntry, EntityPage, MemoryPage, SessionEntry, SessionPage
 from helix_memory.client.results import (
     Memory,
+    MemoryStates,
     Profile,
     ProfileLine,
     Recalled,
@@ -46,6 +47,7 @@ __all__ = [
     "InvalidInputError",
     "Memory",
     "MemoryPage",
+    "MemoryStates",
     "NotFoundError",
     "OtherInstanceError",
     "OverdueError",

@@ -123,6 +123,7 @@ class AsyncHelix(_OnThreads):
     profile = _of_helix(Helix.profile)
     history = _of_helix(Helix.history)
     state = _of_helix(Helix.state)
+    states = _of_helix(Helix.states)
     status = _of_helix(Helix.status)
     explain = _of_helix(Helix.explain)
     why = _of_helix(Helix.why)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Unpack
 
 from helix_memory import limits
 from helix_memory.client import arguments, messages
+from helix_memory.client.results import MemoryStates
 from helix_memory.errors import NotFoundError
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from helix_memory.client.options import MemoryRef, RecallOptions
     from helix_memory.transport.recall_client import RecallClient
 
@@ -41,6 +44,10 @@ class Explaining(ABC):
         None also for one that is not processed yet (`wait`), or was erased.
         """
         return self._reader.state(self._scope, messages.id_of(memory))
+
+    def states(self, memories: Iterable[MemoryRef]) -> MemoryStates:
+        """As `state`, of several memories in one call."""
+        return MemoryStates(*self._reader.states(self._scope, messages.ids_of("memories", memories)))
 
     def explain(
         self, query: str, *, explained_candidates: int | None = None, **options: Unpack[RecallOptions]

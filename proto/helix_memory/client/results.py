@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final, Self
@@ -21,6 +21,16 @@ class Written:
     """Position in the log, 1 and up."""
     duplicate: bool
     """An event with this id was written before; this one changed nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStates:
+    """Whether memories can be recalled now, or what hides them; all of one moment."""
+
+    by_id: Mapping[str, recall_pb2.MemoryState | None]
+    """None where this caller has no memory with the id."""
+    applied_sequence: int
+    """Every event up to this position in the log counts; 0: the service does not tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

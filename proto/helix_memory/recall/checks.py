@@ -88,11 +88,17 @@ def event_id(value: str) -> str:
     return value
 
 
-def id_prefix(prefix: str) -> str:
+def id_prefix(prefix: str, *, field: str = "prefix") -> str:
     """The beginning of a memory id, in lower case."""
     if _ID_PREFIX.fullmatch(prefix.lower()) is None:
-        raise InvalidInputError("prefix", f"must be {limits.ID_PREFIX_DIGITS} to 32 hexadecimal digits")
+        raise InvalidInputError(field, f"must be {limits.ID_PREFIX_DIGITS} to 32 hexadecimal digits")
     return prefix.lower()
+
+
+def id_prefixes(field: str, values: Sequence[str]) -> list[str]:
+    """Beginnings of memory ids, in lower case."""
+    _count(field, values, limits.ID_PREFIXES)
+    return [id_prefix(value, field=field) for value in values]
 
 
 def bounded(field: str, value: int, most: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from helix_memory import limits
 from helix_memory.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
@@ -13,6 +14,10 @@ from helix_memory.transport.shard_routing import UnsettledTenantError
 from helix_memory.transport.statuses import STATUS_OF_NUMBER
 
 APPLIED_POLL_SECONDS: Final = 0.05
+
+
+Found = recall_pb2.FoundIds | recall_pb2.FindIdsResponse
+"""What was found for one beginning of an id."""
 
 
 class RecallClient(QueryConnection):
@@ -82,22 +87,16 @@ class RecallClient(QueryConnection):
         reply: recall_pb2.GetErasureResponse = self._call(self._stub.GetErasure, request)
         return reply
 
-    def whole_id(self, scope: recall_pb2.Scope, given: str) -> str:
-        """The id of the one memory of `scope` whose id begins with `given`.
+    def whole_ids(self, scope: recall_pb2.Scope, given: Sequence[str]) -> list[str]:
+        """The ids of the memories of `scope` whose ids begin so, one for each of `given`.
 
         Raises:
-            NotFoundError: none does.
-            InvalidInputError: several do, or `given` is no beginning of an id.
+            NotFoundError: none begins with one of them.
+            InvalidInputError: several do, or one of `given` is no beginning of an id.
             TemporaryError, PermanentError: as `recall`.
         """
-        reply = self._find(scope, given)
-        if not reply.memory_ids:
-            raise NotFoundError(f"no memory whose id begins with {given} is visible to this scope")
-        if len(reply.memory_ids) > 1:
-            more = ", ..." if reply.truncated else ""
-            reason = f"{given} begins the ids of several memories: {', '.join(reply.memory_ids)}{more}"
-            raise InvalidInputError("id", f"{reason}; give more of its digits")
-        return str(reply.memory_ids[0])
+        found, _ = self._find(scope, given)
+        return [_only(*one) for one in zip(given, found, strict=True)]
 
     def state(self, scope: recall_pb2.Scope, memory_id: str) -> recall_pb2.MemoryState | None:
         """Whether a memory of `scope` can be recalled now, or what hides it; None where there is none.
@@ -105,13 +104,37 @@ class RecallClient(QueryConnection):
         Raises:
             InvalidInputError, TemporaryError, PermanentError: as `recall`.
         """
-        found = self._find(scope, memory_id).states
-        return found[0] if found else None
+        states, _ = self.states(scope, [memory_id])
+        return states[memory_id]
 
-    def _find(self, scope: recall_pb2.Scope, prefix: str) -> recall_pb2.FindIdsResponse:
-        request = recall_pb2.FindIdsRequest(scope=scope, prefix=prefix)
-        reply: recall_pb2.FindIdsResponse = self._call(self._stub.FindIds, request)
-        return reply
+    def states(
+        self, scope: recall_pb2.Scope, memory_ids: Sequence[str]
+    ) -> tuple[dict[str, recall_pb2.MemoryState | None], int]:
+        """As `state`, of several memories by id, and the sequence up to which every event is applied there.
+
+        The sequence is 0 where the service does not tell it.
+
+        Raises:
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        found, applied_sequence = self._find(scope, memory_ids)
+        states = (one.states[0] if one.states else None for one in found)
+        return dict(zip(memory_ids, states, strict=True)), applied_sequence
+
+    def _find(self, scope: recall_pb2.Scope, prefixes: Sequence[str]) -> tuple[list[Found], int]:
+        """What is found for each beginning of an id, and the sequence up to which every event is applied.
+
+        A service of an earlier version looks for the first one alone, so each of the others is a call then.
+        """
+        found: list[Found] = []
+        applied_sequences = []
+        while len(found) < len(prefixes):
+            first, *more = prefixes[len(found) : len(found) + limits.ID_PREFIXES]
+            request = recall_pb2.FindIdsRequest(scope=scope, prefix=first, more_prefixes=more)
+            reply: recall_pb2.FindIdsResponse = self._call(self._stub.FindIds, request)
+            found += [reply, *reply.more]
+            applied_sequences.append(reply.applied_sequence)
+        return found, min(applied_sequences, default=0)
 
     def why_not(
         self, request: recall_pb2.WhyNotRequest, *, seconds: float | None = None
@@ -226,3 +249,14 @@ class RecallClient(QueryConnection):
         if result.HasField("response"):
             return result.response
         return self._error_of(STATUS_OF_NUMBER[result.error.code], result.error.message)
+
+
+def _only(given: str, found: Found) -> str:
+    """The only id that was found for the beginning `given`."""
+    if not found.memory_ids:
+        raise NotFoundError(f"no memory whose id begins with {given} is visible to this scope")
+    if len(found.memory_ids) > 1:
+        more = ", ..." if found.truncated else ""
+        reason = f"{given} begins the ids of several memories: {', '.join(found.memory_ids)}{more}"
+        raise InvalidInputError("id", f"{reason}; give more of its digits")
+    return str(found.memory_ids[0])

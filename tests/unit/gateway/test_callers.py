@@ -1,6 +1,7 @@
 """For whom a request speaks."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from helix_gateway.app import create_app
 from helix_gateway.settings import GatewaySettings
-from helix_memory.client import Written
+from helix_memory.client import MemoryStates, Written
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 from helix_shared.rpc.access.static_tokens import token_digest
@@ -33,9 +34,9 @@ def tokens(tmp_path: Path) -> dict[str, Any]:
 class KnowingHelix(StubHelix):
     """Has every memory that it is asked for."""
 
-    async def state(self, _: str) -> recall_pb2.MemoryState:
-        """Nothing hides it."""
-        return recall_pb2.MemoryState()
+    async def states(self, memories: Iterable[str]) -> MemoryStates:
+        """Nothing hides any."""
+        return MemoryStates(dict.fromkeys(memories, recall_pb2.MemoryState()), 0)
 
 
 def bearer(token: str, **headers: str) -> dict[str, str]:

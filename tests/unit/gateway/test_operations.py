@@ -25,7 +25,7 @@ OPTIONS = {
     "document": options.EventOptions, "correct": options.CorrectOptions, "forget": options.SelectOptions,
     "undo": options.ActorOptions, "feedback": options.ActorOptions,
 }  # fmt: skip
-NOT_REMOTE = {"acting_as", "close", "principals", "session", "state", "tenant", "user", "wait"}
+NOT_REMOTE = {"acting_as", "close", "principals", "session", "state", "states", "tenant", "user", "wait"}
 """What a client has that is no operation; `why_not` tells the state of a memory, too."""
 
 

@@ -3009,21 +3009,27 @@ class FindIdsRequest(_message.Message):
 
     SCOPE_FIELD_NUMBER: _builtins.int
     PREFIX_FIELD_NUMBER: _builtins.int
+    MORE_PREFIXES_FIELD_NUMBER: _builtins.int
     prefix: _builtins.str
     """Beginning of an id, 4 to 32 hexadecimal digits."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """The caller. Required."""
 
+    @_builtins.property
+    def more_prefixes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Beginnings of further ids, 0 to 1,000, as prefix."""
+
     def __init__(
         self,
         *,
         scope: Global___Scope | None = ...,
         prefix: _builtins.str = ...,
+        more_prefixes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["prefix", b"prefix", "scope", b"scope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["more_prefixes", b"more_prefixes", "prefix", b"prefix", "scope", b"scope"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3060,20 +3066,19 @@ class MemoryState(_message.Message):
 Global___MemoryState: _TypeAlias = MemoryState  # noqa: Y015
 
 @_typing.final
-class FindIdsResponse(_message.Message):
+class FoundIds(_message.Message):
+    """What was found for one beginning of an id."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
-    GENERATION_FIELD_NUMBER: _builtins.int
     STATES_FIELD_NUMBER: _builtins.int
     truncated: _builtins.bool
     """Whether there are more."""
-    generation: _builtins.int
-    """Generation that answered, 1 and up."""
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ids of memories of the scope, in order, at most 10. Also of forgotten, replaced, expired and decayed ones."""
+        """As in FindIdsResponse."""
 
     @_builtins.property
     def states(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryState]:
@@ -3084,12 +3089,57 @@ class FindIdsResponse(_message.Message):
         *,
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         truncated: _builtins.bool = ...,
-        generation: _builtins.int = ...,
         states: _abc.Iterable[Global___MemoryState] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "memory_ids", b"memory_ids", "states", b"states", "truncated", b"truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "states", b"states", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FoundIds: _TypeAlias = FoundIds  # noqa: Y015
+
+@_typing.final
+class FindIdsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
+    APPLIED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    truncated: _builtins.bool
+    """Whether there are more."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    applied_sequence: _builtins.int
+    """This generation has every event up to this sequence of HELIX_EVENTS; 0: a service of an earlier version."""
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of memories of the scope, in order, at most 10. Also of forgotten, replaced, expired and decayed ones."""
+
+    @_builtins.property
+    def states(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryState]:
+        """State of each of memory_ids, in their order."""
+
+    @_builtins.property
+    def more(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundIds]:
+        """What was found for each of more_prefixes, in their order; a service of an earlier version looks for none of them."""
+
+    def __init__(
+        self,
+        *,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        truncated: _builtins.bool = ...,
+        generation: _builtins.int = ...,
+        states: _abc.Iterable[Global___MemoryState] | None = ...,
+        more: _abc.Iterable[Global___FoundIds] | None = ...,
+        applied_sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied_sequence", b"applied_sequence", "generation", b"generation", "memory_ids", b"memory_ids", "more", b"more", "states", b"states", "truncated", b"truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

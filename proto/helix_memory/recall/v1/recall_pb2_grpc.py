@@ -147,7 +147,8 @@ class RecallServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FindIds(self, request, context):
-        """Ids of memories from the beginning of an id, which people type; hidden memories count, too.
+        """Ids of memories from the beginnings of ids, which people type, and of whole ids whether there are memories;
+        hidden memories count, too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -54,7 +54,9 @@ class RecallServiceStub:
     repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
     """
     FindIds: _grpc.UnaryUnaryMultiCallable[_recall_pb2.FindIdsRequest, _recall_pb2.FindIdsResponse]
-    """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
+    """Ids of memories from the beginnings of ids, which people type, and of whole ids whether there are memories;
+    hidden memories count, too.
+    """
     GetStatus: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]
     """The loaded generation, its model and its counts. Where the service checks callers, counts and what is about other
     tenants are for the role admin.
@@ -101,7 +103,9 @@ class RecallServiceAsyncStub(RecallServiceStub):
     repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
     """
     FindIds: _aio.UnaryUnaryMultiCallable[_recall_pb2.FindIdsRequest, _recall_pb2.FindIdsResponse]  # type: ignore[assignment]
-    """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
+    """Ids of memories from the beginnings of ids, which people type, and of whole ids whether there are memories;
+    hidden memories count, too.
+    """
     GetStatus: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]  # type: ignore[assignment]
     """The loaded generation, its model and its counts. Where the service checks callers, counts and what is about other
     tenants are for the role admin.
@@ -175,7 +179,9 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _recall_pb2.FindIdsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.FindIdsResponse, _abc.Awaitable[_recall_pb2.FindIdsResponse]]:
-        """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
+        """Ids of memories from the beginnings of ids, which people type, and of whole ids whether there are memories;
+        hidden memories count, too.
+        """
 
     @_abc_1.abstractmethod
     def GetStatus(

@@ -5,7 +5,6 @@ The log takes such an event whatever it names. A service refuses it where it rea
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from helix_gateway.operations.operation import Run
     from helix_memory.client import AsyncHelix
 
-LOOKED_UP: Final = 50
-"""Ids of one request that are looked up at most; each is a call to the query service."""
 _EVENT_ID: Final = "memory_id"
 _EVENT_IDS: Final = "memory_ids"
 _REQUEST_IDS: Final = "memories"
@@ -35,8 +32,8 @@ class Changed(Written):
 
     missing: tuple[str, ...] | None
     """Of the ids in the request, those of no memory of this caller: nothing was done about them. None where
-    it is not known: the caller lacks the role recall, there are more than 50 ids, the query service did not
-    answer, or the event was not applied in time and may reach an id that is on its way."""
+    it is not known: the caller lacks the role recall, the query service did not answer, or the event was not
+    applied in time and may reach an id that is on its way."""
 
 
 async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
@@ -45,14 +42,10 @@ async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
     None where the query service does not answer: a write takes NATS alone, and goes on.
     """
     try:
-        states = await asyncio.gather(*map(helix.state, ids))
+        states = await helix.states(ids)
     except TemporaryError:
         return None
-    return [
-        name
-        for name, one in zip(ids, states, strict=True)
-        if one is None or one.loss == recall_pb2.LOSS_ERASED
-    ]
+    return [name for name, one in states.by_id.items() if one is None or one.loss == recall_pb2.LOSS_ERASED]
 
 
 async def changed_memories(
@@ -133,8 +126,7 @@ def naming_missing(act: str, *, may_recall: bool) -> Run:
 
     async def run(helix: AsyncHelix, sent: Any) -> Changed:
         ids, options = _selected(sent)
-        is_looked_up = may_recall and len(ids) <= LOOKED_UP
-        unknown_ids = await unknown(helix, ids) if is_looked_up else None
+        unknown_ids = await unknown(helix, ids) if may_recall else None
         try:
             return (await changed_memories(helix, act, ids, unknown_ids=unknown_ids, **options))[0]
         except InvalidInputError as error:

@@ -129,6 +129,8 @@ _SHOWN: Final[dict[type, Callable[[Any], list[str]]]] = {
     recall_pb2.NeighboursResponse: lambda reply: [
         one.memory.memory_id for one in reply.nodes if one.HasField("memory")
     ],
-    recall_pb2.FindIdsResponse: lambda reply: list(reply.memory_ids),
+    recall_pb2.FindIdsResponse: lambda reply: [
+        found for one in (reply, *reply.more) for found in one.memory_ids
+    ],
 }
 """How the ids are read from a reply with several memories."""

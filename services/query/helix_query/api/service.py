@@ -34,7 +34,8 @@ from helix_query.api.requests import (
     query_of,
     scope_of,
 )
-from helix_query.api.responses.memory import history_reply, ids_reply, memory_reply
+from helix_query.api.responses.found_ids import ids_reply
+from helix_query.api.responses.memory import history_reply, memory_reply
 from helix_query.api.responses.recall import batch_response, without_other_tenants
 from helix_query.api.search_span import in_span
 from helix_query.api.status_call import status_reply
@@ -196,10 +197,14 @@ class RecallHandlers:
         return await self._calls.one("GetErasure", scope.tenant_id, work, until)
 
     async def find_ids(self, request: recall_pb2.FindIdsRequest, context: Any) -> recall_pb2.FindIdsResponse:
-        """Ids of memories from the beginning of an id."""
+        """Ids of memories from beginnings of ids."""
         until = self._until(context)
-        prefix, scope = checks.id_prefix(request.prefix), scope_of(request.scope)
-        work = partial(ids_reply, prefix, scope, until=until)
+        prefixes = [
+            checks.id_prefix(request.prefix),
+            *checks.id_prefixes("more_prefixes", request.more_prefixes),
+        ]
+        scope = scope_of(request.scope)
+        work = partial(ids_reply, prefixes, scope, until=until)
         return await self._calls.one("FindIds", scope.tenant_id, work, until)
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:

@@ -1,4 +1,4 @@
-"""Why a memory of the caller is hidden, so that no recall of the present returns it."""
+"""Why memories of the caller are hidden, so that no recall of the present returns them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.signals.columns import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from helix_query.generations.snapshot import Snapshot
@@ -35,26 +35,43 @@ class Hidden:
 def hidden_memory(
     memory_id: str, selection: Selection, snapshot: Snapshot, *, now: datetime
 ) -> Hidden | None:
-    """The memory, if its owner and access list admit the caller and no recall of `now` returns it.
+    """The memory, as one of `hidden_memories`."""
+    return hidden_memories([memory_id], selection, snapshot, now=now).get(memory_id)
 
-    None also for one that only decay hides, which can be read by id, and where `selection` has a past moment.
+
+def hidden_memories(
+    memory_ids: Sequence[str], selection: Selection, snapshot: Snapshot, *, now: datetime
+) -> dict[str, Hidden]:
+    """Those whose owner and access list admit the caller and which no recall of `now` returns, by id.
+
+    Without those that only decay hides, which can be read by id; none where `selection` has a past moment.
     """
-    signals, ordinals = snapshot.generation.signals, snapshot.ordinals_of([memory_id])
+    if selection.past:
+        return {}
+    signals, ordinals = snapshot.generation.signals, snapshot.ordinals_of(memory_ids)
     visibility = Visibility.of(snapshot.generation, selection.unfiltered(), now)
-    if selection.past or not len(ordinals):
-        return None
-    if visibility.is_valid_at(ordinals).any() or (signals.decayed_at[ordinals] != NO_TIME).any():
-        return None
-    rows = with_signals(signals.records(ordinals), signals)
-    if not rows or not selection.access.admits(rows[0]):
-        return None
-    [state] = snapshot.generation.vectors.take(ordinals, _STATE).to_pylist()
+    ordinals = ordinals[~visibility.is_valid_at(ordinals) & (signals.decayed_at[ordinals] == NO_TIME)]
+    rows = list(filter(selection.access.admits, with_signals(signals.records(ordinals), signals)))
+    named = {row["ordinal"]: row["memory_id"] for row in rows}
+    states = snapshot.generation.vectors.take(list(named), _STATE).to_pylist()
+    replacements = _replacements(states, visibility, snapshot)
+    return {named[state["ordinal"]]: _hidden(state, replacements) for state in states}
+
+
+def _replacements(
+    states: Sequence[Mapping[str, Any]], visibility: Visibility, snapshot: Snapshot
+) -> dict[str, Mapping[str, Any]]:
+    """The rows of what replaced hidden memories, of those that the caller sees, by id."""
+    replaced_by = {state["superseded_by"] for state in states if state["deleted_at"] is None}
+    later = snapshot.ordinals_of(list(filter(None, replaced_by)))
+    seen = later[visibility.of_earlier(with_corrected=True).is_visible(later)]
+    signals = snapshot.generation.signals
+    return {row["memory_id"]: row for row in with_signals(signals.records(seen), signals)}
+
+
+def _hidden(state: Mapping[str, Any], replacements: Mapping[str, Mapping[str, Any]]) -> Hidden:
     if state["deleted_at"] is not None:
         return Hidden(Loss.ERASED if state["erasing"] else Loss.FORGOTTEN, state, None)
     if not state["superseded_by"]:
         return Hidden(Loss.NOT_VALID, state, None)
-    later = snapshot.ordinals_of([state["superseded_by"]])
-    seen = with_signals(
-        signals.records(later[visibility.of_earlier(with_corrected=True).is_visible(later)]), signals
-    )
-    return Hidden(Loss.REPLACED, state, seen[0] if seen else None)
+    return Hidden(Loss.REPLACED, state, replacements.get(state["superseded_by"]))

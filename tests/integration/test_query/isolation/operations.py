@@ -172,7 +172,11 @@ OPERATIONS: Final[dict[str, Make]] = {
     "GetMemory": lambda calls, scope: recall_pb2.GetMemoryRequest(scope=scope, memory_id=calls.memory_id()),
     "GetHistory": lambda calls, scope: recall_pb2.GetHistoryRequest(scope=scope, memory_id=calls.memory_id()),
     "GetErasure": lambda calls, scope: recall_pb2.GetErasureRequest(scope=scope, event_id=calls.memory_id()),
-    "FindIds": lambda calls, scope: recall_pb2.FindIdsRequest(scope=scope, prefix=calls.memory_id()[:4]),
+    "FindIds": lambda calls, scope: recall_pb2.FindIdsRequest(
+        scope=scope,
+        prefix=calls.memory_id()[:4],
+        more_prefixes=[calls.memory_id()[:digits] for digits in (4, 6, 32, 32)],
+    ),
     "GetStatus": lambda _, __: recall_pb2.GetStatusRequest(),
     "WhyNot": lambda calls, scope: recall_pb2.WhyNotRequest(
         recall=calls.recall_without_explanation(scope), memory_id=calls.memory_id()

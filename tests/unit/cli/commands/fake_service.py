@@ -23,6 +23,8 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         self.memory_reply = recall_pb2.Memory()
         self.ids: list[str] = []
         self.states: list[recall_pb2.MemoryState] = []
+        self.find_requests: list[recall_pb2.FindIdsRequest] = []
+        self.is_earlier = False
         self.history_request = recall_pb2.GetHistoryRequest()
         self.results: list[recall_pb2.RecallResult] = []
         self.refuse: tuple[grpc.StatusCode, str] | None = None
@@ -92,12 +94,21 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
     def FindIds(  # noqa: N802  gRPC's name
         self, request: recall_pb2.FindIdsRequest, context: grpc.ServicerContext
     ) -> recall_pb2.FindIdsResponse:
-        """The ids that begin so."""
+        """The ids that begin so, all with the same states; an earlier version knows only the first prefix."""
         del context
+        self.find_requests.append(request)
+        more = () if self.is_earlier else request.more_prefixes
+        found = self._beginning(request.prefix)
         return recall_pb2.FindIdsResponse(
-            memory_ids=[one for one in self.ids if one.startswith(request.prefix.lower())],
-            states=self.states,
+            memory_ids=found.memory_ids,
+            states=found.states,
+            more=map(self._beginning, more),
+            applied_sequence=0 if self.is_earlier else 7,
         )
+
+    def _beginning(self, prefix: str) -> recall_pb2.FoundIds:
+        found = [one for one in self.ids if one.startswith(prefix.lower())]
+        return recall_pb2.FoundIds(memory_ids=found, states=self.states if found else ())
 
     def GetStatus(  # noqa: N802  gRPC's name
         self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app
 from helix_cli.commands.common import memory_ids
 from helix_cli.home.addresses import Server
+from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError
@@ -42,17 +43,22 @@ def test_the_access_list_of_the_event_counts(
 
 @pytest.mark.parametrize(
     ("refused", "told"),
-    [("id", "--already-served"), ("prefix", "--already-served"), ("scope.tenant_id", "scope.tenant_id")],
+    [
+        ("id", "--already-served"),
+        ("prefix", "--already-served"),
+        ("more_prefixes", "--already-served"),
+        ("scope.tenant_id", "scope.tenant_id"),
+    ],
 )
 def test_a_refusal_names_the_ids_only_where_it_is_about_them(
     monkeypatch: pytest.MonkeyPatch, refused: str, told: str
 ) -> None:
     """A tenant that is none is no fault of the ids."""
 
-    def whole_id(*_: object) -> str:
+    def whole_ids(*_: object) -> list[str]:
         raise InvalidInputError(refused, "is wrong")
 
-    monkeypatch.setattr(RecallClient, "whole_id", whole_id)
+    monkeypatch.setattr(RecallClient, "whole_ids", whole_ids)
     request = recall_pb2.RecallRequest(already_served=["0123abcd"])
     with pytest.raises(InvalidInputError, match="is wrong") as error:
         memory_ids.take_whole_ids(request, Server("127.0.0.1:1"))
@@ -96,3 +102,35 @@ def test_what_is_no_beginning_of_an_id_is_refused_with_what_is_enough(command: s
     assert enough in result.stderr
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["memory", command, "--help"]).stdout
     assert enough in " ".join(shown.split())
+
+
+SCOPE = recall_pb2.Scope(tenant_id="acme")
+OTHER = "abcd" + "0" * 28
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_beginnings_of_several_ids_are_looked_up_in_one_call(
+    service: FakeService, *, is_earlier: bool
+) -> None:
+    """Beside whole ids, which are not looked up; a service of an earlier version is asked for each."""
+    service.ids, service.is_earlier = [ASKED, OTHER], is_earlier
+    given = [ASKED[:8], "f" * 32, "ABCD", ASKED[:8]]
+    found = memory_ids.whole_ids(given, SCOPE, lambda: Server(service.address))
+    assert found == [ASKED, "f" * 32, OTHER, ASKED]
+    asked = [(one.prefix, list(one.more_prefixes)) for one in service.find_requests]
+    assert asked == [(ASKED[:8], ["ABCD"]), *([("ABCD", [])] if is_earlier else [])]
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_states_of_several_memories_take_a_call_for_a_thousand(
+    service: FakeService, *, is_earlier: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None where there is no memory; of an earlier version it is not known which events count."""
+    monkeypatch.setattr(limits, "ID_PREFIXES", 2)
+    shown = recall_pb2.MemoryState()
+    service.ids, service.states, service.is_earlier = [ASKED, OTHER], [shown], is_earlier
+    with RecallClient(service.address) as client:
+        states, applied = client.states(SCOPE, [ASKED, "f" * 32, OTHER])
+        assert client.states(SCOPE, []) == ({}, 0)
+    assert states == {ASKED: shown, "f" * 32: None, OTHER: shown}
+    assert (applied, len(service.find_requests)) == ((0, 3) if is_earlier else (7, 2))

@@ -1,12 +1,13 @@
 """A client that holds a few memories, for the tests of the names of the reference server `memory`."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from helix_gateway.callers import Caller
 from helix_gateway.mcp.names.server_memory import SERVER_MEMORY
 from helix_gateway.operations.requests import parsed
 from helix_memory import limits
-from helix_memory.client import MemoryPage, Recalled, Written
+from helix_memory.client import MemoryPage, MemoryStates, Recalled, Written
 from helix_memory.identity import memory_id
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError
@@ -24,6 +25,8 @@ class Store:
         self.asked: list[str] = []
         """Entities whose neighbours, and memories whose state was asked for."""
         self.hidden_at_once: list[int] = []
+        self.looked_up: list[int] = []
+        """Memories in each call for states."""
         self.queries: list[str] = []
 
     async def remember(
@@ -82,6 +85,12 @@ class Store:
         self.asked.append(name)
         loss = recall_pb2.LOSS_FORGOTTEN if name in self.forgotten else recall_pb2.LOSS_NONE
         return recall_pb2.MemoryState(loss=loss) if name in self.memories else None
+
+    async def states(self, memories: Iterable[str]) -> MemoryStates:
+        """As `state`, of several."""
+        memories = list(memories)
+        self.looked_up.append(len(memories))
+        return MemoryStates({one: await self.state(one) for one in memories}, len(self.memories))
 
     async def wait(self, _: Written) -> None:
         """Everything is processed."""

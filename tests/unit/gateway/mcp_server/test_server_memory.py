@@ -149,6 +149,15 @@ async def test_an_entity_is_read_once_however_many_observations_are_deleted(stor
     assert store.hidden_at_once == [4]
 
 
+async def test_states_of_observations_that_are_not_shown_are_asked_for_together(store: Store) -> None:
+    """Before they are deleted, and afterwards whether they came."""
+    texts = ["likes figs", *(f"owns {number} boats" for number in range(9))]
+    told = await called(
+        store, "delete_observations", deletions=[{"entityName": "Ada", "observations": texts}]
+    )
+    assert (store.looked_up, told["missing"]) == ([9, 9], [f"Ada: {text}" for text in texts[1:]])
+
+
 @pytest.mark.parametrize("roles", [(RECALL, WRITE), (WRITE,)])
 async def test_no_event_hides_more_memories_than_it_may_name(
     store: Store, monkeypatch: pytest.MonkeyPatch, roles: tuple[str, ...]

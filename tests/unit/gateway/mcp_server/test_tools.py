@@ -1,6 +1,7 @@
 """The tools of MCP, over a client that notes its calls."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from helix_gateway.mcp.tools import (
     remember,
 )
 from helix_gateway.operations.requests import parsed
-from helix_memory.client import AsyncHelix, Recalled, Written
+from helix_memory.client import AsyncHelix, MemoryStates, Recalled, Written
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.rpc.access.credential import WRITE, Credential
@@ -91,6 +92,10 @@ class Notes:
         later = self.replaced.get(name, "")
         loss = recall_pb2.LOSS_REPLACED if later else recall_pb2.LOSS_NONE
         return recall_pb2.MemoryState(loss=loss, replaced_by=later)
+
+    async def states(self, memories: Iterable[str]) -> MemoryStates:
+        """As `state`, of several."""
+        return MemoryStates({one: await self.state(one) for one in memories}, 0)
 
 
 async def others_end() -> None:

@@ -105,6 +105,7 @@ RECALLED = recall_pb2.RecallResponse(
         (recall_pb2.TimelineResponse(memories=MEMORIES), [A, B]),
         (recall_pb2.NeighboursResponse(nodes=[{"memory": MEMORIES[0]}, {"entity": "tarngloop"}]), [A]),
         (recall_pb2.FindIdsResponse(memory_ids=[A, B]), [A, B]),
+        (recall_pb2.FindIdsResponse(memory_ids=[A], more=[{"memory_ids": [B, C]}, {}]), [A, B, C]),
         (recall_pb2.ListEntitiesResponse(), []),
     ],
 )

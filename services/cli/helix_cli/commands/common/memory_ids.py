@@ -21,7 +21,7 @@ ENOUGH: Final = f"at least the first {limits.ID_PREFIX_DIGITS} hexadecimal digit
 ID_FIELDS: Final = ("memory_id", "other")
 ID_LISTS: Final = ("memory_ids", "helpful", "unhelpful")
 """Fields of events that name memories."""
-_ASKED_FIELDS: Final = ("id", "prefix")
+_ASKED_FIELDS: Final = ("id", "prefix", "more_prefixes")
 """Fields of refusals that concern what was typed, and not for whom it is looked up."""
 
 
@@ -45,20 +45,22 @@ def whole_ids(
     for one in given:
         if _GIVEN.fullmatch(one) is None:
             raise InvalidInputError(field, f"{one!r} must be {ENOUGH}")
-    if not any(map(is_short, given)):
-        return [one.lower() for one in given]
+    whole = {one: one.lower() for one in given}
+    if not (short := list(filter(is_short, whole))):
+        return [whole[one] for one in given]
     from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
     found = server()
     with RecallClient(found.address, instance=found.instance, credentials=found.calls) as client:
         try:
-            return [client.whole_id(scope, one) if is_short(one) else one.lower() for one in given]
+            whole |= zip(short, client.whole_ids(scope, short), strict=True)
         except NotFoundError as error:
             raise with_owner_hint(error, scope) from error
         except InvalidInputError as error:
             if error.field not in _ASKED_FIELDS:
                 raise
             raise InvalidInputError(field, error.reason) from error
+    return [whole[one] for one in given]
 
 
 def take_whole_ids(request: recall_pb2.RecallRequest, server: Server) -> None:

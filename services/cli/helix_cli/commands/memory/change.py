@@ -180,7 +180,7 @@ class Changes:
 
     def _seen(self, ids: Iterable[str]) -> dict[str, Seen]:
         with self.client() as client:
-            return {one: seen(client, self.scope, one) for one in ids}
+            return seen(client, self.scope, list(ids))
 
     def _tell(self, before: dict[str, Seen], affected: dict[str, str], told: Told) -> None:
         after = self._seen(affected.values())

@@ -128,13 +128,14 @@ def hidden_error(found: Seen) -> NotFoundError | None:
     return NotFoundError(f"memory {short(found.memory_id)} is not shown: {reason}{advice}")
 
 
-def seen(client: RecallClient, scope: recall_pb2.Scope, memory_id: str) -> Seen:
-    """A memory as the query service serves it.
+def seen(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> dict[str, Seen]:
+    """Memories as the query service serves them, by id.
 
     Raises:
         InvalidInputError, TemporaryError, PermanentError: as `RecallClient.recall`.
     """
-    return Seen(memory_id, client.state(scope, memory_id), _history(client, scope, memory_id))
+    states, _ = client.states(scope, memory_ids)
+    return {one: Seen(one, state, _history(client, scope, one)) for one, state in states.items()}
 
 
 def histories(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> list[Seen]:

@@ -99,18 +99,13 @@ async def ids_of(caller: Caller, facts: Sequence[Fact]) -> tuple[list[list[str]]
     around = dict(zip(names, read, strict=True))
     shown = {fact: _shown_as(fact, around[fact[0].casefold()]) for fact in facts}
     shown |= await _searched(caller, [fact for fact, ids in shown.items() if not ids])
-    found = await asyncio.gather(*(_ids_of(caller, fact, shown.get(fact)) for fact in facts))
-    return [ids for ids, _ in found], {one for ids, is_there in found if not is_there for one in ids}
-
-
-async def _ids_of(caller: Caller, fact: Fact, shown: list[str] | None) -> tuple[list[str], bool]:
-    """The memories that are shown as an observation of an entity, and whether they are there."""
-    if shown:
-        return shown, True
-    own = _own_id(caller, fact)
-    state = await caller.helix.state(own)
-    is_it = state is None or state.loss in (recall_pb2.LOSS_NONE, *HIDDEN)
-    return [own] if is_it else [], state is not None
+    own = {fact: _own_id(caller, fact) for fact, ids in shown.items() if not ids}
+    states = (await caller.helix.states(list(own.values()))).by_id
+    for fact, name in own.items():
+        state = states[name]
+        is_it = state is None or state.loss in (recall_pb2.LOSS_NONE, *HIDDEN)
+        shown[fact] = [name] if is_it else []
+    return [shown[fact] for fact in facts], {name for name, state in states.items() if state is None}
 
 
 def _own_id(caller: Caller, fact: Fact) -> str:
