@@ -33,6 +33,7 @@ class Store:
         self.is_down = False
         self.answers = 1_000
         """Look-ups that the query service still answers."""
+        self.steps: list[str] = []
 
     def acting_as(self, **_: Any) -> Self:
         """As the client."""
@@ -54,6 +55,7 @@ class Store:
 
     async def _written(self, field: str, memories: tuple[str, ...], options: dict[str, Any]) -> Written:
         self.named = field, memories
+        self.steps.append("write")
         written = Written("e", "", 7, duplicate=False)
         if options.get("wait"):
             await self.wait(written)
@@ -62,6 +64,7 @@ class Store:
     async def states(self, memories: Iterable[str]) -> MemoryStates:
         """None where there is none."""
         self.asked.append(list(memories))
+        self.steps.append("look up")
         if len(self.asked) > self.answers:
             raise TemporaryError("the query service is away")
         return MemoryStates({one: self.found.get(one) for one in memories}, 0)
@@ -92,7 +95,7 @@ async def test_ids_of_no_memory_are_named(path: str, *, wait: bool) -> None:
     ids = [THERE, "f" * 32, COMING, GONE, OTHER]
     status, told = await sent(store, path, {"memories": ids, "wait": wait})
     assert (status, told["missing"], told["sequence"]) == (200, ["f" * 32, GONE], 7)
-    assert store.asked == [ids, ["f" * 32, COMING, GONE]]
+    assert store.asked == ([ids] if wait else [ids, ["f" * 32, COMING, GONE]])
 
 
 async def test_nothing_is_waited_for_where_every_id_is_known() -> None:
@@ -122,6 +125,23 @@ async def test_a_write_does_not_need_the_query_service(path: str, answers: int) 
     status, told = await sent(store, path, {"memories": [THERE, COMING, GONE]})
     assert (status, told["missing"], told["sequence"]) == (200, None, 7)
     assert store.named == ("memory_ids", (THERE, COMING, GONE))
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("forget", {"memories": [THERE]}),
+        ("restore", {"memories": [THERE, COMING]}),
+        (f"memories/{THERE}/correct", {"text": "x"}),
+        (f"memories/{COMING}/undo", {}),
+    ],
+)
+async def test_no_write_waits_for_a_look_up(path: str, body: dict[str, Any]) -> None:
+    """One takes seconds while the query service is away, and only says which ids name nothing."""
+    store = Store()
+    store.answers = 0
+    status, _ = await sent(store, path, body)
+    assert (status, store.steps) == (200, ["write", "look up"])
 
 
 @pytest.mark.parametrize(("act", "body"), [("correct", {"text": "x"}), ("undo", {})])

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.mcp.results import Kept, KeptChange
-from helix_gateway.operations.selecting import changed_memories, unknown, written_and_applied
+from helix_gateway.operations.selecting import changed_memories, written_and_applied
 from helix_memory.identity import digest
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
@@ -76,29 +76,17 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
     return Kept.of(written, visible=is_applied)
 
 
-async def hide(
-    caller: Caller,
-    ids: Sequence[str],
-    *,
-    restore: bool = False,
-    wait: bool = True,
-    unknown_ids: Sequence[str] | None = None,
-) -> KeptChange:
+async def hide(caller: Caller, ids: Sequence[str], *, restore: bool = False, wait: bool = True) -> KeptChange:
     """Hide memories, or show them again, and name those that do not exist, to a caller who may recall.
-
-    `unknown_ids` are those that may not exist, where the caller has asked for them.
 
     Raises:
         HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
     """
     may_ask = caller.may(RECALL)
-    if not may_ask:
-        unknown_ids = None
-    elif unknown_ids is None:
-        unknown_ids = await unknown(caller.helix, ids)
-    act = "restore" if restore else "forget"
-    helix, is_waited = caller.helix, wait or not may_ask
-    changed, is_applied = await changed_memories(helix, act, ids, unknown_ids=unknown_ids, wait=is_waited)
+    write = partial(caller.helix.restore if restore else caller.helix.forget, *ids)
+    changed, is_applied = await changed_memories(
+        caller.helix, ids, write, may_recall=may_ask, wait=wait or not may_ask
+    )
     missing = None if changed.missing is None else list(changed.missing)
     return KeptChange.of(changed, visible=is_applied, missing=missing)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_gateway.operations.requests import given
 from helix_memory.client.results import Written
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
+from helix_shared.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -36,36 +36,28 @@ class Changed(Written):
     applied in time and may reach an id that is on its way."""
 
 
-async def unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
-    """Those of the ids of which this caller has no memory, or none yet: a write may not be processed.
-
-    None where the query service does not answer: a write takes NATS alone, and goes on.
-    """
-    try:
-        states = await helix.states(ids)
-    except TemporaryError:
-        return None
-    return [name for name, one in states.by_id.items() if one is None or one.loss == recall_pb2.LOSS_ERASED]
-
-
 async def changed_memories(
-    helix: AsyncHelix, act: str, ids: Sequence[str], *, unknown_ids: Sequence[str] | None, **options: Any
+    helix: AsyncHelix,
+    ids: Sequence[str],
+    write: Callable[..., Awaitable[Written]],
+    *,
+    may_recall: bool,
+    wait: bool,
 ) -> tuple[Changed, bool]:
-    """Forget or restore memories; also says whether the event is applied.
+    """Write about memories, and look up which ids name nothing; also says whether the event is applied.
 
-    It waits where there are `unknown_ids`, which may be on their way. Which ids are missing is not known
-    where these are None, as they were not looked up, or where events take long: they may still be reached.
+    The write goes first, since what is missing is only told. Where ids are unknown it is waited for, because
+    they may be on their way; which of them are missing is not known if that takes long.
 
     Raises:
-        HelixError: as `AsyncHelix.forget`; also where none of the memories exists.
+        HelixError: as `write`; also where none of the memories exists.
     """
-    one: Written = await getattr(helix, act)(*ids, **options)
-    waits = bool(options.get("wait"))
-    is_applied = waits or (bool(unknown_ids) and await _is_applied(helix, one))
-    is_known = unknown_ids is not None and (is_applied or not unknown_ids)
-    missing = await unknown(helix, unknown_ids or ()) if is_known else None
-    named = None if missing is None else tuple(missing)
-    return Changed(one.event_id, one.memory_id, one.sequence, one.duplicate, named), is_applied
+    written = await (write(wait=True) if wait else write())
+    missing, is_applied = await _unknown(helix, ids) if may_recall else None, wait
+    if missing and not wait:
+        is_applied = await _is_applied(helix, written)
+        missing = await _unknown(helix, missing) if is_applied else None
+    return _changed(written, missing), is_applied
 
 
 async def written_and_applied(
@@ -76,9 +68,8 @@ async def written_and_applied(
     Raises:
         HelixError: as `write`; also where the memory does not exist.
     """
-    unknown_ids = await unknown(helix, [memory])
     written = await write()
-    return written, bool(unknown_ids) and await _is_applied(helix, written)
+    return written, bool(await _unknown(helix, [memory])) and await _is_applied(helix, written)
 
 
 def selecting(act: str) -> Run:
@@ -126,13 +117,31 @@ def naming_missing(act: str, *, may_recall: bool) -> Run:
 
     async def run(helix: AsyncHelix, sent: Any) -> Changed:
         ids, options = _selected(sent)
-        unknown_ids = await unknown(helix, ids) if may_recall else None
+        wait = options.pop("wait", False)
+        write = partial(getattr(helix, act), *ids, **options)
         try:
-            return (await changed_memories(helix, act, ids, unknown_ids=unknown_ids, **options))[0]
+            return (await changed_memories(helix, ids, write, may_recall=may_recall, wait=wait))[0]
         except InvalidInputError as error:
             raise _named_as_sent(error) from error
 
     return run
+
+
+async def _unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
+    """Those of the ids of which this caller has no memory, or none yet: a write may not be processed.
+
+    None where they cannot be looked up: the write about them is stored, and does not fail for it.
+    """
+    try:
+        states = await helix.states(ids)
+    except HelixError:
+        return None
+    return [name for name, one in states.by_id.items() if one is None or one.loss == recall_pb2.LOSS_ERASED]
+
+
+def _changed(written: Written, missing: Sequence[str] | None) -> Changed:
+    named = None if missing is None else tuple(missing)
+    return Changed(written.event_id, written.memory_id, written.sequence, written.duplicate, named)
 
 
 async def _is_applied(helix: AsyncHelix, written: Written) -> bool:

@@ -134,7 +134,7 @@ async def test_a_text_that_was_corrected_is_not_deleted_by_its_old_version(store
 
 
 async def test_an_entity_is_read_once_however_many_observations_are_deleted(store: Store) -> None:
-    """Whatever the case of its name; the state of a memory that is shown is not asked for."""
+    """Whatever the case of its name; the memories to delete are looked up together, before and afterwards."""
     for number in range(3):
         await store.remember(event_id=f"own-{number}", text=f"Ada: has {number} cats", title="Ada")
     store.asked.clear()
@@ -144,18 +144,9 @@ async def test_an_entity_is_read_once_however_many_observations_are_deleted(stor
     ]
     told = await called(store, "delete_observations", deletions=deletions)
     plums = memory_id("acme", "graph-" + digest("ana", "Ada", "likes plums"), 0)
-    # of what is shown nowhere, before and after
-    assert (store.asked, told["missing"]) == (["ADA", plums, plums], ["Ada: likes plums"])
-    assert store.hidden_at_once == [4]
-
-
-async def test_states_of_observations_that_are_not_shown_are_asked_for_together(store: Store) -> None:
-    """Before they are deleted, and afterwards whether they came."""
-    texts = ["likes figs", *(f"owns {number} boats" for number in range(9))]
-    told = await called(
-        store, "delete_observations", deletions=[{"entityName": "Ada", "observations": texts}]
-    )
-    assert (store.looked_up, told["missing"]) == ([9, 9], [f"Ada: {text}" for text in texts[1:]])
+    assert (store.asked[:2], told["missing"]) == (["ADA", plums], ["Ada: likes plums"])
+    # of what is shown nowhere, then of all
+    assert (store.looked_up, store.hidden_at_once) == ([1, 4], [4])
 
 
 @pytest.mark.parametrize("roles", [(RECALL, WRITE), (WRITE,)])

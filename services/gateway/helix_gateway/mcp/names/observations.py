@@ -85,15 +85,15 @@ async def opened(caller: Caller, name: str) -> Entity | None:
     return entity if memories else None
 
 
-async def ids_of(caller: Caller, facts: Sequence[Fact]) -> tuple[list[list[str]], set[str]]:
-    """The memories that are shown as each of these observations, and those of them that may not exist.
+async def ids_of(caller: Caller, facts: Sequence[Fact]) -> list[list[str]]:
+    """The memories that are shown as each of these observations.
 
     Where there is none, or the caller may not recall, the one that was written as it, which may not be
     processed yet; none if that was replaced by a later version. An entity is read once, and what is not near
     it is searched for together.
     """
     if not caller.may(RECALL):
-        return [[_own_id(caller, fact)] for fact in facts], set()
+        return [[_own_id(caller, fact)] for fact in facts]
     names = {name.casefold(): name for name, _ in facts}
     read = await asyncio.gather(*(_around(caller, name) for name in names.values()))
     around = dict(zip(names, read, strict=True))
@@ -105,7 +105,7 @@ async def ids_of(caller: Caller, facts: Sequence[Fact]) -> tuple[list[list[str]]
         state = states[name]
         is_it = state is None or state.loss in (recall_pb2.LOSS_NONE, *HIDDEN)
         shown[fact] = [name] if is_it else []
-    return [shown[fact] for fact in facts], {name for name, state in states.items() if state is None}
+    return [shown[fact] for fact in facts]
 
 
 def _own_id(caller: Caller, fact: Fact) -> str:

@@ -173,13 +173,13 @@ async def _hide(caller: Caller, facts: Sequence[Fact]) -> KeptChange:
         NotFoundError, InvalidInputError: none of them is there.
     """
     facts = list(dict.fromkeys(facts))
-    found, unknown_ids = await ids_of(caller, facts)
+    found = await ids_of(caller, facts)
     ids = list(dict.fromkeys(one for each in found for one in each))
     changed, gone, refusal, is_known = None, set[str](), None, True
     for start in range(0, len(ids), limits.SELECTED_IDS):
         part = ids[start : start + limits.SELECTED_IDS]
         try:
-            changed = await hide(caller, part, unknown_ids=[one for one in part if one in unknown_ids])
+            changed = await hide(caller, part)
             gone.update(changed.missing or ())
             is_known = is_known and changed.missing is not None
         except InvalidInputError as error:
