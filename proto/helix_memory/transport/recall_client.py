@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from helix_memory import limits
@@ -260,3 +260,23 @@ def _only(given: str, found: Found) -> str:
         reason = f"{given} begins the ids of several memories: {', '.join(found.memory_ids)}{more}"
         raise InvalidInputError("id", f"{reason}; give more of its digits")
     return str(found.memory_ids[0])
+
+
+def unknown_ids(
+    states: Mapping[str, recall_pb2.MemoryState | None],
+    applied_sequence: int,
+    *,
+    erased_at: int | None = None,
+) -> list[str] | None:
+    """The ids of no memory, or of none that is processed yet, from what `states` returned.
+
+    With `erased_at`, the sequence of an erasure, those that were of none before it. None: it was applied
+    already, or may have been, so that nothing tells what it removed from what never was.
+    """
+    unknown = [
+        name
+        for name, one in states.items()
+        if one is None or (one.loss == recall_pb2.LOSS_ERASED and one.event_sequence != erased_at)
+    ]
+    is_before = erased_at is None or 0 < applied_sequence < erased_at
+    return unknown if is_before or not unknown else None

@@ -227,9 +227,47 @@ async def test_every_door_names_the_ids_that_name_nothing(stack: Stack) -> None:
     assert (code, [one for one in (*nothing, own) if f"refused {one}: " in err]) == (1, nothing), out + err
     told = asked(f"{at}/restore", {"memories": nothing}, **who)
     assert (told.status, told.body["error"]["field"]) == (400, "memories")
+    told = asked(f"{at}/feedback", {"helpful": [nothing[0], own], "unhelpful": nothing[1]}, **who)
+    assert (told.status, told.body["missing"]) == (200, nothing)
+    ids = json.dumps([*nothing, own])
+    for kind, field in (("forget", "memory_ids"), ("feedback", "helpful")):
+        for options in ((), ("--wait",)):
+            command = ("publish", "--kind", kind, "--set", f"{field}={ids}", *options, "--tenant", "rest")
+            code, out, err = run(stack.home.root, *command, "--user", "eve", "--json")
+            assert (code, json.loads(out)["missing"]) == (0, nothing), out + err
     for one in nothing:
         assert asked(f"{at}/memories/{one}/correct", {"text": "Eve keeps bees."}, **who).status == 404
         assert asked(f"{at}/memories/{one}/undo", {}, **who).status == 404
+
+
+def test_every_door_erases_what_is_there_and_names_the_ids_that_name_nothing(stack: Stack) -> None:
+    """Whether it waits for the erasure or not; of another user nothing is erased."""
+    at, who = f"{stack.gateway_url}/v1", {"helix_tenant": "rest", "helix_user": "uma"}
+    others = asked(
+        f"{at}/remember", {"text": "Bo keeps goats.", "wait": True}, helix_tenant="rest", helix_user="bo"
+    )
+    nothing = ["f" * 32, others.body["memory_id"]]
+
+    def note(number: int) -> str:
+        """The id of a new memory."""
+        written = asked(f"{at}/remember", {"text": f"Uma has {number} hens.", "wait": True}, **who)
+        return str(written.body["memory_id"])
+
+    options = ("--tenant", "rest", "--user", "uma", "--json")
+    for wait in (True, False):
+        one, other, last = map(note, range(3))
+        told = asked(f"{at}/erase", {"memories": [*nothing, one], "wait": wait}, **who)
+        assert (told.status, told.body["missing"]) == (200, nothing)
+        erase = ("publish", "--kind", "erase", "--set", f"memory_ids={json.dumps([*nothing, other])}")
+        code, out, err = run(stack.home.root, *erase, *(["--wait"] if wait else []), *options)
+        assert (code, json.loads(out)["missing"]) == (0, nothing), out + err
+        code, out, err = run(
+            stack.home.root, "erase", *nothing, last, "--yes", *options, "--wait" if wait else "--no-wait"
+        )
+        assert (code, json.loads(out)["missing"]) == (0, nothing), out + err
+        asked(f"{at}/remember", {"text": "Uma is tired.", "wait": True}, **who)
+        assert [asked(f"{at}/memories/{name}", **who).status for name in (one, other, last)] == [404] * 3
+    assert asked(f"{at}/memories/{nothing[1]}", helix_tenant="rest", helix_user="bo").status == 200
 
 
 async def test_agents_use_every_tool_over_http_and_stdio(stack: Stack) -> None:

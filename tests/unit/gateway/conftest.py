@@ -11,11 +11,12 @@ from helix_shared.rpc.access.static_tokens import token_digest
 
 @pytest.fixture
 def tokens(tmp_path: Path) -> dict[str, Any]:
-    """Settings with the tokens of a user, of a reader, of a writer and of an admin."""
+    """Settings with the tokens of a user, of a reader, of a writer, of an eraser and of an admin."""
     entries: list[dict[str, Any]] = [
         {"id": "ana", "tenant": "acme", "user": "ana", "roles": ["recall", "write"]},
         {"id": "reader", "tenant": "acme", "user": "*", "roles": ["recall"]},
         {"id": "writer", "tenant": "acme", "user": "ana", "roles": ["write"]},
+        {"id": "eraser", "tenant": "acme", "user": "ana", "roles": ["erase"]},
         {"id": "boss", "tenant": "acme", "user": "", "roles": ["recall", "admin"]},
     ]
     for one in entries:

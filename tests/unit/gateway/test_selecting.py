@@ -30,10 +30,13 @@ class Store:
         self.named: tuple[str, tuple[str, ...]] = ("", ())
         """Field and ids of the last write."""
         self.asked: list[list[str]] = []
+        self.judged: dict[str, bool] = {}
         self.is_down = False
         self.answers = 1_000
         """Look-ups that the query service still answers."""
         self.steps: list[str] = []
+        self.applied = 6
+        """Sequence up to which the answers have every event; that of each write is 7."""
 
     def acting_as(self, **_: Any) -> Self:
         """As the client."""
@@ -44,6 +47,14 @@ class Store:
         return await self._written("memory_ids", memories, options)
 
     restore = erase = forget
+
+    async def feedback(
+        self, *, helpful: Iterable[str] = (), unhelpful: Iterable[str] = (), **options: Any
+    ) -> Written:
+        """A judgement, which is never refused."""
+        written = await self._written("", (*helpful, *unhelpful), options)
+        self.judged = dict.fromkeys(helpful, True) | dict.fromkeys(unhelpful, False)
+        return written
 
     async def correct(self, memory: str, _: str, **options: Any) -> Written:
         """A write about one."""
@@ -67,15 +78,16 @@ class Store:
         self.steps.append("look up")
         if len(self.asked) > self.answers:
             raise TemporaryError("the query service is away")
-        return MemoryStates({one: self.found.get(one) for one in memories}, 0)
+        return MemoryStates({one: self.found.get(one) for one in memories}, self.applied)
 
     async def wait(self, _: Written) -> None:
         """Process what is on its way, and then the write: refused where none of its memories is there."""
         if self.is_down:
             raise TemporaryError("it takes longer")
+        self.steps.append("wait")
         self.found[COMING] = recall_pb2.MemoryState()
         field, memories = self.named
-        if memories and not self.found.keys() & set(memories):
+        if field and memories and not self.found.keys() & set(memories):
             raise InvalidInputError(field, "names nothing")
 
 
@@ -168,6 +180,48 @@ async def test_a_change_of_a_memory_that_is_not_there_finds_nothing(
     assert (await sent(store, f"memories/{THERE}/{act}", body))[0] == (503 if wait else 200)
 
 
+@pytest.mark.parametrize("wait", [True, False])
+async def test_ids_of_no_memory_are_named_by_an_erasure_which_is_written_for_them_too(*, wait: bool) -> None:
+    """One that is on its way is removed when it arrives; it is looked up before the erasure is applied."""
+    store = Store()
+    store.found[OTHER] = recall_pb2.MemoryState(loss=recall_pb2.LOSS_ERASED, event_sequence=7)
+    ids = [THERE, "f" * 32, COMING, GONE, OTHER]
+    status, told = await sent(store, "erase", {"memories": ids, "wait": wait})
+    assert (status, told["missing"], told["sequence"]) == (200, ["f" * 32, COMING, GONE], 7)
+    assert (store.named, store.asked) == (("memory_ids", tuple(ids)), [ids])
+    assert store.steps == ["write", "look up", *(["wait"] if wait else [])]
+
+
+@pytest.mark.parametrize("applied", [0, 7, 8])
+async def test_what_an_applied_erasure_has_not_found_is_not_known(applied: int) -> None:
+    """What it removed is not there either; 0: the service does not tell which events count."""
+    store = Store()
+    store.applied = applied
+    assert (await sent(store, "erase", {"memories": [THERE, "f" * 32]}))[1]["missing"] is None
+    assert (await sent(store, "erase", {"memories": [THERE, OTHER]}))[1]["missing"] == []
+    assert (await sent(store, "erase", {"of_session": "s1"}))[1]["missing"] == []
+
+
+async def test_an_erasure_does_not_need_the_query_service() -> None:
+    """It is written without a look-up."""
+    store = Store()
+    store.answers = 0
+    status, told = await sent(store, "erase", {"memories": [THERE, COMING]})
+    assert (status, told["missing"], store.steps) == (200, None, ["write", "look up"])
+
+
+@pytest.mark.parametrize("wait", [True, False])
+async def test_feedback_names_ids_of_no_memory(*, wait: bool) -> None:
+    """Of both kinds; one that is on its way is waited for, and the judgement of the others counts."""
+    store = Store()
+    body = {"helpful": [THERE, "f" * 32, COMING], "unhelpful": ["f" * 32, GONE, OTHER], "wait": wait}
+    status, told = await sent(store, "feedback", body)
+    assert (status, told["missing"], told["sequence"]) == (200, ["f" * 32, GONE], 7)
+    assert store.judged == {THERE: True, "f" * 32: False, COMING: True, GONE: False, OTHER: False}
+    status, told = await sent(Store(), "feedback", {"helpful": "e" * 32})
+    assert (status, told["missing"]) == (200, ["e" * 32])
+
+
 @pytest.mark.parametrize("path", ["forget", "erase"])
 async def test_a_request_that_names_nothing_is_refused_under_its_own_name(path: str) -> None:
     """The field of the request, not that of the event."""
@@ -178,7 +232,13 @@ async def test_a_request_that_names_nothing_is_refused_under_its_own_name(path: 
 async def test_what_is_not_looked_up_is_not_told(tokens: Any) -> None:
     """Where the caller may not recall."""
     store, both = Store(), {"memories": [THERE, "f" * 32]}
-    status, told = await sent(store, "forget", both, headers={"authorization": "Bearer writer"}, **tokens)
-    assert (status, told["missing"]) == (200, None)
+    judged = {"helpful": [THERE, "f" * 32]}
+    for path, body, token in (
+        ("forget", both, "writer"),
+        ("feedback", judged, "writer"),
+        ("erase", both, "eraser"),
+    ):
+        status, told = await sent(store, path, body, headers={"authorization": f"Bearer {token}"}, **tokens)
+        assert (status, told["missing"]) == (200, None)
     assert store.asked == []
     assert (await sent(store, "forget", {"of_session": "s1"}))[1]["missing"] == []

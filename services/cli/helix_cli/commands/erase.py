@@ -16,13 +16,13 @@ from rich.table import Table
 from helix_cli.clients.auditing import REFUSED, CommandRecord, recorded
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
-from helix_cli.commands.common.memory_ids import whole_ids
+from helix_cli.commands.common.memory_ids import note_ids_of_no_memory, whole_ids
 from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
 from helix_cli.commands.common.query_options import scope_of
 from helix_cli.commands.group import help_text
 from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.memory.erasing import ask_before_erasing
-from helix_cli.commands.memory.state import histories, later_versions, short
+from helix_cli.commands.memory.state import later_versions, seen, short
 from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
@@ -31,12 +31,12 @@ from helix_cli.sources.event_options import one_event
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
-from helix_memory.transport.recall_client import RecallClient
+from helix_memory.transport.recall_client import RecallClient, unknown_ids
 from helix_shared.audit.record import OK
 from helix_shared.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from helix_cli.commands.memory.state import Seen
@@ -132,20 +132,23 @@ def erase_command(
     )
     named = list(selected["memory_ids"])
     found = _seen(service, scope, named)
-    others = later_versions(found)
+    others, missing = later_versions(found), unknown_ids({one.memory_id: one.state for one in found}, 0)
+    if missing:
+        note_ids_of_no_memory(missing, "erase", user=user, waited=wait)
     if not yes:
         ask_before_erasing(given, found, tenant=tenant, user=user)
+    told = {"missing": missing if found else None} if named else {}
     data = _data_of(home, tenant) if verify else home
     before = _stored(data, tenant) if verify else []
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
     with recorded(broker, "cli.erase", wanted) as record:
         seconds = wait_seconds if wait else None
-        _publish(event, service, broker, wait_seconds=seconds, as_json=as_json, record=record)
+        _publish(event, service, broker, told, wait_seconds=seconds, as_json=as_json, record=record)
     if not wait:
         return
     with _named(event, as_json=as_json):
         receipt = _receipt(service, scope, event.event.event_id, wait_seconds)
-    report: dict[str, Any] = {"event_id": event.event.event_id, "complete": receipt.complete}
+    report: dict[str, Any] = {"event_id": event.event.event_id, **told, "complete": receipt.complete}
     report["places"] = {p.name: {"count": p.count, "generation": p.generation} for p in receipt.places}
     report["not_covered"] = COPIES
     if others:
@@ -165,7 +168,7 @@ def _seen(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[Se
         contextlib.suppress(HelixError),
         RecallClient(service.address, instance=service.instance, credentials=service.calls) as client,
     ):
-        return histories(client, scope, named)
+        return list(seen(client, scope, named).values())
     return []
 
 
@@ -188,11 +191,13 @@ def _publish(
     event: SourceEvent,
     service: Server,
     broker: Server,
+    told: Mapping[str, Any],
     *,
     wait_seconds: float | None,
     as_json: bool,
     record: CommandRecord,
 ) -> None:
+    """Publish, and wait where that is asked for; what was `told` of the ids goes into the report."""
     tally = publish_items(
         [event], server=broker, in_flight=1, as_json=as_json, total=1, tracked=wait_seconds is not None
     )
@@ -201,7 +206,8 @@ def _publish(
         with _named(event, as_json=as_json):
             await_outcome(tally, Waiting(service, broker, wait_seconds))
     if as_json and (wait_seconds is None or tally.refusals):
-        typer.echo(json.dumps({"event_id": event.event.event_id} | summary(tally), indent=2))
+        report = {"event_id": event.event.event_id, **told, **summary(tally)}
+        typer.echo(json.dumps(report, indent=2))
     elif wait_seconds is None:
         typer.echo(outcome(tally))
     if tally.refusals:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import tzinfo
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,20 +19,25 @@ import typer
 
 from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
-from helix_cli.commands.common.memory_ids import with_whole_ids
-from helix_cli.commands.common.publishing import Waiting, conclude, publish_items, summary
+from helix_cli.commands.common.memory_ids import (
+    ids_in,
+    ids_of_no_memory,
+    note_ids_of_no_memory,
+    with_whole_ids,
+)
+from helix_cli.commands.common.publishing import Waiting, conclude, outcome, publish_items, summary
 from helix_cli.commands.completion import memory_types
 from helix_cli.commands.group import help_text
-from helix_cli.home.addresses import nats_server, query_server
+from helix_cli.home.addresses import Server, nats_server, query_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import iso_text, moment, zone_of
 from helix_cli.sources.event_options import MESSAGE, named_as_typed, one_event
 from helix_cli.sources.jsonl import read_events
-from helix_memory.events import LIFECYCLE_KINDS
+from helix_memory.events import LIFECYCLE_KINDS, Event
 from helix_memory.machine_zone import local_now, machine_zone
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.source_event import Entry, Refusal
+from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
 STDIN: Final = "-"
 BLOCK_BYTES: Final = 1024 * 1024
@@ -76,7 +81,8 @@ twice: an event without event_id gets one that follows from its content. The
 same holds for a message, tool, memory or document from options, whose
 --time belongs to its content. A forget,
 an erase and the deletion of a document take effect each time, and so does
-every other kind from options. The events of a session keep their order. A
+every other kind from options. Ids of no memory in an event from options are
+told, `missing` with --json. The events of a session keep their order. A
 bad line is reported as file:line, and the others are published; with
 --strict, nothing is published unless every line is good.
 
@@ -160,6 +166,7 @@ def publish_command(
         raise InvalidInputError(
             "arguments", f"give either files (or -) or an event's options like --text, {problem}"
         )
+    one: SourceEvent | None = None
     with contextlib.ExitStack() as stack:
         items: Iterable[Entry]
         if files:
@@ -167,10 +174,11 @@ def publish_command(
         else:
             whole = partial(with_whole_ids, server=partial(query_server, query, home))
             try:
-                items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)]
+                one = one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)
             except InvalidInputError as error:
                 typed = {**fields, "tenant_id": tenant, "kind": kind, "role": role}
                 raise named_as_typed(error, typed) from error
+            items = [one]
         if strict:
             items = _all_or_none(items, as_json=as_json)
         server = nats_server(nats, home)
@@ -188,7 +196,42 @@ def publish_command(
         note("hint: --tz names the zone of times without an offset, e.g. --tz Europe/Berlin")
     waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
     done = "applied" if kind in _NO_MEMORY else "recallable"
-    conclude(tally, waiting, as_json=as_json, done=done)
+    if one is None or not ids_in(one.event):
+        conclude(tally, waiting, as_json=as_json, done=done)
+        return
+    _conclude_with_missing(
+        one.event, tally, waiting, server=partial(query_server, query, home), as_json=as_json, done=done
+    )
+
+
+def _conclude_with_missing(
+    event: Event,
+    tally: Tally,
+    waiting: Waiting | None,
+    *,
+    server: Callable[[], Server],
+    as_json: bool,
+    done: str,
+) -> None:
+    """Conclude an event about memories, and tell which of its ids name nothing, as far as that is known.
+
+    Raises: as `conclude`.
+    """
+    erased_at = tally.last_sequence if event.kind == "erase" else None
+
+    @cache
+    def missing() -> list[str] | None:
+        return ids_of_no_memory(event, server, erased_at=erased_at) if tally.last_sequence else None
+
+    def report() -> None:
+        shown = summary(tally) | {"missing": missing()} if as_json else {}
+        typer.echo(json.dumps(shown) if as_json else outcome(tally))
+
+    if erased_at:
+        missing()  # an erasure that is applied leaves nothing to look up
+    conclude(tally, waiting, as_json=as_json, report=report, done=done)
+    if ids := missing():
+        note_ids_of_no_memory(ids, event.kind, user=event.user_id, waited=waiting is not None)
 
 
 def _require_used(files: Sequence[str], *, kind: str, role: str) -> None:

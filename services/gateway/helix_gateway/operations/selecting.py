@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.operations.requests import given
 from helix_memory.client.results import Written
-from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import unknown_ids
 from helix_shared.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _EVENT_ID: Final = "memory_id"
 _EVENT_IDS: Final = "memory_ids"
 _REQUEST_IDS: Final = "memories"
 """The same ids, as a request names them."""
+_WAIT: Final = "wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,10 @@ class Changed(Written):
     """A write about memories that exist."""
 
     missing: tuple[str, ...] | None
-    """Of the ids in the request, those of no memory of this caller: nothing was done about them. None where
-    it is not known: the caller lacks the role recall, the query service did not answer, or the event was not
-    applied in time and may reach an id that is on its way."""
+    """Of the ids in the request, those of no memory that this caller can recall. Nothing was done about them,
+    but an erasure also removes what is on its way, and a caller without a user reaches those of users, too.
+    None where it is not known: the caller lacks the role recall, the query service did not answer, the event
+    was not applied in time and may reach an id that is on its way, or an erasure was applied already."""
 
 
 async def changed_memories(
@@ -60,6 +62,27 @@ async def changed_memories(
     return _changed(written, missing), is_applied
 
 
+async def erased_memories(
+    helix: AsyncHelix,
+    ids: Sequence[str],
+    write: Callable[..., Awaitable[Written]],
+    *,
+    may_recall: bool,
+    wait: bool,
+) -> tuple[Changed, bool]:
+    """As `changed_memories` of an erasure, after which nothing tells what it has removed and what never was.
+
+    So it is looked up before the wait, and counts only if the erasure was not applied there.
+    """
+    if not may_recall:
+        return await changed_memories(helix, ids, write, may_recall=False, wait=wait)
+    written = await write()
+    missing = await _unknown(helix, ids, erased_at=written.sequence)
+    if wait:
+        await helix.wait(written)
+    return _changed(written, missing), wait
+
+
 async def written_and_applied(
     helix: AsyncHelix, memory: str, write: Callable[[], Awaitable[Written]]
 ) -> tuple[Written, bool]:
@@ -70,20 +93,6 @@ async def written_and_applied(
     """
     written = await write()
     return written, bool(await _unknown(helix, [memory])) and await _is_applied(helix, written)
-
-
-def selecting(act: str) -> Run:
-    """Forget, restore or erase what a request selects, without a look at what there is."""
-
-    async def run(helix: AsyncHelix, sent: Any) -> Written:
-        ids, options = _selected(sent)
-        try:
-            written: Written = await getattr(helix, act)(*ids, **options)
-        except InvalidInputError as error:
-            raise _named_as_sent(error) from error
-        return written
-
-    return run
 
 
 def not_found_if_refused(run: Run) -> Run:
@@ -113,30 +122,45 @@ def applied_if_unknown(run: Run) -> Run:
 
 
 def naming_missing(act: str, *, may_recall: bool) -> Run:
-    """Forget or restore what a request selects; a caller who may recall is told which ids name nothing."""
+    """Change or erase what a request selects; a caller who may recall is told which ids name nothing."""
+    change = erased_memories if act == "erase" else changed_memories
 
     async def run(helix: AsyncHelix, sent: Any) -> Changed:
         ids, options = _selected(sent)
-        wait = options.pop("wait", False)
         write = partial(getattr(helix, act), *ids, **options)
         try:
-            return (await changed_memories(helix, ids, write, may_recall=may_recall, wait=wait))[0]
+            return (await change(helix, ids, write, may_recall=may_recall, wait=bool(sent.wait)))[0]
         except InvalidInputError as error:
             raise _named_as_sent(error) from error
 
     return run
 
 
-async def _unknown(helix: AsyncHelix, ids: Sequence[str]) -> list[str] | None:
+def judging(*, may_recall: bool) -> Run:
+    """Feedback; a caller who may recall is told which ids name nothing."""
+
+    async def run(helix: AsyncHelix, sent: Any) -> Changed:
+        ids = list(dict.fromkeys([*(sent.helpful or ()), *(sent.unhelpful or ())]))
+        write = partial(helix.feedback, **given(sent, _WAIT))
+        wait = bool(sent.wait)
+        return (await changed_memories(helix, ids, write, may_recall=may_recall, wait=wait))[0]
+
+    return run
+
+
+async def _unknown(
+    helix: AsyncHelix, ids: Sequence[str], *, erased_at: int | None = None
+) -> list[str] | None:
     """Those of the ids of which this caller has no memory, or none yet: a write may not be processed.
 
-    None where they cannot be looked up: the write about them is stored, and does not fail for it.
+    With `erased_at`, those that had none before the erasure with this sequence. None where it is not known:
+    the write about them is stored, and does not fail for it.
     """
     try:
         states = await helix.states(ids)
     except HelixError:
         return None
-    return [name for name, one in states.by_id.items() if one is None or one.loss == recall_pb2.LOSS_ERASED]
+    return unknown_ids(states.by_id, states.applied_sequence, erased_at=erased_at)
 
 
 def _changed(written: Written, missing: Sequence[str] | None) -> Changed:
@@ -153,8 +177,8 @@ async def _is_applied(helix: AsyncHelix, written: Written) -> bool:
 
 
 def _selected(sent: Any) -> tuple[list[str], dict[str, Any]]:
-    """The ids of a request, each once, and its other fields."""
-    return list(dict.fromkeys(sent.memories or ())), given(sent, _REQUEST_IDS)
+    """The ids of a request, each once, and its other fields without the wait."""
+    return list(dict.fromkeys(sent.memories or ())), given(sent, _REQUEST_IDS, _WAIT)
 
 
 def _named_as_sent(error: InvalidInputError) -> InvalidInputError:

@@ -14,9 +14,9 @@ from helix_gateway.operations.requests import Arguments, MemoryId, Several, argu
 from helix_gateway.operations.selecting import (
     Changed,
     applied_if_unknown,
+    judging,
     naming_missing,
     not_found_if_refused,
-    selecting,
 )
 from helix_memory import limits
 from helix_memory.client.options import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 PDF: Final = "application/pdf"
 _WRITTEN: Final = reply_of(Written)
+_CHANGED: Final = reply_of(Changed)
 _IDS: Final = (Several[MemoryId] | None, Field(default=None, description="Ids of memories."))
 _REMEMBER: Final = arguments("RememberRequest", RememberOptions, text=str)
 _MESSAGE: Final = arguments("MessageRequest", EventOptions, text=str, role=(Role, "user"), speaker=(str, ""))
@@ -117,10 +118,6 @@ async def _undo(helix: AsyncHelix, sent: Any) -> Written:
     return await helix.undo(sent.id, **given(sent, "id"))
 
 
-async def _feedback(helix: AsyncHelix, sent: Any) -> Written:
-    return await helix.feedback(**given(sent))
-
-
 async def _receipt(helix: AsyncHelix, sent: Any) -> recall_pb2.GetErasureResponse:
     return await helix.receipt(Written(sent.event_id, "", 0, duplicate=False))
 
@@ -132,10 +129,9 @@ def _decoded(text: str) -> bytes:
         raise InvalidInputError("body_base64", "must be base64") from error
 
 
-def _changing(name: str, summary: str) -> Operation:
+def _changing(name: str, summary: str, *, role: str = WRITE) -> Operation:
     run, recalling = (naming_missing(name, may_recall=may_recall) for may_recall in (False, True))
-    path, reply = f"/{name}", reply_of(Changed)
-    return Operation(name, "POST", path, WRITE, summary, _SELECT, reply, run, recalling)
+    return Operation(name, "POST", f"/{name}", role, summary, _SELECT, _CHANGED, run, recalling)
 
 
 def _of_one(name: str, summary: str, request: type[Arguments], act: Run) -> Operation:
@@ -160,7 +156,7 @@ WRITING: Final = (
     _changing("forget", "Hide memories from answers; restore undoes it, `missing` names ids of no memory"),
     _changing("restore", "Show memories again that are hidden; `missing` names ids of no memory"),
     _of_one("undo", "Take back how a memory was related to others; what it closed holds again", _UNDO, _undo),
-    _post("erase", "/erase", ERASE, "Remove memories for good", _SELECT, selecting("erase")),
+    _changing("erase", "Remove memories for good; `missing` names ids of no memory", role=ERASE),
     Operation(
         "receipt",
         "GET",
@@ -172,12 +168,15 @@ WRITING: Final = (
         _receipt,
         takes_slashes=True,
     ),
-    _post(
+    Operation(
         "feedback",
+        "POST",
         "/feedback",
         WRITE,
-        "Say which recalled memories helped and which did not",
+        "Say which recalled memories helped and which did not; `missing` names ids of no memory",
         _FEEDBACK,
-        _feedback,
+        _CHANGED,
+        judging(may_recall=False),
+        judging(may_recall=True),
     ),
 )

@@ -1,5 +1,7 @@
 """The commands of `helix memory` on a few memories."""
 
+from typing import Any
+
 from click.testing import Result
 from typer.testing import CliRunner
 
@@ -22,3 +24,8 @@ def invoked(command: str, given: str, *options: str) -> Result:
     text = ["A text."] if command == "correct" else []
     nats = [] if command == "history" else ["--nats", "nats://127.0.0.1:1"]
     return CliRunner().invoke(app, ["memory", command, given, *text, "--tenant", "acme", *nats, *options])
+
+
+def a_state(loss: str, **fields: Any) -> recall_pb2.MemoryState:
+    """A state by the name of what hides the memory."""
+    return recall_pb2.MemoryState(loss=recall_pb2.Loss.Value(f"LOSS_{loss}"), **fields)

@@ -66,13 +66,14 @@ def test_an_erasure_that_is_not_waited_for_tells_its_event(
     event = one_event({"of_user": "ana"}, tenant="acme", kind="erase", role="", now=local_now())
     server = Server("nowhere:1")
     try:
-        erase._publish(
-            event, server, server, wait_seconds=None, as_json=True, record=erase.CommandRecord(["acme"])
-        )
+        record = erase.CommandRecord(["acme"])
+        told = {"missing": ["f" * 32]}
+        erase._publish(event, server, server, told, wait_seconds=None, as_json=True, record=record)
     except erase.typer.Exit:
         assert refusals
     found = json.loads(capsys.readouterr().out)
     assert (found["event_id"], len(found["refused"])) == (event.event.event_id, len(refusals))
+    assert found["missing"] == ["f" * 32]
 
 
 def test_an_erasure_whose_wait_fails_tells_its_event(
@@ -88,5 +89,5 @@ def test_an_erasure_whose_wait_fails_tells_its_event(
     event = one_event({"of_user": "ana"}, tenant="acme", kind="erase", role="", now=local_now())
     server, record = Server("nowhere:1"), erase.CommandRecord(["acme"])
     with pytest.raises(TemporaryError):
-        erase._publish(event, server, server, wait_seconds=1.0, as_json=True, record=record)
+        erase._publish(event, server, server, {}, wait_seconds=1.0, as_json=True, record=record)
     assert json.loads(capsys.readouterr().out)["event_id"] == event.event.event_id

@@ -7,7 +7,7 @@ import pytest
 from helix_cli.commands.memory import state
 from helix_memory.recall.v1 import recall_pb2
 
-from .memory_commands import ASKED, CORRECTED, FAR, REPLACED, WEAK
+from .memory_commands import ASKED, CORRECTED, FAR, REPLACED, WEAK, a_state
 
 
 def test_the_other_versions_of_a_memory_are_told() -> None:
@@ -51,11 +51,6 @@ def test_why_a_hidden_memory_has_no_correction(loss: str, wanted: dict[str, Any]
     found = state.nothing_to_correct(state.Seen(ASKED, a_state(loss, event_sequence=7), None), wanted)
     assert found.startswith(reason)
     assert bool(found) == bool(reason)
-
-
-def a_state(loss: str, **fields: Any) -> recall_pb2.MemoryState:
-    """A state by the name of what hides the memory."""
-    return recall_pb2.MemoryState(loss=recall_pb2.Loss.Value(f"LOSS_{loss}"), **fields)
 
 
 HIDDEN, ERASED = a_state("FORGOTTEN", event_sequence=7), a_state("ERASED", event_sequence=8)

@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.commands.common.hints import with_owner_hint
+from helix_cli.output.terminal import note
 from helix_memory import limits
-from helix_shared.errors import InvalidInputError, NotFoundError
+from helix_shared.errors import HelixError, InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from helix_cli.home.addresses import Server
+    from helix_memory.events import Event
     from helix_memory.recall.v1 import recall_pb2
 
 _WHOLE_DIGITS: Final = 32
@@ -88,6 +90,43 @@ def with_whole_ids(fields: dict[str, Any], server: Callable[[], Server]) -> dict
         if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
             found[name] = whole_ids(listed, scope, server, field=name)
     return found
+
+
+def ids_in(event: Event) -> list[str]:
+    """The ids of memories that an event names, each once."""
+    single = (getattr(event, name, "") for name in ID_FIELDS)
+    listed = (one for name in ID_LISTS for one in getattr(event, name, ()))
+    return list(dict.fromkeys(filter(None, (*single, *listed))))
+
+
+def ids_of_no_memory(
+    event: Event, server: Callable[[], Server], *, erased_at: int | None = None
+) -> list[str] | None:
+    """The ids in an event of which its user and access list have no memory, or none yet.
+
+    With `erased_at`, the sequence of the event if it erases. None where it is not known: an event needs no
+    query service, so none may be there, or it may not answer this caller.
+    """
+    from helix_memory.transport.recall_client import RecallClient, unknown_ids  # noqa: PLC0415  as above
+
+    fields = {name: getattr(event, name, None) for name in ("tenant_id", "user_id", "acl")}
+    try:
+        found = server()
+        with RecallClient(found.address, instance=found.instance, credentials=found.calls) as client:
+            states, applied_sequence = client.states(_scope_of(fields), ids_in(event))
+    except HelixError:
+        return None
+    return unknown_ids(states, applied_sequence, erased_at=erased_at)
+
+
+def note_ids_of_no_memory(ids: Sequence[str], kind: str, *, user: str, waited: bool) -> None:
+    """Say which ids of an event of a kind name nothing, and what that means."""
+    if kind == "erase":
+        meaning = "what is on its way is still erased"
+    else:
+        meaning = "nothing was done about it" if waited else "--wait tells whether it was on its way"
+    more = "" if user else "; without --user, memories of users are reached, too, but not looked up"
+    note(f"no memory of this caller: {', '.join(ids)}; {meaning}{more}")
 
 
 def _scope_of(fields: dict[str, Any]) -> recall_pb2.Scope:

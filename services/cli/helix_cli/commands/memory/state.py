@@ -138,15 +138,6 @@ def seen(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str
     return {one: Seen(one, state, _history(client, scope, one)) for one, state in states.items()}
 
 
-def histories(client: RecallClient, scope: recall_pb2.Scope, memory_ids: Sequence[str]) -> list[Seen]:
-    """These memories with their histories, and without what hides them.
-
-    Raises:
-        InvalidInputError, TemporaryError, PermanentError: as `RecallClient.recall`.
-    """
-    return [Seen(one, None, _history(client, scope, one)) for one in memory_ids]
-
-
 def later_versions(found: Sequence[Seen]) -> list[str]:
     """Ids of the later versions of these memories that are not among them."""
     named = {one.memory_id for one in found}
