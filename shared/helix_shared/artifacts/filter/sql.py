@@ -39,7 +39,10 @@ def ids_sql(memory_ids: Iterable[str]) -> str:
     return f"memory_id IN ({literals(memory_ids)})"
 
 
-def id_prefix_sql(prefix: str, tenant_id: str) -> str:
-    """The rows of a tenant whose memory id begins with these hexadecimal digits: a range, for an index."""
-    ids = f"memory_id >= {literal(prefix)} AND memory_id < {literal(prefix + 'g')}"
-    return f"{ids} AND tenant_id = {literal(tenant_id)}"
+def id_prefixes_sql(prefixes: Iterable[str], tenant_id: str) -> str:
+    """The rows of a tenant whose memory id begins with one of these digits: ranges, for an index."""
+    ranges = (
+        f"(memory_id >= {literal(one)} AND memory_id < {literal(one + 'g')})"
+        for one in dict.fromkeys(prefixes)
+    )
+    return f"({' OR '.join(ranges)}) AND tenant_id = {literal(tenant_id)}"

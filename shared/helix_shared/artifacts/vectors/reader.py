@@ -13,7 +13,7 @@ import numpy as np
 
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.filter.sql import id_prefix_sql
+from helix_shared.artifacts.filter.sql import id_prefixes_sql
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.vectors.engine import lancedb
@@ -26,6 +26,7 @@ from helix_shared.artifacts.vectors.scan import (
     scanned_column,
     scanned_dimensions,
     shortened,
+    unit_query,
 )
 from helix_shared.artifacts.vectors.search_loop import result_of
 from helix_shared.artifacts.vectors.table import (
@@ -38,7 +39,7 @@ from helix_shared.artifacts.vectors.table import (
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -158,7 +159,7 @@ class VectorReader:
         Raises:
             InvalidInputError: a vector of another length, zero or not finite; a limit out of bounds.
         """
-        query = _unit(vector, self.dimensions)
+        query = unit_query(vector, self.dimensions)
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
         depth = max(limit, self.candidates(limit) if candidates is None else candidates)
@@ -224,10 +225,9 @@ class VectorReader:
         """Rows with these memory ids, in any order; includes hidden rows and other tenants': check them."""
         return rows_of_ids(self._table, memory_ids, self._schema.names if columns is None else columns)
 
-    def find_prefix(self, prefix: str, tenant_id: str, columns: Sequence[str], *, limit: int) -> pa.Table:
-        """Up to `limit` rows of a tenant whose id begins with `prefix`, any order; hidden rows, too."""
-        rows = self._table.search().where(id_prefix_sql(prefix, tenant_id))
-        return rows.select(list(columns)).limit(limit).to_arrow()
+    def find_prefixes(self, prefixes: Iterable[str], tenant_id: str, columns: Sequence[str]) -> pa.Table:
+        """Rows of a tenant whose id begins with one of these, any order; hidden rows, too."""
+        return self._where(id_prefixes_sql(prefixes, tenant_id), columns)
 
     @property
     def row_map(self) -> RowMap | None:
@@ -288,13 +288,3 @@ def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:
     """The rows outside the index, and some inside it; None if there are too many."""
     ordinals = latest(unindexed) if unindexed else np.empty(0, np.int64)
     return ordinals if len(ordinals) <= TAIL_MOST else None
-
-
-def _unit(vector: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
-    query = np.asarray(vector, dtype=np.float32)
-    if query.shape != (dimensions,):
-        raise InvalidInputError("vector", f"must have {dimensions} dimensions")
-    norm = float(np.linalg.norm(query.astype(np.float64)))
-    if not np.isfinite(norm) or norm == 0.0:
-        raise InvalidInputError("vector", "must be finite and not zero")
-    return (query / norm).astype(np.float32)

@@ -33,6 +33,21 @@ def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float
     return unit
 
 
+def unit_query(vector: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+    """The vector of a query, normalised to length 1.
+
+    Raises:
+        InvalidInputError: it has another length, is zero or not finite.
+    """
+    query = np.asarray(vector, dtype=np.float32)
+    if query.shape != (dimensions,):
+        raise InvalidInputError("vector", f"must have {dimensions} dimensions")
+    norm = float(np.linalg.norm(query.astype(np.float64)))
+    if not np.isfinite(norm) or norm == 0.0:
+        raise InvalidInputError("vector", "must be finite and not zero")
+    return (query / norm).astype(np.float32)
+
+
 def scanned_column(schema: pa.Schema) -> str:
     """Name of the column that a search scans."""
     return SCAN_COLUMN if SCAN_COLUMN in schema.names else VECTOR_COLUMN

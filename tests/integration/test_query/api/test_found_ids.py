@@ -69,10 +69,15 @@ def find(service: Any, *prefixes: str) -> recall_pb2.FindIdsResponse:
     return reply
 
 
-def test_ids_that_are_asked_for_together_are_told_as_each_alone(served: Any) -> None:
+@pytest.mark.parametrize("at_once", [3, 50])
+def test_ids_that_are_asked_for_together_are_told_as_each_alone(
+    served: Any, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
     """Whole ids and beginnings, twice the same, of nobody and of others; with what hides each memory."""
+    monkeypatch.setattr(found_ids, "AT_ONCE", at_once)
     service, ids = served
     given = [*ids.values(), NOBODY, *(one[:8].upper() for one in ids.values()), ids["shown"]]
+    given += [ids["own"][:digits] for digits in (4, 31)] + [NOBODY[:5]]
     together = find(service, *given)
     assert len(together.more) == len(given) - 1
     assert together.applied_sequence == 10
