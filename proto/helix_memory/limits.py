@@ -75,6 +75,8 @@ FILTER_VALUES: Final = 64
 """Values in one recall filter (types, projects, sessions, principals)."""
 PAGE_SIZE: Final = 200
 """Entries of one page of a list."""
+LISTED_TEXTS: Final = 200
+"""Texts that a list of memories may name."""
 PAGE_TOKEN_CHARACTERS: Final = 128
 GROUP_MEMORIES: Final = 16_384
 """Memories of a session or an entity that a list counts: a count of so many means so many or more."""

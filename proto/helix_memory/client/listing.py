@@ -38,6 +38,7 @@ class Listing:
             scope=self._scope,
             filter=messages.filter_of(options),
             speakers=checks.names("speakers", arguments.several("speakers", options.get("speakers", ()))),
+            texts=checks.texts("texts", arguments.several("texts", options.get("texts", ()))),
             order=_ORDERS[order],
             as_of=arguments.moment("as_of", options.get("as_of")),
             valid_at=arguments.moment("valid_at", options.get("valid_at")),

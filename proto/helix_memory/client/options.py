@@ -159,6 +159,8 @@ class ListOptions(FilterOptions, PageOptions, total=False):
 
     speakers: Sequence[str]
     """Only what one of these said, whatever the case of letters; "" is what has no speaker. At most 64."""
+    texts: Sequence[str]
+    """Only what says just one of these, whatever the case of letters and the white space; at most 200."""
     order: Literal["newest", "oldest"]
     """"newest" by default: what happened last comes first."""
     as_of: datetime

@@ -62,6 +62,17 @@ def names(field: str, values: Sequence[str], *, most: int = limits.FILTER_VALUES
     return tuple(dict.fromkeys(name(field, value) for value in values))
 
 
+def texts(field: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Texts as memories have them, each once."""
+    _count(field, values, limits.LISTED_TEXTS)
+    for value in values:
+        if not text(field, value).strip():
+            raise InvalidInputError(field, "must hold more than white space")
+        if len(value) > limits.TEXT_CHARACTERS:
+            raise InvalidInputError(field, f"must have at most {limits.TEXT_CHARACTERS} characters")
+    return tuple(dict.fromkeys(values))
+
+
 def known(field: str, values: Collection[str], noun: str, valid: Collection[str]) -> None:
     """Each of `values` is one of `valid`."""
     if not set(values) <= set(valid):

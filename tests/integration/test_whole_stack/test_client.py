@@ -137,6 +137,8 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(served: dict[s
         assert [one.text for one in around] == listed[::-1][1:4]
         assert [one.text for one in helix.timeline(session="monday").memories] == listed[::-1]
         assert [one.text for one in helix.list(speakers=["bo"]).memories] == listed[1::2]
+        texts = [listed[0].upper(), "Step 1 of the  migration is done.", "Step 1"]
+        assert [one.text for one in helix.list(texts=texts).memories] == [listed[0], listed[3]]
         [session] = helix.sessions().sessions
         assert (session.session_id, session.memories) == ("monday", 5)
         assert not nobody.list().memories
@@ -147,6 +149,8 @@ def test_what_was_written_is_listed_by_the_client_and_by_commands(served: dict[s
     assert "Step 4" in table.stdout
     assert "Step 2" not in table.stdout
     assert "--page " in table.stderr
+    said = runner.invoke(app, ["memory", "ls", "--text", listed[1].lower(), *address]).stdout
+    assert ("Step 3" in said, said.count("Step")) == (True, 1)
     of_ana = runner.invoke(app, ["memory", "ls", "--speaker", "ana", *address]).stdout
     assert ("Step 2" in of_ana, "Step 3" in of_ana) == (True, False)
     listed_ids = json.loads(runner.invoke(app, ["memory", "ls", "--json", *address]).stdout)["memories"]
@@ -330,3 +334,16 @@ async def _keeps_observations_apart(client: Client) -> None:
     told = await called(client, "delete_observations", deletions=[deletion])
     assert told["missing"] == ["acme corp: has 50 employees"]
     assert not (await called(client, "open_nodes", names=["Acme Corp"]))["entities"]
+    # its title is no entity, so nothing is near it
+    likes = [f"likes dish {number}" for number in range(3)]
+    await called(client, "create_entities", entities=[{"name": "zq", "observations": likes}])
+    missing = [f"likes dish {number}" for number in range(3, 40)]
+    deletion = {"entityName": "ZQ", "observations": [*likes[:2], *missing]}
+    for _ in poll(60.0):
+        shown = (await called(client, "read_graph"))["entities"]
+        if any(one["name"] == "zq" and len(one["observations"]) == 3 for one in shown):
+            break
+    told = await called(client, "delete_observations", deletions=[deletion])
+    assert told["missing"] == [f"ZQ: {text}" for text in missing]
+    shown = (await called(client, "read_graph"))["entities"]
+    assert [one["observations"] for one in shown if one["name"] == "zq"] == [likes[2:]]

@@ -2295,6 +2295,7 @@ class ListMemoriesRequest(_message.Message):
     VALID_AT_FIELD_NUMBER: _builtins.int
     MIN_SEQ_FIELD_NUMBER: _builtins.int
     SPEAKERS_FIELD_NUMBER: _builtins.int
+    TEXTS_FIELD_NUMBER: _builtins.int
     order: Global___Order.ValueType
     """Order of the list."""
     page_size: _builtins.int
@@ -2325,6 +2326,12 @@ class ListMemoriesRequest(_message.Message):
         name selects memories without a speaker. With it a page reads fewer memories, so more pages are short.
         """
 
+    @_builtins.property
+    def texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only what says just this: memories whose text is one of these, in any case of letters and with any white space
+        between words, 0 to 200 texts of 1 to 100,000 characters.
+        """
+
     def __init__(
         self,
         *,
@@ -2337,10 +2344,11 @@ class ListMemoriesRequest(_message.Message):
         valid_at: _timestamp_pb2.Timestamp | None = ...,
         min_seq: _builtins.int = ...,
         speakers: _abc.Iterable[_builtins.str] | None = ...,
+        texts: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "page_size", b"page_size", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "min_seq", b"min_seq", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "speakers", b"speakers", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "as_of", b"as_of", "filter", b"filter", "min_seq", b"min_seq", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "speakers", b"speakers", "texts", b"texts", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015

@@ -92,6 +92,7 @@ def memories_listing(request: recall_pb2.ListMemoriesRequest) -> Listing:
     if request.order not in ORDERS:
         raise InvalidInputError("order", "is unknown; known: 0 to 2")
     checks.names("speakers", request.speakers)
+    checks.texts("texts", request.texts)
     return Listing.of(request, selection_of(request), newest_first=ORDERS[request.order])
 
 
@@ -131,11 +132,17 @@ def memories_reply(
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
     visible, speakers = listing.visible(snapshot, until), listing.request.speakers
+    texts = listing.request.texts
     page = page_of(
-        visible.runs(), visible.signals, visible.said_by(speakers) if speakers else visible.among,
-        after=listing.after, newest_first=listing.newest_first, size=listing.size, until=until,
+        visible.runs_with(texts) if texts else visible.runs(),
+        visible.signals,
+        visible.said_by(speakers) if speakers else visible.among,
+        after=listing.after,
+        newest_first=listing.newest_first,
+        size=listing.size,
+        until=until,
         most=MOST_RECORDS if speakers else MOST_SCANNED,
-    )  # fmt: skip
+    )
     memories = _messages(visible, page.ordinals)
     return recall_pb2.ListMemoriesResponse(memories=memories, **listing.about(snapshot, page.end))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -41,6 +41,11 @@ class Run:
             signals.rows[self.ordinals(first, last)] == self.start + self.rows[first:last]
         )
         return found
+
+    def among(self, ordinals: NDArray[np.int64]) -> Self:
+        """The rows of these ordinals."""
+        is_among = np.isin(self.ordinals(0, len(self.rows)), ordinals)
+        return replace(self, keys=self.keys[is_among], rows=self.rows[is_among])
 
     def place(self, key: int, ordinal: int, *, after: bool) -> int:
         """Where a memory is or would be; with `after`, the place behind it."""

@@ -76,6 +76,12 @@ class Visible:
         owners = self.selection.access.owners
         return self.snapshot.time_order.value.runs(self.signals, self.selection.tenant_id, owners)
 
+    def runs_with(self, texts: Sequence[str]) -> list[Run]:
+        """Those of `runs` whose text is one of these, whatever the case of letters and the white space."""
+        vectors = self.snapshot.generation.vectors
+        found = vectors.find_texts(texts, self.selection.tenant_id, ["ordinal"])["ordinal"].to_numpy()
+        return [run.among(found) for run in self.runs()]
+
     def display_names(self) -> DisplayNames:
         """Names of entities as these memories write them."""
         graph, admits = self.snapshot.generation.graph, self.selection.access.admits

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from helix_shared.identity import content_hash
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
@@ -46,3 +47,9 @@ def id_prefixes_sql(prefixes: Iterable[str], tenant_id: str) -> str:
         for one in dict.fromkeys(prefixes)
     )
     return f"({' OR '.join(ranges)}) AND tenant_id = {literal(tenant_id)}"
+
+
+def texts_sql(texts: Iterable[str], tenant_id: str) -> str:
+    """The rows of a tenant whose text is one of these, whatever the case of letters and the white space."""
+    hashes = dict.fromkeys(map(content_hash, texts))
+    return f"content_hash IN ({literals(hashes)}) AND tenant_id = {literal(tenant_id)}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.filter.sql import id_prefixes_sql
+from helix_shared.artifacts.filter.sql import id_prefixes_sql, texts_sql
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.vectors.engine import lancedb
@@ -228,6 +228,10 @@ class VectorReader:
     def find_prefixes(self, prefixes: Iterable[str], tenant_id: str, columns: Sequence[str]) -> pa.Table:
         """Rows of a tenant whose id begins with one of these, any order; hidden rows, too."""
         return self._where(id_prefixes_sql(prefixes, tenant_id), columns)
+
+    def find_texts(self, texts: Iterable[str], tenant_id: str, columns: Sequence[str]) -> pa.Table:
+        """Rows of a tenant whose text has the `content_hash` of one of these, any order; hidden rows, too."""
+        return self._where(texts_sql(texts, tenant_id), columns)
 
     @property
     def row_map(self) -> RowMap | None:

@@ -113,6 +113,11 @@ class Calls:
         )
         return self._random.choice(asked)
 
+    def whole_texts(self) -> list[str]:
+        """The texts of any memories; often none, which is no condition."""
+        count = self._random.choice((0, 0, 1, 5))
+        return [str(self._world.rows[chosen(self._world, self._random)]["text"]) for _ in range(count)]
+
     def entity(self) -> str:
         """A name that all have, or that of any memory."""
         mark = self._world.marks[chosen(self._world, self._random)]
@@ -185,7 +190,9 @@ OPERATIONS: Final[dict[str, Make]] = {
     "Pack": lambda calls, scope: recall_pb2.PackRequest(
         recall=calls.recall_without_explanation(scope), memory_ids={calls.memory_id() for _ in range(8)}
     ),
-    "ListMemories": lambda calls, scope: recall_pb2.ListMemoriesRequest(scope=scope, **calls.page()),
+    "ListMemories": lambda calls, scope: recall_pb2.ListMemoriesRequest(
+        scope=scope, texts=calls.whole_texts(), **calls.page()
+    ),
     "Timeline": lambda calls, scope: recall_pb2.TimelineRequest(
         scope=scope, session_id=calls.session(), **calls.page()
     ),

@@ -1,6 +1,6 @@
 """A client that holds a few memories, for the tests of the names of the reference server `memory`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from helix_gateway.callers import Caller
@@ -9,6 +9,7 @@ from helix_gateway.operations.requests import parsed
 from helix_memory import limits
 from helix_memory.client import MemoryPage, MemoryStates, Recalled, Written
 from helix_memory.identity import memory_id
+from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError
 
@@ -28,6 +29,8 @@ class Store:
         self.looked_up: list[int] = []
         """Memories in each call for states."""
         self.queries: list[str] = []
+        self.listed: list[list[str]] = []
+        """Texts of each list."""
 
     async def remember(
         self, *, event_id: str, text: str, title: str = "", tags: tuple[str, ...] = (), **_: Any
@@ -55,10 +58,19 @@ class Store:
         nodes = [recall_pb2.GraphNode(memory=one) for one in found]
         return recall_pb2.NeighboursResponse(nodes=[recall_pb2.GraphNode(entity=entity), *nodes])
 
-    async def list(self, *, page_size: int) -> MemoryPage:
-        """The newest first."""
-        assert page_size == 200
-        return MemoryPage.of(recall_pb2.ListMemoriesResponse(memories=self.shown[::-1]))
+    async def list(self, *, page_size: int, texts: Sequence[str] = (), page_token: str = "") -> MemoryPage:
+        """The newest first; with texts those that say just one of them, in any case of letters."""
+        assert page_size == limits.PAGE_SIZE
+        wanted = {one.casefold() for one in checks.texts("texts", texts)}
+        if texts and not page_token:
+            self.listed.append(list(texts))
+        found = [one for one in self.shown[::-1] if not texts or one.text.casefold() in wanted]
+        start = int(page_token or 0)
+        end = start + page_size
+        token = str(end) if end < len(found) else ""
+        return MemoryPage.of(
+            recall_pb2.ListMemoriesResponse(memories=found[start:end], next_page_token=token)
+        )
 
     async def recall(self, query: str, *, top_k: int, **_: Any) -> Recalled:
         """Those that share most words with the query."""

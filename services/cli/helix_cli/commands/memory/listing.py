@@ -42,6 +42,10 @@ def ls_command(
     speaker: Annotated[
         list[str] | None, typer.Option("--speaker", help="Only what this speaker said; repeatable.")
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", help="Only what says just this, in any case of letters; repeatable."),
+    ] = None,
     flag: query_options.WithFlags = None,
     exclude_flag: query_options.WithoutFlags = None,
     after: query_options.After = "",
@@ -72,6 +76,7 @@ def ls_command(
             event_before=end,
         ),
         speakers=speaker or [],
+        texts=text or [],
         order=recall_pb2.Order.Value(f"ORDER_{order.name}"),
         page_size=limit,
         page_token=page,

@@ -8,7 +8,8 @@ a list to the first of them, or to `NAMELESS`.
 from __future__ import annotations
 
 import asyncio
-from itertools import accumulate
+from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field
@@ -22,7 +23,7 @@ from helix_shared.errors import NotFoundError
 from helix_shared.rpc.access.credential import RECALL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from helix_gateway.callers import Caller
 
@@ -32,8 +33,8 @@ NAMELESS: Final = "memories"
 EVENT: Final = "graph-"
 FOUND: Final = 50
 """Memories of a search at most."""
-AT_ONCE: Final = 8
-"""Recalls of a call that run at the same time."""
+LISTED_BYTES: Final = 180_000
+"""Texts of one list, for which a request has room beside its scope."""
 _BETWEEN: Final = ": "
 Fact = tuple[str, str]
 """The name of an entity, and an observation of it."""
@@ -90,7 +91,7 @@ async def ids_of(caller: Caller, facts: Sequence[Fact]) -> list[list[str]]:
 
     Where there is none, or the caller may not recall, the one that was written as it, which may not be
     processed yet; none if that was replaced by a later version. An entity is read once, and what is not near
-    it is searched for together.
+    it is listed by its text: a search finds it only among what resembles it more or less.
     """
     if not caller.may(RECALL):
         return [[_own_id(caller, fact)] for fact in facts]
@@ -98,7 +99,7 @@ async def ids_of(caller: Caller, facts: Sequence[Fact]) -> list[list[str]]:
     read = await asyncio.gather(*(_around(caller, name) for name in names.values()))
     around = dict(zip(names, read, strict=True))
     shown = {fact: _shown_as(fact, around[fact[0].casefold()]) for fact in facts}
-    shown |= await _searched(caller, [fact for fact, ids in shown.items() if not ids])
+    shown |= await _listed(caller, [fact for fact, ids in shown.items() if not ids])
     own = {fact: _own_id(caller, fact) for fact, ids in shown.items() if not ids}
     states = (await caller.helix.states(list(own.values()))).by_id
     for fact, name in own.items():
@@ -121,54 +122,43 @@ async def _around(caller: Caller, name: str) -> list[Memory]:
     return [one for one in memories if TAG not in one.categories or _same(one.title, name)]
 
 
-async def _searched(caller: Caller, facts: Sequence[Fact]) -> dict[Fact, list[str]]:
-    """Memories of lists and searches, whose title need not be an entity, by the observation that shows them.
-
-    One recall looks for as many observations as a query has room for. Other memories may have left no place
-    for some of them, so these are looked for again, in halves where less than half of a group was found. What
-    is not found has had a recall of its own in the end; n observations take less than 2 n recalls.
-    """
-    found = dict[Fact, list[str]]()
-    free = asyncio.Semaphore(AT_ONCE)
-    groups, waiting = list[list[Fact]](), list(facts)
-    while waiting:
-        groups.append(_together(waiting))
-        del waiting[: len(groups[-1])]
-    while groups:
-        answers = await asyncio.gather(*(_recalled(caller, group, free) for group in groups))
-        tried, groups = groups, []
-        for group, hits in zip(tried, answers, strict=True):
-            found |= hits
-            groups += _left(group, hits)
+async def _listed(caller: Caller, facts: Sequence[Fact]) -> dict[Fact, list[str]]:
+    """Memories of lists and searches, whose title need not be an entity, by the observation they show."""
+    texts = {fact: {text_of(*fact), fact[1]} for fact in facts}
+    parts = _parts(dict.fromkeys(chain.from_iterable(texts.values())))
+    by_text = defaultdict[str, list[Memory]](list)
+    for one in chain.from_iterable(await asyncio.gather(*(_with_texts(caller, part) for part in parts))):
+        by_text[one.text.casefold()].append(one)
+    found = {}
+    for fact, own in texts.items():
+        memories = chain.from_iterable(by_text[text.casefold()] for text in own)
+        found[fact] = _shown_as(fact, [one for one in memories if _same(_entity_of(one), fact[0])])
     return found
 
 
-def _left(group: Sequence[Fact], hits: Mapping[Fact, list[str]]) -> list[list[Fact]]:
-    """The groups in which what a recall of a group did not find is looked for again."""
-    left = [fact for fact in group if fact not in hits]
-    if not left or len(group) == 1:
-        return []
-    half = len(left) // 2
-    is_halved = half and 2 * len(hits) < len(group)
-    return [left[:half], left[half:]] if is_halved else [left]
+def _parts(texts: Iterable[str]) -> list[list[str]]:
+    """Texts that a memory may have, in parts for which a list has room."""
+    parts, room = list[list[str]](), 0
+    for text in texts:
+        size = len(text.encode(errors="surrogatepass"))
+        if not text.strip() or size > LISTED_BYTES or len(text) > limits.TEXT_CHARACTERS:
+            continue
+        if size > room or len(parts[-1]) == limits.LISTED_TEXTS:
+            parts.append([])
+            room = LISTED_BYTES
+        parts[-1].append(text)
+        room -= size
+    return parts
 
 
-def _together(facts: Sequence[Fact]) -> list[Fact]:
-    """The first of these observations that a query has room for, at least one."""
-    ends = accumulate(len(text_of(*fact)) + 1 for fact in facts)
-    return list(facts[: max(1, sum(end <= limits.QUERY_CHARACTERS + 1 for end in ends))])
-
-
-async def _recalled(caller: Caller, facts: Sequence[Fact], free: asyncio.Semaphore) -> dict[Fact, list[str]]:
-    query = "\n".join(text_of(*fact) for fact in facts)[: limits.QUERY_CHARACTERS]
-    most = min(FOUND * len(facts), limits.TOP_K)
-    async with free:
-        recalled = await caller.helix.recall(query, top_k=most, never_skip=True, not_served=True)
-    hits = {
-        fact: _shown_as(fact, [one for one in recalled.memories if _same(_entity_of(one), fact[0])])
-        for fact in facts
-    }
-    return {fact: ids for fact, ids in hits.items() if ids}
+async def _with_texts(caller: Caller, texts: Sequence[str]) -> list[Memory]:
+    """All memories that say just one of these."""
+    memories, token = list[Memory](), ""
+    while True:
+        page = await caller.helix.list(texts=texts, page_size=limits.PAGE_SIZE, page_token=token)
+        memories += page.memories
+        if not (token := page.next_page_token):
+            return memories
 
 
 def _shown_as(fact: Fact, memories: Sequence[Memory]) -> list[str]:
