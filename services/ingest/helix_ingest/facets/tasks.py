@@ -2,7 +2,8 @@
 
 The words of tasks have other senses: a ticket is open, and so is a pool; an essay is due in May, and so is a
 baby. Some are told apart by what they are said of, the noun in front of the verb, others by the words around
-them. All patterns are matched on text as `spelling.as_read` gives it, and every repetition is bounded.
+them; `advice` takes out what is said to everybody. All patterns are matched on text as `spelling.as_read`
+gives it, and every repetition is bounded.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_ingest.facets.advice import without_advice
 from helix_ingest.facets.static_part import RELATIVE
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.persons import OCCUPATION_PATTERN, ROLE_PATTERN
@@ -101,7 +103,7 @@ _BARE_NAME: Final = re.compile(r"^\W*(?:(?:also|btw|then|now) )?(?P<name>[a-z\u0
 
 def states_task(folded: str) -> bool:
     """Whether a sentence, as it is read, says what its author has to do."""
-    read = OTHER_SENSE.sub("", folded)
+    read = without_advice(OTHER_SENSE.sub("", folded))
     return (
         TASK.search(read) is not None
         or any(_is_task(found, _clause_before(read, found.start())) for found in STATE.finditer(read))
