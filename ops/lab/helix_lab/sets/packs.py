@@ -26,7 +26,8 @@ def documents_within(
 ) -> dict[int, tuple[str, ...]]:
     """Documents (`names` by event id) whose text the context of each of `BUDGETS` holds.
 
-    What is packed around a memory counts too. None at any budget where the recall packed nothing.
+    What is packed around a memory counts too, and a question that a packed statement quotes. None at any
+    budget where the recall packed nothing.
     """
     if not result.packed.memory_ids:
         return dict.fromkeys(BUDGETS, ())
@@ -39,7 +40,10 @@ def documents_within(
         events |= {row["memory_id"]: row["event_id"] for row in table.to_pylist()}
     return {
         budget: tuple(
-            dict.fromkeys(names[events[one]] for one in (*packed.memory_ids, *packed.surrounding_ids))
+            dict.fromkeys(
+                names[events[one]]
+                for one in (*packed.memory_ids, *packed.quoted_ids, *packed.surrounding_ids)
+            )
         )
         for budget, packed in packs.items()
     }

@@ -118,6 +118,8 @@ class _LossEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Loss.ValueType],
     """A statement that was derived from this turn takes its place."""
     LOSS_RESTATEMENT: _Loss.ValueType  # 12
     """It says the same as a better memory, as was decided when the later of the two arrived."""
+    LOSS_QUOTED: _Loss.ValueType  # 13
+    """Among the memories, but a packed statement quotes this question with its answer."""
     LOSS_FORGOTTEN: _Loss.ValueType  # 40
     """It was forgotten."""
     LOSS_REPLACED: _Loss.ValueType  # 41
@@ -158,6 +160,8 @@ LOSS_SAME_TURN: Loss.ValueType  # 11
 """A statement that was derived from this turn takes its place."""
 LOSS_RESTATEMENT: Loss.ValueType  # 12
 """It says the same as a better memory, as was decided when the later of the two arrived."""
+LOSS_QUOTED: Loss.ValueType  # 13
+"""Among the memories, but a packed statement quotes this question with its answer."""
 LOSS_FORGOTTEN: Loss.ValueType  # 40
 """It was forgotten."""
 LOSS_REPLACED: Loss.ValueType  # 41

@@ -37,6 +37,7 @@ REASONS: Final = {
     recall_pb2.LOSS_NOT_VALID: "not valid",
     recall_pb2.LOSS_DECAYED: "hidden by decay",
     recall_pb2.LOSS_RESTATEMENT: "restatement",
+    recall_pb2.LOSS_QUOTED: "quoted by a packed statement",
     recall_pb2.LOSS_SAME_TURN: "its derived statement takes its place",
 }
 _SHORT: Final = {"recency": "rec", "salience": "sal", "confidence": "conf", "graph": "graph"}

@@ -72,8 +72,10 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
     shown = {place: (row["memory_id"], row["text"][:EXCERPT_CHARACTERS]) for place, row in rows.items()}
     ranks = {found.row["memory_id"]: rank for rank, found in enumerate(trace.rows, start=1)}
     losses = _losses(trace, context, duplicates)
-    packed = set(trace.packed.memory_ids)
-    losses[[place for place, (memory_id, _) in shown.items() if memory_id in packed]] = Loss.NONE
+    in_packing = dict.fromkeys(trace.packed.quoted_ids, Loss.QUOTED)
+    in_packing |= dict.fromkeys(trace.packed.memory_ids, Loss.NONE)
+    for place, (memory_id, _) in shown.items():
+        losses[place] = in_packing.get(memory_id, losses[place])
     return Explanation(
         trace,
         scoring,

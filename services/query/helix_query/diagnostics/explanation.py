@@ -35,6 +35,7 @@ class Loss(IntEnum):
     ABSTAINED = 10
     SAME_TURN = 11
     RESTATEMENT = 12
+    QUOTED = 13
     FORGOTTEN = 40
     ERASED = 46
     REPLACED = 41
@@ -56,6 +57,7 @@ STAGES: Final[Mapping[Loss, str]] = {
     Loss.ABSTAINED: "abstain",
     Loss.SAME_TURN: "diversify",
     Loss.RESTATEMENT: "diversify",
+    Loss.QUOTED: "pack",
     Loss.FORGOTTEN: "retrieve",
     Loss.ERASED: "retrieve",
     Loss.REPLACED: "retrieve",

@@ -24,6 +24,7 @@ from helix_query.profile.sections.search import MAX_CANDIDATES
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.context import RecallContext
 from helix_query.recall.packing.entries import TokenCounter, budget_for, entry_of
+from helix_query.recall.packing.quoted_questions import quoted_last, quoting_in
 from helix_query.recall.stages.diversify import diversify, without_already_served
 from helix_shared.artifacts.filter.filters import EventTime, Sessions
 
@@ -221,14 +222,13 @@ def _near_duplicate(replay: Replay) -> Iterator[Proposal]:
     yield (constant_change(replay, "diversify.near_duplicate", NO_DUPLICATES),)
 
 
-def _same_turn(replay: Replay) -> Iterator[Proposal]:
-    """Turns beside the statements that were derived from them."""
-    yield (constant_change(replay, "diversify.one_per_turn", value=False),)
+def _switched_off(key: str) -> Callable[[Replay], Iterator[Proposal]]:
+    """Proposes that the constant `key`, which leaves out what another memory says, is off."""
 
+    def proposal(replay: Replay) -> Iterator[Proposal]:
+        yield (constant_change(replay, key, value=False),)
 
-def _restatement(replay: Replay) -> Iterator[Proposal]:
-    """Restatements beside what they restate."""
-    yield (constant_change(replay, "diversify.one_per_statement", value=False),)
+    return proposal
 
 
 def _already_served(replay: Replay) -> Iterator[Proposal]:
@@ -261,10 +261,11 @@ def _token_budget(replay: Replay) -> Iterator[Proposal]:
 
 def tokens_needed(replay: Replay) -> int:
     """Budget with which the memory is packed after all better ones that fit."""
-    encoder = replay.context.snapshot.encoder
+    encoder, rows = replay.context.snapshot.encoder, [found.row for found in replay.result.rows]
+    entries = (entry_of(row, replay.query.zone) for row in rows)
     return budget_for(
         replay.row["memory_id"],
-        [entry_of(found.row, replay.query.zone) for found in replay.result.rows],
+        quoted_last(entries, quoting_in(rows, replay.profile)),
         token_budget=replay.context.token_budget,
         counter=TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up),
     )
@@ -285,10 +286,11 @@ _BY_LOSS: Final[Mapping[Loss, Callable[[Replay], Iterator[Proposal]]]] = {
     Loss.THRESHOLD: _threshold,
     Loss.NOT_AMONG_BEST: _top_k,
     Loss.NEAR_DUPLICATE: _near_duplicate,
-    Loss.SAME_TURN: _same_turn,
-    Loss.RESTATEMENT: _restatement,
+    Loss.SAME_TURN: _switched_off("diversify.one_per_turn"),
+    Loss.RESTATEMENT: _switched_off("diversify.one_per_statement"),
     Loss.TOP_K: _top_k,
     Loss.ALREADY_SERVED: _already_served,
     Loss.ABSTAINED: _abstained,
     Loss.TOKEN_BUDGET: _token_budget,
+    Loss.QUOTED: _switched_off("pack.leave_out_quoted"),
 }

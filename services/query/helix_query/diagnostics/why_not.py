@@ -50,6 +50,7 @@ PROGRESS: Final[Mapping[Loss, int]] = {
             Loss.ALREADY_SERVED,
             Loss.ABSTAINED,
             Loss.TOKEN_BUDGET,
+            Loss.QUOTED,
             Loss.NONE,
         )
     )

@@ -36,6 +36,8 @@ class Packed:
     tokens: int = 0
     surrounding_ids: tuple[str, ...] = ()
     """Memories packed around them, in the order of the text."""
+    quoted_ids: tuple[str, ...] = ()
+    """Questions left out, since statements that are packed quote them."""
 
 
 @dataclass(frozen=True, slots=True)

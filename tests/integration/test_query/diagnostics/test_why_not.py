@@ -72,7 +72,7 @@ def test_the_advised_change_brings_every_memory_in(world: World) -> None:
         assert memory_id in after.packed.memory_ids, told
         assert memory_id in [found.row["memory_id"] for found in after.rows], told
     # tested in recall/test_speech_acts.py, in test_cli/test_accesses.py, and below
-    elsewhere = {recall_pb2.LOSS_SAME_TURN, recall_pb2.LOSS_DECAYED}
+    elsewhere = {recall_pb2.LOSS_SAME_TURN, recall_pb2.LOSS_QUOTED, recall_pb2.LOSS_DECAYED}
     elsewhere |= {recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_ERASED}
     elsewhere |= {recall_pb2.LOSS_REPLACED, recall_pb2.LOSS_NOT_VALID}
     assert seen == set(recall_pb2.Loss.values()) - elsewhere, seen

@@ -56,6 +56,47 @@ def test_the_derived_answer_stands_once_and_above_every_question(marathon: Any) 
     assert all(recompute(one) == one.score for one in reply.explanation.candidates)
 
 
+@pytest.mark.parametrize("around", [recall_pb2.EXPAND_CONTEXT_NONE, recall_pb2.EXPAND_CONTEXT_NEIGHBOURS])
+def test_a_question_that_a_packed_statement_quotes_is_not_packed(marathon: Any, around: Any) -> None:
+    """It stays in the answer, without a text of its own; an open question is packed."""
+    service, ids = marathon
+    reply = service.recall("half marathon in Graz", expand_context=around)
+    recalled = [found.memory.memory_id for found in reply.memories]
+    assert {ids[QUESTION], ids[DERIVED], ids[OPEN]} <= set(recalled)
+    assert reply.context.text.count(QUESTION) == 1
+    assert set(recalled) - set(reply.context.memory_ids) == {ids[QUESTION]}
+
+
+def test_a_quoted_question_is_no_neighbour_of_its_statement(marathon: Any) -> None:
+    """The statement alone is recalled; the turn before it adds nothing."""
+    service, ids = marathon
+    reply = service.recall(
+        "half marathon ticket sold", top_k=1, expand_context=recall_pb2.EXPAND_CONTEXT_NEIGHBOURS
+    )
+    assert list(reply.context.memory_ids) == [ids[DERIVED]]
+    assert list(reply.context.surrounding_ids) == []
+
+
+def test_why_not_says_which_statement_quotes_the_question(marathon: Any) -> None:
+    """And that a profile may pack both."""
+    service, ids = marathon
+    recall = recall_pb2.RecallRequest(
+        scope=recall_pb2.Scope(tenant_id="acme"), query="half marathon in Graz", top_k=10, explain=True
+    )
+    reply = service.stub().WhyNot(
+        recall_pb2.WhyNotRequest(recall=recall, memory_id=ids[QUESTION]), timeout=20
+    )
+    assert (reply.loss, reply.stage) == (recall_pb2.LOSS_QUOTED, "pack")
+    assert ids[DERIVED] in reply.verdict
+    assert [change.profile_key for change in reply.changes] == ["pack.leave_out_quoted"]
+    candidate = next(
+        one
+        for one in service.stub().Recall(recall, timeout=20).explanation.candidates
+        if one.memory_id == ids[QUESTION]
+    )
+    assert (candidate.packed, candidate.loss) == (False, recall_pb2.LOSS_QUOTED)
+
+
 def test_who_asks_what_was_asked_gets_the_question(marathon: Any) -> None:
     """A query about questions puts none behind."""
     service, _ = marathon

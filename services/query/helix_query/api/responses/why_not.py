@@ -16,6 +16,7 @@ from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
 from helix_query.recall.evidence.cross_encoding import DEGRADED_CROSS_ENCODER
 from helix_query.recall.packing.entries import quoted
+from helix_query.recall.packing.quoted_questions import quoting_in
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -251,6 +252,14 @@ def _token_budget(reply: Reply, first: Replay) -> str:
     return f"{verdict} the budget of {budget} is {short}{beyond}."
 
 
+def _quoted(reply: Reply, first: Replay) -> str:
+    rows = [found.row for found in first.result.rows]
+    statements = quoting_in(rows, first.profile)[first.row["memory_id"]]
+    by = next(one for one in first.result.packed.memory_ids if one in statements)
+    rank = reply.candidate.rank
+    return f"It is in the answer at rank {rank}, and the packed statement {by} quotes it with its answer."
+
+
 _BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {
     Loss.NONE: _in,
     Loss.SKIPPED: _skipped,
@@ -266,4 +275,5 @@ _BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {
     Loss.ALREADY_SERVED: _already_served,
     Loss.ABSTAINED: _abstained,
     Loss.TOKEN_BUDGET: _token_budget,
+    Loss.QUOTED: _quoted,
 }

@@ -46,6 +46,10 @@ class Pack(Section):
     expand_context: ExpandContext = Field(
         default="none", description="what is packed around a memory if tokens are left"
     )
+    leave_out_quoted: bool = Field(
+        default=True,
+        description="a bare question is left out where a packed statement quotes it with its answer",
+    )
     neighbour_limit: int = Field(default=100, ge=1, le=500, description="neighbours read at most")
     profile_tokens: int = Field(
         default=400,

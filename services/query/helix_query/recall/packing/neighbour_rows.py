@@ -2,7 +2,8 @@
 
 Neighbours must pass the caller's selection except its types: what is said around a decision is no decision.
 No recalled memory, none that the caller has and none of the same turn as a recalled one is a neighbour, and
-no memory is a neighbour twice. A statement that was derived from a turn is no neighbour: the turn is.
+no memory is a neighbour twice. A statement that was derived from a turn is no neighbour: the turn is. Nor is
+a question that a packed statement quotes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from helix_query.recall.packing.entries import Entry, entry_of
 from helix_query.recall.packing.neighbours import Neighbours
+from helix_query.recall.packing.quoted_questions import quoting_in
 from helix_query.recall.packing.rows import stored_rows
 from helix_shared.artifacts.distinct import distinct
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.generations.snapshot import Snapshot
+    from helix_query.profile.profile import RankingProfile
     from helix_query.recall.result import Packed
     from helix_query.recall.visibility import Visibility
 
@@ -54,14 +57,16 @@ def neighbours_of(
     *,
     whole: bool,
     room: int,
-    limit: int,
+    profile: RankingProfile,
     already_served: NDArray[np.int64],
     zone: tzinfo | None,
 ) -> list[Neighbours]:
     """What may be packed around those of `recalled` that are packed, in their order.
 
-    `room` is the tokens left, `limit` how many memories are read at most; dates are those of `zone`, or UTC.
+    `room` is the tokens left; the profile says how many memories are read at most. Dates are those of `zone`,
+    or UTC.
     """
+    limit = profile.pack.neighbour_limit
     own = np.array([row["ordinal"] for row in recalled], np.int64)
     taken = set(np.concatenate([own, already_served]).tolist())
     most = len(taken) + limit
@@ -77,7 +82,9 @@ def neighbours_of(
         chosen.append(found)
         taken |= found.ordinals
     read = sorted(set().union(*(one.ordinals for one in chosen)))
-    entries = _read(read, visibility, snapshot, zone)
+    rows = _read(read, visibility, snapshot)
+    quoting = quoting_in([*around, *rows], profile)
+    entries = {row["ordinal"]: entry_of(row, zone) for row in rows if row["memory_id"] not in quoting}
     return [_around(one, entries) for one in chosen]
 
 
@@ -143,13 +150,11 @@ def _choose(
     )
 
 
-def _read(
-    ordinals: Sequence[int], visibility: Visibility, snapshot: Snapshot, zone: tzinfo | None
-) -> dict[int, Entry]:
-    """Entries of the visible ones, by ordinal."""
+def _read(ordinals: Sequence[int], visibility: Visibility, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Rows of the visible ones."""
     visibility = visibility.of_neighbours()
     rows = stored_rows(snapshot, np.array(ordinals, np.int64), visibility)
-    return {row["ordinal"]: entry_of(row, zone) for row in rows if visibility.selection.admits(row)}
+    return [row for row in rows if visibility.selection.admits(row)]
 
 
 def _around(chosen: Chosen, entries: Mapping[int, Entry]) -> Neighbours:

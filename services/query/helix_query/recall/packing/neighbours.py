@@ -64,7 +64,7 @@ def with_neighbours(
         tokens = counter.whole(blocks)
         if tokens <= token_budget:
             surrounding_ids = tuple(one.entry.memory_id for one in blocks if one.is_neighbour)
-            return Packed(text_of(blocks), packed.memory_ids, tokens, surrounding_ids)
+            return replace(packed, text=text_of(blocks), tokens=tokens, surrounding_ids=surrounding_ids)
         # Only where counts do not add up: the last one placed is taken back first.
         _take_back(placed)
     return packed

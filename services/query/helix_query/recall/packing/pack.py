@@ -2,7 +2,8 @@
 
 Models read the two ends of a long context best (Liu et al. 2023, "Lost in the Middle"), hence the order
 outside-in: best first, second last, third after the first. An answer about earlier times is in the order of
-time instead. Neighbours fill what is left of the budget.
+time instead. A bare question is left out where a packed statement quotes it. Neighbours fill what is left of
+the budget.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from helix_query.recall.packing.entries import Block, Entry, TokenCounter, entry_of, mark_of, text_of
 from helix_query.recall.packing.neighbour_rows import neighbours_of
 from helix_query.recall.packing.neighbours import with_neighbours
+from helix_query.recall.packing.quoted_questions import NOTHING, quoted_last, quoting_in
 from helix_query.recall.result import Packed
 
 if TYPE_CHECKING:
     from helix_query.recall.candidates import Route
     from helix_query.recall.context import RecallContext
+    from helix_query.recall.packing.quoted_questions import Quoting
     from helix_query.recall.result import RecalledRow
 
 Item = TypeVar("Item")
@@ -43,7 +46,8 @@ def pack(
     query, budget = context.query, token_budget
     entries = [entry_of(found.row, query.zone) for found in rows]
     in_time = route.past_question.is_in_words
-    packed = pack_entries(entries, token_budget=budget, counter=counter, in_time=in_time)
+    quoting = quoting_in([found.row for found in rows], context.profile)
+    packed = pack_entries(entries, token_budget=budget, counter=counter, in_time=in_time, quoting=quoting)
     expand_context = query.expand_context or context.profile.pack.expand_context
     if expand_context == "none" or not packed.memory_ids:
         return packed
@@ -54,7 +58,7 @@ def pack(
         context.snapshot,
         whole=expand_context == "session",
         room=budget - packed.tokens,
-        limit=context.profile.pack.neighbour_limit,
+        profile=context.profile,
         already_served=context.already_served.value,
         zone=query.zone,
     )
@@ -62,18 +66,24 @@ def pack(
 
 
 def pack_entries(
-    entries: Sequence[Entry], *, token_budget: int, counter: TokenCounter, in_time: bool = False
+    entries: Sequence[Entry],
+    *,
+    token_budget: int,
+    counter: TokenCounter,
+    in_time: bool = False,
+    quoting: Quoting = NOTHING,
 ) -> Packed:
     """As many of `entries` (best first) as fit, whole; one that does not fit is passed over.
 
     They are laid out outside-in, or with `in_time` by the time at which they occurred. The tokens of the
-    finished text never exceed `token_budget`.
+    finished text never exceed `token_budget`. A question of `quoting` is packed last, and only where none of
+    its statements fits.
     """
     widest = mark_of(len(entries))
     fitting: list[Entry] = []
     used = 0
-    for entry in entries:
-        if used + entry.tokens > token_budget:
+    for entry in quoted_last(entries, quoting):
+        if used + entry.tokens > token_budget or _is_quoted(entry.memory_id, fitting, quoting):
             continue
         needed = counter.block(widest, entry)
         if used + needed <= token_budget:
@@ -85,7 +95,16 @@ def pack_entries(
     if not fitting:
         return Packed()
     blocks = blocks_of(fitting, in_time=in_time)
-    return Packed(text_of(blocks), tuple(one.entry.memory_id for one in blocks), tokens)
+    quoted_ids = tuple(question for question in quoting if _is_quoted(question, fitting, quoting))
+    return Packed(
+        text_of(blocks), tuple(one.entry.memory_id for one in blocks), tokens, quoted_ids=quoted_ids
+    )
+
+
+def _is_quoted(memory_id: str, fitting: Sequence[Entry], quoting: Quoting) -> bool:
+    """Whether one of the entries quotes a question."""
+    statements = quoting.get(memory_id)
+    return statements is not None and any(entry.memory_id in statements for entry in fitting)
 
 
 def outside_in(items: Sequence[Item]) -> list[Item]:
