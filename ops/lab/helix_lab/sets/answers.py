@@ -24,7 +24,7 @@ class Answer:
     skipped: bool = False
     """The router found that no memory is needed."""
     packed: tuple[str, ...] = ()
-    """Documents in the packed context; empty where an engine packs none."""
+    """Documents whose text the packed context holds; empty where an engine packs none."""
     packed_tokens: int = 0
     packed_within: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Documents in the packed context by token budget; empty where they were not measured."""

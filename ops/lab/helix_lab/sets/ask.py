@@ -58,7 +58,9 @@ def answer_of(
         milliseconds=milliseconds,
         stages_ms={stage.stage: stage.milliseconds for stage in reply.stages},
         skipped=reply.route.skipped,
-        packed=tuple(dict.fromkeys(by_memory[memory] for memory in reply.context.memory_ids)),
+        packed=tuple(
+            dict.fromkeys(by_memory[one] for one in (*reply.context.memory_ids, *reply.context.quoted_ids))
+        ),
         packed_tokens=reply.context.tokens,
         confidence=reply.relevance if reply.HasField("relevance") else max(cosines, default=-1.0),
     )

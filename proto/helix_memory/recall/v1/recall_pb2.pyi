@@ -797,6 +797,7 @@ class PackedContext(_message.Message):
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     TOKENS_FIELD_NUMBER: _builtins.int
     SURROUNDING_IDS_FIELD_NUMBER: _builtins.int
+    QUOTED_IDS_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     """The text for the prompt; every memory is complete and starts with its citation, [1] and up."""
     tokens: _builtins.int
@@ -809,6 +810,10 @@ class PackedContext(_message.Message):
     def surrounding_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the surrounding memories in the order of the text; none is among the memories."""
 
+    @_builtins.property
+    def quoted_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of bare questions that are left out because packed statements quote them with their answers."""
+
     def __init__(
         self,
         *,
@@ -816,10 +821,11 @@ class PackedContext(_message.Message):
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         tokens: _builtins.int = ...,
         surrounding_ids: _abc.Iterable[_builtins.str] | None = ...,
+        quoted_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "surrounding_ids", b"surrounding_ids", "text", b"text", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "quoted_ids", b"quoted_ids", "surrounding_ids", b"surrounding_ids", "text", b"text", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

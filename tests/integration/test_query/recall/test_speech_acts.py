@@ -65,6 +65,7 @@ def test_a_question_that_a_packed_statement_quotes_is_not_packed(marathon: Any, 
     assert {ids[QUESTION], ids[DERIVED], ids[OPEN]} <= set(recalled)
     assert reply.context.text.count(QUESTION) == 1
     assert set(recalled) - set(reply.context.memory_ids) == {ids[QUESTION]}
+    assert list(reply.context.quoted_ids) == [ids[QUESTION]]
 
 
 def test_a_quoted_question_is_no_neighbour_of_its_statement(marathon: Any) -> None:

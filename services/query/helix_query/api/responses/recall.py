@@ -92,6 +92,7 @@ def context_message(packed: Packed) -> recall_pb2.PackedContext:
         memory_ids=packed.memory_ids,
         tokens=packed.tokens,
         surrounding_ids=packed.surrounding_ids,
+        quoted_ids=packed.quoted_ids,
     )
 
 
