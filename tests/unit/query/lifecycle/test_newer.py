@@ -179,6 +179,10 @@ def test_nothing_found_is_no_error() -> None:
         (Route(intents=(Intent.CURRENT_VALUE,), names_something=True), 1.0),
         (Route(intents=(Intent.EXACT_LOOKUP,)), 0.0),
         (Route(intents=(Intent.EXACT_LOOKUP, Intent.CURRENT_VALUE)), 1.0),
+        (Route(intents=(Intent.AGGREGATION,)), 0.0),
+        (Route(intents=(Intent.AGGREGATION, Intent.CURRENT_VALUE)), 1.0),
+        (Route(intents=(Intent.PREFERENCE,)), 0.0),
+        (Route(intents=(Intent.PREFERENCE, Intent.CURRENT_VALUE)), 0.0),
         (Route(intents=(Intent.CURRENT_VALUE,), past_question=PastQuestion.TENSE), 0.0),
         (Route(intents=(), past_question=PastQuestion.TENSE), 0.0),
         (Route(intents=(Intent.CURRENT_VALUE,), as_of_moment=datetime(2026, 3, 1, tzinfo=UTC)), 0.0),
@@ -188,7 +192,8 @@ def test_nothing_found_is_no_error() -> None:
 def test_which_questions_ask_for_the_newest(route: Route, expected: float) -> None:
     """All in the present tense, by a gain of their own where no value is asked for.
 
-    What is told of a name adds up, so the latest of it is no better; nor is the latest that holds a symbol.
+    What is told of a name adds up, so the latest of it is no better; nor is the latest that holds a symbol,
+    one of several that a count needs, or the latest taste that advice rests on.
     """
     assert newest_gain(route, Newer(gain=1.0, gain_otherwise=0.25)) == expected
 
