@@ -14,6 +14,7 @@ from typing import Any, Final
 from helix_doc2query.rules import RULES
 from helix_doc2query.synonyms import SYNONYMS
 from helix_doc2query.topics import is_defined_thing, names_something
+from helix_shared.text.scripts import ends_with_question_mark
 
 COLUMNS: Final = ("memory_id", "text", "title", "speaker", "speech_act", "derived_from")
 """Columns of a memory that are used."""
@@ -30,8 +31,6 @@ _BREAK = re.compile(r"(?<=[.!?])\s+|(?<!\s)[^\S\n]*+\n\s*")
 """White space behind the end of a sentence, or with a line break in it; tried where white space begins."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _SPACE = re.compile(r"\s+")
-_CLOSING: Final = " \t\"')]}*_\u201d\u2019"
-"""What may stand behind the question mark of a sentence."""
 
 
 def predict(row: Mapping[str, Any]) -> list[str]:
@@ -53,7 +52,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _answered(sentence: str, who: str) -> Iterator[str]:
-    if sentence.rstrip(_CLOSING).endswith("?"):
+    if ends_with_question_mark(sentence):
         return
     for rule in RULES:
         if rule.cue is not None and rule.cue.search(sentence) is None:

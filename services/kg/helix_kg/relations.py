@@ -18,6 +18,7 @@ from typing import Final
 from helix_kg.predicates import RULES, THROUGH_PLACES, Rule
 from helix_kg.sentences import sentence_spans
 from helix_shared.naming import Name
+from helix_shared.text.scripts import ends_with_question_mark
 
 SENTENCES: Final = 200
 """Sentences of one text that are read."""
@@ -85,7 +86,7 @@ def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> li
     starts = [name.span[0] for name in usable]
     own = [] if speaker is None else _own_words(text)
     for start, end in islice(sentence_spans(text), SENTENCES):
-        if text[start:end].rstrip("\"')").endswith("?"):
+        if ends_with_question_mark(text[start:end]):
             continue
         sides = usable[bisect_left(starts, start) : bisect_left(starts, end)]
         if speaker is not None:

@@ -26,6 +26,11 @@ QUESTION_MARKS: Final = "?\uff1f\u061f"
 FULL_STOPS: Final = "\u3002\uff01\uff1f\uff61"
 """End of a Chinese or Japanese sentence; no space follows. The last one is half width."""
 
+_CLOSING_CHARACTERS: Final = 20
+"""Marks behind a question mark that are passed over, at most."""
+_QUESTION_END: Final = re.compile(rf"[\s!.\"')\]}}*_\u201d\u2019\U0001f300-\U0001faff]*+[{QUESTION_MARKS}]")
+"""A question mark and what may stand behind it (quotes, brackets, emphasis, emoji), read backwards."""
+
 LETTERS_OF_A_WORD: Final = 2
 """Estimate for scripts without spaces; words of Chinese, Japanese and Thai have 1.5 to 4 letters."""
 
@@ -33,6 +38,11 @@ WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 """A word, or one letter of a script without spaces."""
 _LETTER: Final = re.compile(rf"[{UNSPACED}]")
 _SPACED: Final = re.compile(rf"[^\W{UNSPACED}]+")
+
+
+def ends_with_question_mark(sentence: str) -> bool:
+    """Whether a sentence ends with a question mark; white space, quotes and other marks may follow it."""
+    return _QUESTION_END.match(sentence.rstrip()[: -_CLOSING_CHARACTERS - 1 : -1]) is not None
 
 
 def word_count(text: str) -> int:

@@ -57,6 +57,10 @@ def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[
     [
         "Priya does not work for Northwind Clinic.",
         "Does Priya work for Northwind Clinic?",
+        "Ines works for Oakline Group, right?\nI forgot.",
+        "Ines works for Oakline Group?!\n\nI forgot.",
+        "Is it true: \u201cInes works for Oakline Group?\u201d\nI forgot.",
+        "**Ines works for Oakline Group?**\nI forgot.",
         "Priya was hired at Northwind Clinic.",
         "Jenkins was replaced last week at Northwind Clinic.",
         "Harrow Centre is owned largely through Oakline Group.",

@@ -10,7 +10,14 @@ import re
 from typing import Final, NamedTuple
 
 from helix_shared.naming.abbreviations import sentence_ends
-from helix_shared.text.scripts import FULL_STOPS, HAN, HANGUL, KANA, QUESTION_MARKS
+from helix_shared.text.scripts import (
+    FULL_STOPS,
+    HAN,
+    HANGUL,
+    KANA,
+    QUESTION_MARKS,
+    ends_with_question_mark,
+)
 
 MOST_CHARACTERS: Final = 2_000
 MOST_SENTENCES: Final = 40
@@ -19,8 +26,6 @@ _READ_CHARACTERS: Final = 400
 
 _BREAK: Final = re.compile(rf"(?<=[.!\u2026{QUESTION_MARKS}])[\"')\]]*\s+|(?<=[{FULL_STOPS}])|\n+")
 _WORD: Final = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
-_MARKED: Final = re.compile(rf"[\s!.\"')\]\U0001f300-\U0001faff]*+[{QUESTION_MARKS}]")
-"""The end of a question, read backwards."""
 
 _LEAD: Final = re.compile(
     r"^\W*+(?:(?:ok(?:ay)?|so|and|but|hey|hi|hello|also|btw|oh|ah|well|then|alright|right|great|thanks?|cool"
@@ -114,7 +119,7 @@ def without_lead(sentence: str) -> str:
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks: by its mark, its question word, or its verb before the subject."""
-    if _MARKED.match(sentence[:-21:-1]):
+    if ends_with_question_mark(sentence):
         return True
     if _UNSPACED.search(sentence[:_READ_CHARACTERS]):
         return len(sentence) <= _LONGEST_UNSPACED_QUESTION and bool(_UNSPACED_ASKED.search(sentence))
