@@ -28,10 +28,11 @@ _COLUMNS: Final = {
     "expires_at": "expires_at",
 }
 """Column of each field that a correction may set; it never changes who may recall the memory."""
-_SOURCE: Final = ("document_id", "source_uri", "source_class", "speaker")
+_SOURCE: Final = ("document_id", "source_uri", "source_class", "speaker", "role")
 """Columns that no correction sets.
 
-A new version of the document still replaces the memory, and what a user said stays a user's statement.
+A new version of the document still replaces the memory, and what a user said stays a user's statement, which
+a later statement of the same user may replace.
 """
 _EVENT_TIMES: Final = ("event_start", "event_end")
 _EVENT_COLUMNS: Final = (*_EVENT_TIMES, "event_guessed")

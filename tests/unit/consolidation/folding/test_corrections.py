@@ -40,8 +40,9 @@ FIELDS: Final[dict[str, Any]] = {
     "source_uri": "file:///d",
     "source_class": "user",
     "speaker": "Mo",
+    "role": "assistant",
 }
-NEVER_SET = {"document_id", "source_uri", "source_class", "speaker"}
+NEVER_SET = {"document_id", "source_uri", "source_class", "speaker", "role"}
 """What no correction sets."""
 
 
