@@ -57,6 +57,24 @@ def test_next_turn_completes_the_context_of_the_turn_before_it() -> None:
     assert completed.window == "Mira: one\nMira: two\nMira: three\nMira: four"
 
 
+def test_a_derived_statement_stands_in_its_own_place_between_its_neighbours() -> None:
+    """An earlier turn with the same words stays as it was said."""
+    before = [
+        turn(1, "Is the van ready?", speaker="Ole"),
+        turn(2, "yes"),
+        turn(3, "Do you want winter tyres on it?", speaker="Ole"),
+        turn(4, "yes"),
+    ]
+    drafts = drafts_of(turn(5, "Noted.", speaker="Ole"), before, most_tokens=50, count_tokens=words)
+    statement = next(draft for draft in drafts if draft.derived_from)
+    assert statement.window.splitlines() == [
+        "Mira: yes",
+        "Ole: Do you want winter tyres on it?",
+        "Mira: Do you want winter tyres on it? yes",
+        "Ole: Noted.",
+    ]
+
+
 def test_a_correction_by_its_value_alone_also_says_what_it_corrects() -> None:
     """Alone, "make that 8" answers no question of a later session."""
     before = [turn(1, "jobs get at most 5 attempts", speaker="bot")]

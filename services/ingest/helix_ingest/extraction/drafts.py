@@ -125,6 +125,11 @@ def _drafts_of_turn(
     answers = _piece_id(question.asked, cut, question.start) if question else ""
     answer = answer or after
     answered = _answered_at(logged, answer, pieces)
+    windowed = revision is not None and len(pieces) == 1
+
+    def window(passage: str) -> str:
+        return _turn_window(before, passage, after) if windowed else ""
+
     drafts = []
     for n, piece in enumerate(pieces):
         around = (
@@ -132,7 +137,6 @@ def _drafts_of_turn(
             below if n == len(pieces) - 1 else pieces[n + 1].text,
         )
         passage = before_turn(event.speaker, event.role) + piece.shown
-        windowed = revision is not None and len(pieces) == 1
         drafts.append(
             Draft(
                 logged=logged,
@@ -143,7 +147,7 @@ def _drafts_of_turn(
                 char_start=piece.start,
                 char_end=piece.end,
                 passage=passage,
-                window=_turn_window(before, passage, after) if windowed else "",
+                window=window(passage),
                 revision_sequence=revision or logged.sequence,
                 answers=answers if n == 0 else "",
                 answered_by=_id(answer, 0) if answer and n == answered else "",
@@ -153,7 +157,8 @@ def _drafts_of_turn(
     if len(drafts) == 1 and (statement := derived_statement(logged, question, session, just_before)):
         read = _quoted([*session, *([after] if after else [])], logged)
         drafts += [
-            replace(draft, quotes=read) for draft in _drafts_of_statement(drafts[0], event, statement, cut)
+            replace(draft, quotes=read)
+            for draft in _drafts_of_statement(drafts[0], event, statement, cut, window)
         ]
     return drafts
 
@@ -166,12 +171,17 @@ def _quoted(turns: Sequence[LoggedEvent], quoting: LoggedEvent) -> tuple[str, ..
 
 
 def _drafts_of_statement(
-    verbatim: Draft, event: MessageEvent, statement: DerivedStatement, cut: Cut
+    verbatim: Draft,
+    event: MessageEvent,
+    statement: DerivedStatement,
+    cut: Cut,
+    window: Callable[[str], str],
 ) -> list[Draft]:
     """The derived statement beside a verbatim memory; none if it is longer than a piece.
 
-    Its neighbours are those of the verbatim memory, which is searched with them. It was made of the turns of
-    the session that it may quote, so it counts as a quotation of each of them.
+    Its neighbours are those of the verbatim memory, which is searched with them; `window` puts a passage
+    between them. It was made of the turns of the session that it may quote, so it counts as a quotation of
+    each of them.
     """
     if len(cut(statement.text)) > 1:
         return []
@@ -183,7 +193,7 @@ def _drafts_of_statement(
             text=statement.text,
             spoken=verbatim.text,
             context="",
-            window=verbatim.window.replace(verbatim.passage, passage),
+            window=window(passage),
             passage=passage,
             derived_from=_id(verbatim.logged, verbatim.piece),
         )
