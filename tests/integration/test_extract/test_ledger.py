@@ -12,6 +12,7 @@ from helix_cli.clients.endpoint_status import endpoint_status
 from helix_extract.accounting.ledger import Ledger
 from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
+from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
 
@@ -76,6 +77,15 @@ async def test_no_count_of_workers_at_once_is_lost(nats_client: Client) -> None:
     assert (status.counts, status.tokens, status.dropped) == ({"answered": 20}, {"acme": 100}, {"quote": 40})
     assert "20 answers" in str(status)
     assert "quote 40" in str(status)
+
+
+async def test_a_budget_that_cannot_be_read_is_asked_for_again(nats_client: Client) -> None:
+    """Nobody knows that it is spent, so the window waits; what is counted is given up."""
+    (ledger,) = await ledgers(nats_client, Days())
+    await nats_client.close()
+    with pytest.raises(TemporaryError, match="budget"):
+        await ledger.reserve("acme", 600)
+    await ledger.add("failed")
 
 
 async def test_without_a_limit_everything_may_be_spent(nats_client: Client) -> None:

@@ -1,7 +1,7 @@
 """The ledger: tokens by tenant and day, calls, windows and drops, in the bucket HELIX_LEDGER.
 
-`helix status` shows it; the daily budget is checked against it. All copies of the worker add to one entry. A
-ledger that cannot be written is logged and stops nothing.
+`helix status` shows it; the daily budget is checked against it. All copies of the worker add to one entry.
+Without an answer of NATS counts are given up, and questions wait.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from helix_extract.accounting.metrics import ABOUT_PAIRS, ABOUT_WINDOWS
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import streams
+from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -65,15 +66,15 @@ class Ledger:
     async def reserve(self, tenant_id: str, tokens: int) -> bool:
         """Whether a tenant may spend so many tokens today; if so, `release` must follow.
 
-        Without an answer of NATS nothing is spent.
+        Raises:
+            TemporaryError: NATS does not answer, so nobody knows what was spent.
         """
         if not self._daily_tokens:
             return True
         try:
             entry, _ = await self._read()
         except UNANSWERED as error:
-            _log.warning("ledger not read", reason=type(error).__name__)
-            return False
+            raise TemporaryError(f"the budget of today cannot be read ({type(error).__name__})") from error
         spent = entry.tokens.get(tenant_id, 0) if entry.day == self._today else 0
         if spent + self._reserved.get(tenant_id, 0) + tokens > self._daily_tokens:
             return False
