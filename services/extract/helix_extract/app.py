@@ -134,6 +134,6 @@ async def _read(durable: Durable, stop: asyncio.Event) -> None:
 
 
 async def _end_waits(stop: asyncio.Event, sessions: SessionLog) -> None:
-    """Let handlers that wait for a turn or for the model give their messages back when the worker ends."""
+    """Let handlers that wait for a turn, for pairs or for the model give their messages back at the end."""
     await stop.wait()
     sessions.end()

@@ -17,6 +17,7 @@ from helix_extract.accounting.ledger import Ledger
 from helix_extract.language_model import LanguageModel
 from helix_extract.pairs.judge import Judge
 from helix_extract.settings import ExtractSettings
+from helix_extract.windows.session_log import SessionLog
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
@@ -25,6 +26,7 @@ from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.worker import Connected
 from helix_shared.endpoint.client import Endpoint
+from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
 from helix_shared.pairs.messages import Pair, PairedText, UnsurePairs
 
@@ -57,7 +59,8 @@ class World:
         self.client = client
         self.endpoint = Endpoint.of(settings, key="")
         self.connected = Connected(client, Publisher(client.jetstream()), Lanes(1))
-        self.judge = Judge(settings, LanguageModel(settings, self.endpoint, ledger, asyncio.sleep))
+        self.sessions = SessionLog(settings.limits)
+        self.judge = Judge(settings, LanguageModel(settings, self.endpoint, ledger, self.sessions.pause))
 
     async def tell(self, *several: UnsurePairs) -> None:
         """Publish pairs, and handle what the consumer delivers."""
@@ -272,3 +275,17 @@ async def test_pairs_that_were_removed_while_they_waited_are_not_sent(
     await waiting
     assert await world.verdicts() == {(6, 1): "replaces"}
     assert ((await world.status()).pairs or {})["forgotten"] == 1
+
+
+async def test_pairs_that_wait_for_others_are_given_back_when_the_worker_ends(
+    nats_client: Client, server: EndpointServer
+) -> None:
+    """A question at the end would be paid for and asked again."""
+    world = await world_of(nats_client, server, pairs_seconds=60.0)
+    waiting = asyncio.create_task(world.tell(asked(5), asked(6)))
+    await asyncio.sleep(0.5)
+    assert not waiting.done()
+    world.sessions.end()
+    with pytest.raises(TemporaryError, match="worker ends"):
+        await asyncio.wait_for(waiting, 5)
+    assert server.requests == []

@@ -136,7 +136,7 @@ async def test_items_of_a_group_are_asked_together_until_it_is_full() -> None:
             raise TemporaryError("no")
         return [item.upper() for item in items]
 
-    batches = Batches[str, str](ask, most=3, seconds=0.05)
+    batches = Batches[str, str](ask, most=3, seconds=0.05, pause=asyncio.sleep)
     answers = (batches.answer(group, item, size=size) for group, item, size in (
         ("x", "a", 2), ("y", "b", 1), ("x", "c", 1), ("x", "d", 2), ("x", "e", 2),
     ))  # fmt: skip

@@ -6,7 +6,6 @@ A batch has the items of one group. It is complete with `most` units, or `second
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -24,12 +23,21 @@ class _Batch(Generic[Item, Answer]):
 
 
 class Batches(Generic[Item, Answer]):
-    """Used from one event loop; `ask` returns one answer for each item."""
+    """Used from one event loop; `ask` returns one answer for each item.
+
+    `pause` waits so many seconds; its error ends the wait of a batch, which is not asked about then.
+    """
 
     def __init__(
-        self, ask: Callable[[Sequence[Item]], Awaitable[Sequence[Answer]]], *, most: int, seconds: float
+        self,
+        ask: Callable[[Sequence[Item]], Awaitable[Sequence[Answer]]],
+        *,
+        most: int,
+        seconds: float,
+        pause: Callable[[float], Awaitable[None]],
     ) -> None:
         self._ask = ask
+        self._pause = pause
         self._most = most
         self._seconds = seconds
         self._open: dict[Hashable, _Batch[Item, Answer]] = {}
@@ -37,7 +45,7 @@ class Batches(Generic[Item, Answer]):
     async def answer(self, group: Hashable, item: Item, *, size: int) -> Answer:
         """The answer for one item of `size` units, asked together with others of its group.
 
-        Raises: as `ask`; every item of the batch gets its error.
+        Raises: as `ask` and `pause`; every item of the batch gets the error.
         """
         batch = self._open.get(group)
         if batch is not None and batch.size + size > self._most:
@@ -56,9 +64,16 @@ class Batches(Generic[Item, Answer]):
         return (await asyncio.shield(batch.answers))[place]
 
     async def _run(self, group: Hashable, batch: _Batch[Item, Answer]) -> Sequence[Answer]:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(batch.is_full.wait(), self._seconds)
-        self._close(group, batch)
+        filling = asyncio.ensure_future(batch.is_full.wait())
+        pausing = asyncio.ensure_future(self._pause(self._seconds))
+        try:
+            await asyncio.wait((filling, pausing), return_when=asyncio.FIRST_COMPLETED)
+            if pausing.done():
+                await pausing
+        finally:
+            self._close(group, batch)
+            filling.cancel()
+            pausing.cancel()
         return await self._ask(batch.items)
 
     def _close(self, group: Hashable, batch: _Batch[Item, Answer]) -> None:

@@ -65,7 +65,10 @@ class Judge:
         self._settings = settings
         self._language_model = language_model
         self._batches = Batches[_Waiting, RecordedAnswer | None](
-            self._ask, most=settings.pairs_at_once, seconds=settings.pairs_seconds
+            self._ask,
+            most=settings.pairs_at_once,
+            seconds=settings.pairs_seconds,
+            pause=language_model.pause,
         )
 
     async def handle(self, message: Msg, connected: Connected) -> None:
