@@ -15,13 +15,13 @@ from helix_extract.accounting.metrics import ABOUT_WINDOWS
 from helix_extract.answers.check import CheckedAnswer, check
 from helix_extract.answers.prompt import LISTS, PROMPT_VERSION, SYSTEM, answer_key, answer_schema, question
 from helix_extract.answers.records import RecordedAnswer, find_answer
-from helix_extract.language_model import AnswerRequest, LanguageModel, RecordTarget
+from helix_extract.language_model import NOT_ASKED, AnswerRequest, LanguageModel, RecordTarget
 from helix_extract.windows.window import Turn, Window
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_shared.broker import deadline, log
 from helix_shared.broker.stored_at import stored_at
-from helix_shared.broker.worker.rederive import Rederived, requested_sequence
+from helix_shared.broker.worker.rederive import Rederived, is_redrive, requested_sequence
 from helix_shared.endpoint.client import Question
 from helix_shared.endpoint.json_text import object_in
 from helix_shared.endpoint.metrics import HELD_BACK
@@ -60,8 +60,7 @@ class Extract:
         if turn is None or not self.settings.allows(turn.event.tenant_id):
             return
         with deadline.suspended():
-            window = await self.sessions.completed_window(connected.client, turn)
-            shown = None if window is None else self._shown(window)
+            shown = await self._shown(turn, connected)
             answered = None if shown is None else await self._answered(shown, connected)
         if answered is None:
             return
@@ -71,8 +70,11 @@ class Extract:
     async def rederive(self, request: Msg, connected: Connected) -> Rederived:
         """The statements of the window that ends with a turn, from its recorded answer.
 
+        A window in a dead letter may have none, so a redrive asks as `handle` does.
+
         Raises:
-            TemporaryError: NATS does not answer, or the log has no such turn.
+            PermanentError: a redrive is refused: by the server, or because the tenant may not be asked about.
+            TemporaryError: NATS does not answer, the log has no such turn, or a redrive may not ask now.
         """
         sequence = requested_sequence(request)
         found = await log.message_at(connected.client, subjects.EVENTS_STREAM, sequence)
@@ -85,12 +87,30 @@ class Extract:
         window = window.without_secrets() or window
         key = answer_key(window, self.language_model.endpoint.model)
         answer = await find_answer(connected.client, event.tenant_id, key)
+        if answer is None and is_redrive(request):
+            answered = await self._redriven(turn, connected)
+            if answered is not None:
+                return (await self._build(*answered, connected)).rederived
         checked = CheckedAnswer() if answer is None else self._checked(answer, window)
         return (await connected.lanes.run(self.builder.build, window, checked, key)).rederived
 
-    @staticmethod
-    def _shown(window: Window) -> Window | None:
-        """The window without the turns that hold a credential, which are counted."""
+    async def _redriven(self, turn: Turn, connected: Connected) -> tuple[Window, RecordedAnswer, str] | None:
+        """As `_answered`, of the window of a dead letter; None: there is nothing to ask about."""
+        tenant = turn.event.tenant_id
+        if not self.settings.allows(tenant):
+            raise PermanentError(f"the language model may not be asked about tenant {tenant}")
+        shown = await self._shown(turn, connected)
+        answered = None if shown is None else await self._answered(shown, connected)
+        is_left = shown is not None and await self.sessions.still_logged(connected.client, shown) is not None
+        if answered is None and is_left:
+            raise TemporaryError(NOT_ASKED)
+        return answered
+
+    async def _shown(self, turn: Turn, connected: Connected) -> Window | None:
+        """The window that ends with a turn, without those that hold a credential, which are counted."""
+        window = await self.sessions.completed_window(connected.client, turn)
+        if window is None:
+            return None
         shown = window.without_secrets()
         held_back = len(window.turns) - (0 if shown is None else len(shown.turns))
         HELD_BACK.labels(ABOUT_WINDOWS).inc(held_back)

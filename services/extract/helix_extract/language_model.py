@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_extract.accounting.metrics import ABOUT_WINDOWS, PAIRS, WINDOWS
 from helix_extract.answers.records import RecordedAnswer, find_answer, record_answer
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from helix_extract.accounting.ledger import Ledger
     from helix_extract.settings import ExtractSettings
     from helix_shared.broker.worker.worker import Connected
+
+NOT_ASKED: Final = "not asked: it is older than HELIX_EXTRACT_OLDEST_DAYS, or the budget of today is spent"
+"""Why a redrive gives nothing where `recorded_or_asked` gives None."""
 
 _log = logger(__name__)
 

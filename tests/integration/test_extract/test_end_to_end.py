@@ -215,6 +215,29 @@ def test_statements_are_derived_again_from_the_recorded_answer(helix: Helix) -> 
     assert len(helix.server.requests) == asked
 
 
+def test_a_refused_window_is_asked_about_when_its_letter_is_redriven(helix: Helix) -> None:
+    """There is no recorded answer; while the server refuses, the letter stays."""
+
+    def letters() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(helix.run("dlq", "ls", "--service", "extract", "--json"))
+        return found
+
+    recorded = helix.recorded()
+    helix.say("The glaze of the vase is celadon.", session_id="sound")
+    helix.until(lambda: helix.recorded() > recorded, "the server's form of answers is not known")
+    helix.server.status = 400
+    helix.say("The bisque kiln needs a thermocouple.", session_id="refused")
+    helix.until(lambda: len(letters()) == 1, "there is no letter")
+    redrive = ("dlq", "redrive", "--all", "--yes", "--service", "extract", "--json")
+    assert [one["state"] for one in json.loads(helix.run(*redrive, code=1))] == ["refused"]
+    assert [letter["redrives"] for letter in letters()] == [1]
+    helix.server.status = 0
+    assert [one["state"] for one in json.loads(helix.run(*redrive))] == ["processed"]
+    wanted = "Mara says that The bisque kiln needs a thermocouple."
+    helix.until(lambda: wanted in helix.texts("Mara bisque kiln thermocouple"), "the window is lost")
+    assert letters() == []
+
+
 @pytest.mark.long
 def test_statements_outlive_a_reembedding_that_is_ended_just_after_its_step(
     helix: Helix, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,9 +25,10 @@ from helix_shared import edges
 from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.rederive import derivation_responder, request_derivation
 from helix_shared.broker.worker.worker import Connected
 from helix_shared.endpoint.client import Endpoint
-from helix_shared.errors import TemporaryError
+from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.identity import memory_id
 from helix_shared.pairs.messages import Pair, PairedText, UnsurePairs
 
@@ -289,3 +291,29 @@ async def test_pairs_that_wait_for_others_are_given_back_when_the_worker_ends(
     with pytest.raises(TemporaryError, match="worker ends"):
         await asyncio.wait_for(waiting, 5)
     assert server.requests == []
+
+
+async def test_pairs_without_an_answer_are_asked_about_when_their_letter_is_redriven(
+    nats_client: Client, server: EndpointServer
+) -> None:
+    """Only then, and within the limits: what gave no answer is not done with."""
+    world = await world_of(nats_client, server)
+    pairs = asked(5)
+    subject = subjects.pairs_subject("acme", 5)
+    await nats_client.jetstream().publish(subject, pairs.model_dump_json().encode())
+
+    async def derived(judge: Judge, *, redrive: bool) -> list[str]:
+        respond = partial(judge.rederive, connected=world.connected)
+        async with derivation_responder(nats_client, "verdicts", respond):
+            made = await request_derivation(nats_client, "verdicts", sequence=5, redrive=redrive)
+        return [row["verdict"] for row in edges.decode(made.body)[1].to_pylist()]
+
+    assert await derived(world.judge, redrive=False) == []
+    poor = await world_of(nats_client, server, daily_tokens=10)
+    with pytest.raises(TemporaryError, match="budget"):
+        await derived(poor.judge, redrive=True)
+    off = await world_of(nats_client, server, tenants="umbrella")
+    with pytest.raises(PermanentError, match="acme"):
+        await derived(off.judge, redrive=True)
+    assert server.requests == []
+    assert await derived(world.judge, redrive=True) == ["replaces"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_extract.accounting.metrics import ABOUT_PAIRS
 from helix_extract.answers.records import RecordedAnswer, find_answer
-from helix_extract.language_model import AnswerRequest, LanguageModel, RecordTarget
+from helix_extract.language_model import NOT_ASKED, AnswerRequest, LanguageModel, RecordTarget
 from helix_extract.pairs.batches import Batches
 from helix_extract.pairs.check import CheckedVerdicts, check
 from helix_extract.pairs.prompt import (
@@ -30,7 +30,7 @@ from helix_extract.pairs.prompt import (
 from helix_memory import subjects
 from helix_shared.broker import deadline, log
 from helix_shared.broker.worker.derived import DerivedMessage
-from helix_shared.broker.worker.rederive import Rederived, requested_sequence
+from helix_shared.broker.worker.rederive import Rederived, is_redrive, requested_sequence
 from helix_shared.edges import Origin
 from helix_shared.endpoint.client import Question, RefusedError
 from helix_shared.endpoint.metrics import HELD_BACK
@@ -101,8 +101,11 @@ class Judge:
     async def rederive(self, request: Msg, connected: Connected) -> Rederived:
         """The verdicts about the pairs of an event, from its recorded answer; none where the pairs are gone.
 
+        Pairs in a dead letter may have no answer, so a redrive asks as `handle` does.
+
         Raises:
-            TemporaryError: NATS does not answer, or the log has no such event.
+            PermanentError: a redrive may not ask about the tenant, or about any pairs.
+            TemporaryError: NATS does not answer, the log has no such event, or a redrive may not ask now.
         """
         sequence = requested_sequence(request)
         subject = subjects.pairs_subject("*", sequence)
@@ -117,8 +120,19 @@ class Judge:
         asked, _ = _without_secrets(read_pairs(found.body))
         key = answer_key(asked, self._language_model.endpoint.model)
         answer = await find_answer(connected.client, asked.tenant_id, key)
+        if answer is None and asked.pairs and is_redrive(request):
+            answer = await self._redriven(asked, key, connected)
         checked = CheckedVerdicts([]) if answer is None else check(answer, asked.pairs)
         return _message(asked, checked, key).rederived
+
+    async def _redriven(self, asked: UnsurePairs, key: str, connected: Connected) -> RecordedAnswer | None:
+        """As `_answer`, about the pairs of a dead letter; None: they are gone."""
+        if not (self._settings.pairs and self._settings.allows(asked.tenant_id)):
+            raise PermanentError(f"the language model may not be asked about pairs of {asked.tenant_id}")
+        answer = await self._answer(asked, key, connected)
+        if answer is None and await _is_there(_Waiting(asked, key, connected)):
+            raise TemporaryError(f"{NOT_ASKED}, or the server refuses")
+        return answer
 
     async def _answer(self, asked: UnsurePairs, key: str, connected: Connected) -> RecordedAnswer | None:
         """The recorded answer about the pairs of one event; None where the model may not be asked."""
