@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
 from typing import Any
@@ -93,7 +94,7 @@ async def test_another_model_blocks_the_writer_until_ingest_has_the_right_one_ag
     await until_problem(stack, "model-b")
     await stack.until(lambda m: m.applied_sequence == 5)
     assert MODEL in await problem_of(stack)
-    assert "helix_writer_blocked 1.0" in await asyncio.to_thread(metrics, port)
+    assert "helix_writer_blocked 1.0" in await asyncio.to_thread(page, port, "metrics")
     assert "blocked" in await asyncio.to_thread(not_ready, stack)
     async with ingest_of(stack, "model-b"):
         await stack.until_logged(stack.processes[-1], "ingest has model model-b")
@@ -107,19 +108,38 @@ async def test_another_model_blocks_the_writer_until_ingest_has_the_right_one_ag
     assert (manifest.counts.memories, manifest.model.checksum) == (20, MODEL)
     await stack.until_acknowledged()
     await until_problem(stack, "")
-    assert "helix_writer_blocked 0.0" in await asyncio.to_thread(metrics, port)
+    assert "helix_writer_blocked 0.0" in await asyncio.to_thread(page, port, "metrics")
     assert await dead_letters(stack) == 0
 
 
-def metrics(port: int) -> str:
-    """The metrics page."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
-        return str(reply.read(), "utf-8")
+def page(port: int, path: str) -> str:
+    """A page of the metrics port, also where its status is an error."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=10) as reply:
+            return str(reply.read(), "utf-8")
+    except urllib.error.HTTPError as error:
+        return str(error.read(), "utf-8")
 
 
 def not_ready(stack: Stack) -> str:
     """What `helix up` would wait for, without a query service."""
     return missing(queries=(), nats_url=stack.url, data_of=lambda _: stack.data, consumers=streams.CONSUMERS)
+
+
+async def test_a_writer_that_lost_its_lease_does_not_report_what_blocked_it(stack: Stack) -> None:
+    """It stands by, and another process may have gone on: its readiness and its metric say nothing of it."""
+    port = free_port()
+    await stack.log_events(2)
+    process = stack.start(metrics_port=str(port))
+    await stack.derive("e0", 1, [row("e0", 1, "text 0")])
+    await stack.until(lambda m: m.applied_sequence == 1)
+    await stack.derive("e1", 2, [row("e1", 2, "text 1", model="model-b")])
+    await until_problem(stack, "model-b")
+    assert "model-b" in await asyncio.to_thread(page, port, "readyz")
+    await stack.client.jetstream().delete_key_value(streams.LEASES)
+    await stack.until_logged(process, "standing by")
+    assert await asyncio.to_thread(page, port, "readyz") == "ok\n"
+    assert "helix_writer_blocked 0.0" in await asyncio.to_thread(page, port, "metrics")
 
 
 @pytest.mark.long

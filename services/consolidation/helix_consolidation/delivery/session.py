@@ -79,7 +79,10 @@ class WriterSession:
             await self.archive.catch_up(self.log.last_sequence)
         observer = Observer(self.client, self.settings.data_dir, self.shard)
         with self.uploads or contextlib.nullcontext():
-            await self._run(observer, halt)
+            try:
+                await self._run(observer, halt)
+            finally:
+                await self.writer.close()
             await self.writer.finish()
 
     async def _run(self, observer: Observer, halt: asyncio.Event) -> None:

@@ -129,13 +129,16 @@ class Writer:
         if self._need and self._shard.can_publish:
             await self._publish()
 
-    async def finish(self) -> None:
-        """Finish settling, and hand back what is held; the stores stay open."""
+    async def close(self) -> None:
+        """End what runs beside the batches, and report nothing any more; call it however `run` ended."""
         self._blocked.close()
         self._reconciliation.close()
         for part in ("blocked", "generation"):
             self._health.set_problem(part, "")
         await self._eraser.close()
+
+    async def finish(self) -> None:
+        """Finish settling, and hand back what is held; the stores stay open."""
         if self._settling is not None:
             await self._settling
         for inbox in self._all_inboxes:
@@ -146,8 +149,7 @@ class Writer:
         """Report how old the last generation is while something waits for the next one."""
         is_due = bool(self._need) and self._shard.can_publish
         is_waiting = is_due or any(inbox.waiting for inbox in self._inboxes)
-        problem = self._age.problem(time.monotonic(), is_waiting=is_waiting)
-        self._health.set_problem("generation", problem)
+        self._health.set_problem("generation", self._age.problem(time.monotonic(), is_waiting=is_waiting))
 
     async def _next_batch(self) -> list[Msg]:
         if not any(inbox.waiting for inbox in self._inboxes):
@@ -294,6 +296,5 @@ class Writer:
 
     async def _settle(self, outcome: Outcome) -> None:
         await settle(outcome)
-        dead = (message for message, _ in outcome.dead)
-        release(self._all_inboxes, [*outcome.done, *outcome.foreign, *dead])
+        release(self._all_inboxes, [*outcome.done, *outcome.foreign, *(m for m, _ in outcome.dead)])
         MESSAGES.labels(SERVICE, "done").inc(len(outcome.done))

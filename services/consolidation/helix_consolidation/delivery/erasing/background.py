@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from helix_consolidation.delivery.pace import Interval
-from helix_memory.transport.connection import UNANSWERED
-from helix_shared.errors import HelixError
+from helix_shared.broker.cancelling import cancel_all
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -49,6 +47,4 @@ class BackgroundTask(Generic[T]):
     async def close(self) -> None:
         """End the one that is running."""
         if self.running is not None:
-            self.running.cancel()
-            with contextlib.suppress(asyncio.CancelledError, HelixError, *UNANSWERED):
-                await self.running
+            await cancel_all([self.running])
