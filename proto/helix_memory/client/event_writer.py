@@ -131,7 +131,7 @@ class EventWriter:
         except TimeoutError as error:
             raise OverdueError(f"no answer from NATS at {self._url} within {seconds:g} s") from error
         except NatsError as error:
-            reason = str(error) or type(error).__name__
+            reason = connection.reason_of(error)
             raise TemporaryError(f"NATS at {self._url} failed: {reason}") from error
 
     async def _connected(self) -> Client:

@@ -33,6 +33,11 @@ UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
 _log = logging.getLogger(__name__)
 
 
+def reason_of(error: BaseException) -> str:
+    """What an error says; the name of its class where it says nothing, as a `TimeoutError` of asyncio."""
+    return str(error) or type(error).__name__
+
+
 def server_id(client: Client) -> str:
     """Of the NATS server that a client is connected to: another one after each start of the server."""
     return str(client._server_info.get("server_id", ""))  # noqa: SLF001  it has no public name
@@ -42,7 +47,7 @@ def connection_options(*, name: str) -> dict[str, Any]:
     """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`; credentials are separate."""
 
     async def report(error: Exception) -> None:
-        _log.warning("nats error: %s", str(error) or type(error).__name__)
+        _log.warning("nats error: %s", reason_of(error))
 
     return {
         "name": name,

@@ -16,6 +16,7 @@ from nats.js import api
 from nats.js.errors import NotFoundError
 
 from helix_memory import subjects
+from helix_memory.transport.connection import reason_of
 from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.stored_at import IMPORT_HEADERS, check_times, stored_at
 from helix_shared.errors import TemporaryError
@@ -107,9 +108,7 @@ async def read_messages(
             # removed since it was made: another one reads on, and has only those that are there
             fruitless += 1
             if fruitless > 1:
-                raise TemporaryError(
-                    f"stream {stream} does not answer: {error or type(error).__name__}"
-                ) from error
+                raise TemporaryError(f"stream {stream} does not answer: {reason_of(error)}") from error
         else:
             return
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nats.errors import Error as NatsError
 
+from helix_memory.transport.connection import reason_of
 from helix_shared.broker.cancelling import cancel_all
 from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.stored_at import check_times
@@ -125,7 +126,7 @@ async def fetch(client: Client, reader: PullReader, most: int, collect_seconds: 
     except TimeoutError:
         return []
     except (NatsError, OSError) as error:
-        _log.warning("fetch failed", reason=str(error) or type(error).__name__)
+        _log.warning("fetch failed", reason=reason_of(error))
         await asyncio.sleep(RETRY_SECONDS)
         return []
     if most > 1:

@@ -17,6 +17,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from helix_memory import subjects
+from helix_memory.transport.connection import reason_of
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 from helix_shared.errors import (
@@ -207,7 +208,7 @@ async def store_dead_letter(message: Msg, error: Exception, *, service: str, pub
         attempts=position.num_delivered,
         redrives=redrives_of(message.headers),
     )
-    reason = str(error) or type(error).__name__
+    reason = reason_of(error)
     await publish_dead_letter(origin, message.data, reason, service=service, publisher=publisher)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nats.errors import Error as NatsError
 
 from helix_cli.backup.contents import StreamCopy
+from helix_memory.transport.connection import reason_of
 from helix_shared.errors import CorruptArtifactError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ async def snapshot(client: Client, stream: str, objects: Pieces) -> StreamCopy:
         if status != "204" or rest:
             raise PermanentError(f"NATS did not end the snapshot of {stream}: status {status}")
     except (NatsError, TimeoutError, OSError) as error:
-        raise TemporaryError(f"no snapshot of {stream}: {error or type(error).__name__}") from error
+        raise TemporaryError(f"no snapshot of {stream}: {reason_of(error)}") from error
     finally:
         await subscription.unsubscribe()
     return StreamCopy(config=answer["config"], state=answer["state"], pieces=tuple(pieces))
@@ -78,7 +79,7 @@ async def restore(client: Client, stream: str, copy: StreamCopy, objects: Pieces
         reply = await client.request(target, b"", timeout=RESTORED_SECONDS)
         restored = _require_good(reply.data, stream)
     except (NatsError, TimeoutError, OSError) as error:
-        raise TemporaryError(f"{stream} is not restored: {error or type(error).__name__}") from error
+        raise TemporaryError(f"{stream} is not restored: {reason_of(error)}") from error
     state = restored.get("state", {})
     # an empty stream has no first message
     for name in ("messages", "last_seq", *(["first_seq"] if copy.state.get("messages") else [])):

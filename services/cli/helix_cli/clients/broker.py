@@ -67,7 +67,7 @@ async def connected_client(
     try:
         yield client
     except (NatsError, TimeoutError) as error:
-        raise TemporaryError(f"NATS at {shown(url)} failed: {str(error) or type(error).__name__}") from error
+        raise TemporaryError(f"NATS at {shown(url)} failed: {connection.reason_of(error)}") from error
     finally:
         await client.close()
 

@@ -18,6 +18,7 @@ from helix_consolidation.delivery.leading.lease import LostLeaseError
 from helix_consolidation.delivery.leading.pausing import Pauses
 from helix_consolidation.delivery.leading.standby import POLL_SECONDS, stand_by
 from helix_consolidation.delivery.session import writer_session
+from helix_memory.transport.connection import reason_of
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
 
@@ -67,7 +68,7 @@ async def _write_once(
         async with _renewed(lease), writer_session(client, settings, lease, health) as session:
             await session.write(halt)
     except INTERRUPTIONS as error:
-        _log.warning("writing interrupted", reason=str(error) or type(error).__name__)
+        _log.warning("writing interrupted", reason=reason_of(error))
         return True
     finally:
         lock.release()

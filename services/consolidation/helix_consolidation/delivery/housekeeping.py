@@ -11,7 +11,7 @@ from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.delivery.streams.prune import prune_derived
 from helix_consolidation.delivery.streams.stream_state import skip_gap
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.moments import microseconds
 from helix_shared.telemetry.logs import logger
 
@@ -117,11 +117,11 @@ class Housekeeping:
                     _log.info("gap skipped", stream=stream, floor=processed.floor)
                     skipped = True
             except UNANSWERED as error:
-                _log.warning("gap not looked up", stream=stream, reason=str(error) or type(error).__name__)
+                _log.warning("gap not looked up", stream=stream, reason=reason_of(error))
         return skipped
 
     async def _prune(self) -> None:
         try:
             await prune_derived(self._jetstream, shards=self._shard.place.map.shards)
         except UNANSWERED as error:
-            _log.warning("derived messages not pruned", reason=str(error) or type(error).__name__)
+            _log.warning("derived messages not pruned", reason=reason_of(error))

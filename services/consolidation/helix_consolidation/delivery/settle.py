@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.out_of_order import is_out_of_order
 from helix_memory.subjects import EVENTS_STREAM, kind_of
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker import dead_letters, log, settlement
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -47,7 +47,7 @@ async def store_dead_letters(outcome: Outcome, publisher: Publisher) -> None:
         try:
             await settlement.store_dead_letter(message, error, service=SERVICE, publisher=publisher)
         except (*UNANSWERED, TemporaryError) as failure:
-            reason = f"dead letter not stored: {failure or type(failure)}"
+            reason = f"dead letter not stored: {reason_of(failure)}"
             failed.append((message, TemporaryError(reason)))
 
     await _all(store(message, error) for message, error in outcome.dead)
@@ -103,6 +103,6 @@ async def _all(replies: Iterable[Awaitable[None]]) -> None:
         results = await asyncio.gather(*waiting[start : start + AT_ONCE], return_exceptions=True)
         for result in results:
             if isinstance(result, (*UNANSWERED, TemporaryError)):
-                _log.warning("reply lost", reason=str(result) or type(result).__name__)
+                _log.warning("reply lost", reason=reason_of(result))
             elif isinstance(result, BaseException):
                 raise result

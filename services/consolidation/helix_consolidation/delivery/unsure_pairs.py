@@ -17,7 +17,7 @@ from helix_consolidation.delivery.erasing.reading import messages_of, remove_mes
 from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.folding.relate import without_removed
 from helix_memory import subjects
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class UnsurePairsStore:
         except NotFoundError:
             shard.unsure = None
         except UNANSWERED as error:
-            _log.warning("pairs not looked up", reason=str(error) or type(error).__name__)
+            _log.warning("pairs not looked up", reason=reason_of(error))
         else:
             shard.unsure = [] if shard.unsure is None else shard.unsure
 

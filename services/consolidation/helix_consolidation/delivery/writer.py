@@ -35,7 +35,7 @@ from helix_consolidation.reconciliation.schedule import Reconciliation
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
 from helix_shared.broker.traced import made_recallable
@@ -269,7 +269,7 @@ class Writer:
             info = PublicationInfo(self._lease.epoch, log, datetime.now(UTC))
             manifest = await self._thread.run(self._shard.publish, info, ensure_lease=self._lease.ensure_held)
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
-            _log.warning("not published yet", reason=str(error) or type(error).__name__)
+            _log.warning("not published yet", reason=reason_of(error))
             return
         reasons = self._need.published() + self._foreign.published()
         self._publishing.last = time.monotonic()

@@ -25,6 +25,7 @@ from helix_consolidation.metrics import (
     STREAM_MESSAGES,
 )
 from helix_memory.subjects import DLQ_STREAM, EVENTS_STREAM, ROOT
+from helix_memory.transport.connection import reason_of
 from helix_shared.broker import log
 from helix_shared.broker.streams import STREAMS
 from helix_shared.telemetry.logs import logger
@@ -64,7 +65,7 @@ class Observer:
             try:
                 await self.look()
             except Exception as error:  # noqa: BLE001  see above
-                _log.warning("not observed", reason=str(error) or type(error).__name__)
+                _log.warning("not observed", reason=reason_of(error))
             await asyncio.sleep(every_seconds)
 
     async def look(self) -> None:

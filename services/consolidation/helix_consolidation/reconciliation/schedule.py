@@ -18,6 +18,7 @@ from nats.errors import Error as NatsError
 from helix_consolidation.metrics import RECONCILE_DIFFERENCES, RECONCILED
 from helix_consolidation.reconciliation.compare import compare
 from helix_consolidation.reconciliation.log import compare_log, read_state
+from helix_memory.transport.connection import reason_of
 from helix_shared.errors import HelixError
 from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
@@ -70,7 +71,7 @@ class Reconciliation:
             stores, state = await loop.run_in_executor(pool, _read, self._root, generation)
             log = await compare_log(self._client, stores, state, place=self._place)
         except (HelixError, NatsError, OSError, TimeoutError) as error:
-            _log.warning("not reconciled", generation=generation, reason=str(error) or type(error).__name__)
+            _log.warning("not reconciled", generation=generation, reason=reason_of(error))
             return
         finally:
             pool.shutdown(wait=False)

@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 
 from helix_consolidation.redriving.redrive import letter_at, redrive, remove
 from helix_memory import subjects
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_memory.transport.letter_requests import LetterRequest, Redriven, encode_outcomes
 from helix_memory.transport.publisher import Publisher
 from helix_shared.audit.record import OK, AuditRecord, short
@@ -71,7 +71,7 @@ async def _respond(client: Client, message: Msg) -> None:
         outcomes = await carry_out(client, LetterRequest.decode(message.data))
         body, reason = encode_outcomes(outcomes), ""
     except (HelixError, *UNANSWERED) as error:
-        body, reason = b"", str(error) or type(error).__name__
+        body, reason = b"", reason_of(error)
     except Exception as error:  # noqa: BLE001  the requester gets the reason
         _log.exception("letter request failed")
         body, reason = b"", type(error).__name__
@@ -149,4 +149,4 @@ async def _record(
         for message in audit_messages(records, uuid.uuid4().hex):
             await publisher.publish(message.subject, message.body, message_id=message.message_id)
     except (HelixError, *UNANSWERED) as error:
-        _log.warning("letters not audited", reason=str(error) or type(error).__name__)
+        _log.warning("letters not audited", reason=reason_of(error))

@@ -15,7 +15,7 @@ from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helix_extract.accounting.metrics import ABOUT_PAIRS, ABOUT_WINDOWS
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker import streams
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -113,7 +113,7 @@ class Ledger:
                 except KeyWrongLastSequenceError:
                     continue
                 except UNANSWERED as error:
-                    _log.warning("ledger not written", reason=str(error) or type(error).__name__)
+                    _log.warning("ledger not written", reason=reason_of(error))
                 return
 
     def _spend(self, entry: LedgerEntry, call: str, tenant_id: str, tokens: int) -> None:

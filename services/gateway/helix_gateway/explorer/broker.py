@@ -114,7 +114,7 @@ class Broker:
             async with asyncio.timeout(connection.CONNECT_SECONDS):
                 yield
         except (NatsError, TimeoutError, OSError) as error:
-            raise TemporaryError(f"NATS at {url} failed: {str(error) or type(error).__name__}") from error
+            raise TemporaryError(f"NATS at {url} failed: {connection.reason_of(error)}") from error
 
     async def _connected(self) -> Client:
         async with self._connecting:

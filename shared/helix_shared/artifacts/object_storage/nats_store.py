@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from nats.js.errors import APIError, NoStreamResponseError
 
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.artifacts.files.durability import sync
 from helix_shared.artifacts.object_storage.nats_bucket import (
     ChangedError,
@@ -253,7 +253,7 @@ class NatsStore(ObjectStore):
                 raise self._without_bucket() from error
             raise TemporaryError(f"object store {self.url} refuses: {error.description}") from error
         except UNANSWERED as error:
-            reason = str(error) or type(error).__name__
+            reason = reason_of(error)
             raise TemporaryError(f"object store {self.url} does not answer: {reason}") from error
 
     def _without_bucket(self) -> TemporaryError:

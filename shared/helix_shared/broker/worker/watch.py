@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
+from helix_memory.transport.connection import reason_of
 from helix_shared.broker.provisioning import drift
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import (
@@ -134,7 +135,7 @@ async def watch_settings(client: Client, *, every_seconds: float = SETTINGS_SECO
         try:
             found = set(await drift.differences(client.jetstream()))
         except (NatsError, TimeoutError, OSError) as error:
-            _log.warning("stream settings not compared", reason=str(error) or type(error).__name__)
+            _log.warning("stream settings not compared", reason=reason_of(error))
         else:
             for one in sorted(found - known, key=str):
                 STREAM_SETTINGS.labels(one.name, one.field).set(1)

@@ -282,7 +282,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     try:
         asyncio.run(watched(app.run(), hang_seconds=hang_seconds))
     except (HelixError, NatsError, OSError) as error:
-        _log.error("cannot start", reason=str(error) or type(error).__name__)
+        _log.error("cannot start", reason=connection.reason_of(error))
         sys.exit(FAILURE_EXIT)
     failure = app.failure if isinstance(app, Worker) else ""
     if failure:

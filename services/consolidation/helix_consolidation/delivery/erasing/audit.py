@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.audit.record import MOST_IDS, AuditRecord, short
 from helix_shared.broker.audit_messages import audit_messages
 from helix_shared.errors import HelixError
@@ -42,4 +42,4 @@ async def record_erasure(publisher: Publishes, event: EraseEvent, sequence: int,
         for message in audit_messages([(sequence, made)], "erasure"):
             await publisher.publish(message.subject, message.body, message_id=message.message_id)
     except (HelixError, *UNANSWERED) as error:
-        _log.warning("erasure not audited", sequence=sequence, reason=str(error) or type(error).__name__)
+        _log.warning("erasure not audited", sequence=sequence, reason=reason_of(error))

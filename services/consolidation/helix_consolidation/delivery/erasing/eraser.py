@@ -14,8 +14,6 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
 from helix_consolidation.delivery.erasing.audit import record_erasure
 from helix_consolidation.delivery.erasing.background import BackgroundTask
 from helix_consolidation.delivery.erasing.backup_keys import BackupKeys
@@ -31,7 +29,7 @@ from helix_consolidation.delivery.erasing.reading import for_each, remove_messag
 from helix_consolidation.delivery.erasing.remembered import Named, are_erased
 from helix_consolidation.delivery.erasing.round import Round, Task
 from helix_memory import subjects
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.errors import HelixError
 from helix_shared.shard_map import first_folder
 from helix_shared.telemetry.logs import logger
@@ -140,7 +138,7 @@ class Eraser:
         """The plans of erasures; what fails is done again."""
         try:
             await plan(tasks, client=self._client, thread=self._thread, state=self._shard.state)
-        except (*UNANSWERED, NatsError, HelixError) as error:
+        except (*UNANSWERED, HelixError) as error:
             _warn("erasure not planned yet", error)
         return tasks
 
@@ -151,7 +149,7 @@ class Eraser:
             if work.ends or (work.late and work.is_late_done):
                 await self._keys.replace_state_key()
                 work.is_state_key_replaced = True
-        except (*UNANSWERED, NatsError, HelixError) as error:
+        except (*UNANSWERED, HelixError) as error:
             _warn("erasure not finished yet", error)
         return work
 
@@ -161,7 +159,7 @@ class Eraser:
             return await derive_again(
                 self._client, self._publisher, events, model=model, round_id=uuid.uuid4().hex
             )
-        except (*UNANSWERED, NatsError, HelixError) as error:
+        except (*UNANSWERED, HelixError) as error:
             _warn("neighbours not derived again yet", error)
         return {}
 
@@ -277,4 +275,4 @@ class Eraser:
 
 
 def _warn(what: str, error: Exception) -> None:
-    _log.warning(what, reason=str(error) or type(error).__name__)
+    _log.warning(what, reason=reason_of(error))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
 from helix_shared.machine.processes import machine
@@ -156,7 +156,7 @@ class Lease:
         except KeyWrongLastSequenceError:
             self._lost = True
         except UNANSWERED as error:
-            _log.warning("lease not renewed", reason=str(error) or type(error).__name__)
+            _log.warning("lease not renewed", reason=reason_of(error))
 
     async def renew_until(self, over: asyncio.Event) -> None:
         """Renew it whenever that is due, until `over` is set.
@@ -177,7 +177,7 @@ class Lease:
             try:
                 await self._bucket.delete(self._key, last=self._revision)
             except UNANSWERED as error:
-                _log.warning("lease not released", reason=str(error) or type(error).__name__)
+                _log.warning("lease not released", reason=reason_of(error))
 
     async def report(self, problem: str) -> None:
         """State in the lease why the writer is blocked, for `helix status`; empty: it is not.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import BucketNotFoundError
 
 from helix_consolidation.delivery.leading.lease import FolderLock, Lease
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.artifacts.generation.folders import folder_of, published_numbers
 from helix_shared.artifacts.generation.manifest import raw_manifest
 from helix_shared.broker.streams import LEASE_STREAM, LEASES
@@ -83,5 +83,5 @@ async def _lease(
     except BucketNotFoundError:
         return None, f"there is no lease bucket {LEASES}; run `helix provision`"
     except UNANSWERED as error:
-        return None, f"lease not available: {str(error) or type(error).__name__}"
+        return None, f"lease not available: {reason_of(error)}"
     return lease, "another process has the lease"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.delivery.streams.stream_state import event_stream
-from helix_memory.transport.connection import UNANSWERED, server_id
+from helix_memory.transport.connection import UNANSWERED, reason_of, server_id
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
 
@@ -82,4 +82,4 @@ class FollowedLog:
 
 
 def _warn(error: Exception) -> None:
-    _log.warning("not applied yet", reason=str(error) or type(error).__name__)
+    _log.warning("not applied yet", reason=reason_of(error))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError
 
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EDGES, EVENTS_STREAM, ROOT
-from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.artifacts.generation.manifest import StreamState
 from helix_shared.broker.streams import (
     CONSOLIDATION_ACCESS,
@@ -204,7 +204,7 @@ async def request_redelivery(
             again = bool(first) and await _acknowledged(jetstream, stream, name, shard) >= first
             await jetstream.reset_consumer(stream, durable, first if again else None)
         except UNANSWERED as error:
-            _log.warning("consumer not reset", consumer=durable, reason=str(error) or type(error).__name__)
+            _log.warning("consumer not reset", consumer=durable, reason=reason_of(error))
 
 
 async def _acknowledged(jetstream: JetStreamContext, stream: str, name: str, shard: int) -> int:
