@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import hmac
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,6 +70,8 @@ LETTER_REQUESTS: Final = f"{ROOT}.ask.letters"
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 
 _TOKEN = re.compile(TOKEN_PATTERN)
+_NUMBER_DIGITS: Final = 18
+"""Digits of the largest sequence that is read: a number of 64 bits holds each of as many digits."""
 _EVENT_TOKENS: Final = 6
 _BOUND_DIGITS: Final = 32
 _BOUND: Final = re.compile(rf"(.+):[0-9a-f]{{{_BOUND_DIGITS}}}", re.DOTALL)
@@ -173,6 +176,16 @@ def dlq_subject(service: str, tenant_id: str) -> str:
 def dlq_filter(service: str = "", tenant_id: str = "") -> str:
     """Subject filter for the dead letters of a service and a tenant; empty: of all."""
     return f"{ROOT}.dlq.{service or '*'}.{tenant_id or '*'}"
+
+
+def number_in(text: str) -> int:
+    """The sequence or count that a text is; 0 where it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _NUMBER_DIGITS else 0
+
+
+def header_number(headers: Mapping[str, str] | None, name: str) -> int:
+    """The number in a header, which anybody may have written; 0 where it is none."""
+    return number_in((headers or {}).get(name, ""))
 
 
 def message_id(tenant_id: str, event_id: str) -> str:

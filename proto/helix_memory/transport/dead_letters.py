@@ -149,11 +149,11 @@ def described(message: api.RawStreamMsg) -> DeadLetter:
         reason=headers.get(subjects.REASON_HEADER, ""),
         subject=headers.get(subjects.SUBJECT_HEADER, ""),
         stream=headers.get(subjects.STREAM_HEADER, ""),
-        stream_sequence=_number(headers, subjects.SEQUENCE_HEADER),
+        stream_sequence=subjects.header_number(headers, subjects.SEQUENCE_HEADER),
         size_bytes=len(message.data or b""),
-        event_sequence=_number(headers, subjects.EVENT_SEQUENCE_HEADER),
-        attempts=_number(headers, subjects.ATTEMPTS_HEADER),
-        redrives=_number(headers, subjects.REDRIVE_HEADER),
+        event_sequence=subjects.header_number(headers, subjects.EVENT_SEQUENCE_HEADER),
+        attempts=subjects.header_number(headers, subjects.ATTEMPTS_HEADER),
+        redrives=subjects.header_number(headers, subjects.REDRIVE_HEADER),
     )
 
 
@@ -203,8 +203,3 @@ async def own_refusals(
         if letter.event_sequence in events and letter.refuses_its_event:
             found[letter.event_sequence] = letter
     return found
-
-
-def _number(headers: Mapping[str, str], name: str) -> int:
-    value = headers.get(name, "0")
-    return int(value) if value.isdigit() else 0

@@ -9,7 +9,7 @@ terminated, so a refused message is never lost.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,7 +38,6 @@ MOST_DOUBLINGS: Final = 16
 """Limit for the doubling of the delay; a message that is held for long has thousands of deliveries."""
 FAILING_MESSAGES: Final = 10_000
 """Messages whose failures are counted; beyond that the count of the oldest message is dropped."""
-_DIGITS: Final = 19
 HOLD_SECONDS: Final = 15.0
 """Delay of a message that this process cannot read."""
 
@@ -206,16 +205,10 @@ async def store_dead_letter(message: Msg, error: Exception, *, service: str, pub
         position.sequence.stream,
         _event_sequence(message),
         attempts=position.num_delivered,
-        redrives=redrives_of(message.headers),
+        redrives=subjects.header_number(message.headers, subjects.REDRIVE_HEADER),
     )
     reason = reason_of(error)
     await publish_dead_letter(origin, message.data, reason, service=service, publisher=publisher)
-
-
-def redrives_of(headers: Mapping[str, str] | None) -> int:
-    """How often what a message says was redriven, from its headers; 0: never."""
-    stated = (headers or {}).get(subjects.REDRIVE_HEADER, "")
-    return int(stated) if stated.isdecimal() and len(stated) <= _DIGITS else 0
 
 
 def _event_sequence(message: Msg) -> int:
@@ -223,5 +216,4 @@ def _event_sequence(message: Msg) -> int:
     position = message.metadata
     if position.stream == subjects.EVENTS_STREAM:
         return position.sequence.stream
-    named = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
-    return int(named) if named.isdecimal() and len(named) <= _DIGITS else 0
+    return subjects.header_number(message.headers, subjects.EVENT_SEQUENCE_HEADER)

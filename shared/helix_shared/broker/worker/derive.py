@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.broker import deadline
-from helix_shared.broker.settlement import redrives_of
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.rederive import (
@@ -135,7 +134,7 @@ class Derivation:
 
 def _redriven(derived: DerivedMessage, memories: Msg) -> DerivedMessage:
     """`derived` as often redriven as the memories message it comes from, so that it is no repetition."""
-    return replace(derived, redrives=redrives_of(memories.headers))
+    return replace(derived, redrives=subjects.header_number(memories.headers, subjects.REDRIVE_HEADER))
 
 
 async def _read_current(message: Msg, connected: Connected, read: Callable[[bytes], Awaitable[T]]) -> T:

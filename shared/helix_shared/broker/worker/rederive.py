@@ -23,8 +23,6 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-SEQUENCE_DIGITS: Final = 19
-"""A number with more digits is not a stream sequence."""
 REQUEST_SECONDS: Final = 20.0
 """Longest wait for a reply: a long document is embedded again."""
 
@@ -123,5 +121,4 @@ def requested_sequence(request: Msg) -> int:
 
 def header_sequence(message: Msg) -> int:
     """The event sequence in the header of a message; 0 if there is none."""
-    stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
-    return int(stated) if stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else 0
+    return subjects.header_number(message.headers, subjects.EVENT_SEQUENCE_HEADER)

@@ -46,7 +46,7 @@ async def remove_dead_letters(
     async for message in messages_of(jetstream, subjects.DLQ_STREAM, f"{subjects.ROOT}.dlq.*.{tenant_id}"):
         if _keeps_no_text(message):
             continue
-        event = _number(message, subjects.EVENT_SEQUENCE_HEADER)
+        event = subjects.header_number(message.headers, subjects.EVENT_SEQUENCE_HEADER)
         named = Named(events=_events_in(message.data))
         found.append(_Copy(message.metadata.sequence.stream, event, event in removed, named))
     return await _remove(jetstream, subjects.DLQ_STREAM, await _erased(tenant_id, found, are_erased))
@@ -61,7 +61,7 @@ async def remove_answers(jetstream: JetStreamContext, tenant_id: str, removed: s
     subject = subjects.answer_subject(tenant_id, "*")
     async for message in messages_of(jetstream, subjects.ANSWERS_STREAM, subject):
         named = (message.headers or {}).get(subjects.EVENTS_HEADER)
-        asked = removed & _numbers(named or "")
+        asked = removed.intersection(map(subjects.number_in, (named or "").split(",")))
         if named is None or asked:
             going.append(_Copy(message.metadata.sequence.stream, min(asked, default=0)))
     return await _remove(jetstream, subjects.ANSWERS_STREAM, going)
@@ -118,12 +118,3 @@ def _keeps_no_text(message: Msg) -> bool:
     """Whether a letter is that of an event that only names ids."""
     origin = (message.headers or {}).get(subjects.SUBJECT_HEADER, "")
     return subjects.kind_of(origin) in ("erase", "forget", "undo")
-
-
-def _number(message: Msg, header: str) -> int:
-    value = (message.headers or {}).get(header, "")
-    return int(value) if value.isdecimal() and len(value) < 19 else 0  # noqa: PLR2004  digits of a sequence
-
-
-def _numbers(text: str) -> set[int]:
-    return {int(part) for part in text.split(",") if part.isdecimal() and len(part) < 19}  # noqa: PLR2004
