@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from helix_shared.artifacts.files.durability import sync, write_synced
+from helix_shared.artifacts.files.durability import sync
 from helix_shared.errors import RESTORE_LOG, CorruptArtifactError, PermanentError
 from helix_shared.event_log.archive_files import CARD, FORMAT, VERSION, read_card
 from helix_shared.machine.whole_file import write_whole
@@ -34,7 +34,7 @@ def continue_as(folder: Path, log: str) -> None:
     if card["log"] == log:
         return
     earlier = [*logs_before(folder), card["log"]]
-    write_whole(folder / CARD, json.dumps({**card, "log": log, "earlier": earlier}).encode(), synced=True)
+    _write(folder, {**card, "log": log, "earlier": earlier})
 
 
 def claim(folder: Path, log: str) -> None:
@@ -47,11 +47,16 @@ def claim(folder: Path, log: str) -> None:
     if not (folder / CARD).exists():
         if any(folder.glob("*.log")):
             raise CorruptArtifactError(f"{folder / CARD} is missing")
-        write_synced(folder / CARD, json.dumps({"format": FORMAT, "version": VERSION, "log": log}).encode())
-        sync(folder)
+        _write(folder, {"format": FORMAT, "version": VERSION, "log": log})
     found = read_card(folder)
     if found.get("log") != log:
         raise PermanentError(
             f"{folder} is the archive of a log that was created at {found.get('log')}, not at {log}; "
             f"use the stream's own data folder. If the stream was lost, {RESTORE_LOG}"
         )
+
+
+def _write(folder: Path, card: dict[str, object]) -> None:
+    """Write the card whole: a part of one, as of a full disk, would be a damaged archive for ever."""
+    write_whole(folder / CARD, json.dumps(card).encode(), synced=True)
+    sync(folder)

@@ -80,6 +80,15 @@ def test_records_that_a_full_disk_refused_are_written_again_once(tmp_path: Path)
         assert list(records_of(tmp_path / str(number))) == records(1, 2, 3, 4)
 
 
+@pytest.mark.parametrize("room", [0, 20])
+def test_an_archive_that_a_full_disk_refused_is_begun_with_room(tmp_path: Path, room: int) -> None:
+    """No part of its card stays: the writer took that for a damaged archive, and never started again."""
+    with full_at(room), pytest.raises(OSError, match="too large"):
+        written(tmp_path, records(1))
+    written(tmp_path, records(1))
+    assert list(records_of(tmp_path)) == records(1)
+
+
 @pytest.mark.parametrize("erased", [{1, 4}, {1, 30}])
 @pytest.mark.parametrize("room", [0, 900])
 def test_an_erasure_that_a_full_disk_ended_is_carried_out_when_repeated(
