@@ -73,6 +73,8 @@ _TOKEN = re.compile(TOKEN_PATTERN)
 _NUMBER_DIGITS: Final = 18
 """Digits of the largest sequence that is read: a number of 64 bits holds each of as many digits."""
 _EVENT_TOKENS: Final = 6
+_TENANT_TOKEN: Final = {"events": 3, "access": 3, "answers": 3, "pairs": 3, "derived": 4}
+"""Position of the tenant in a subject, by the third token of the subject."""
 _BOUND_DIGITS: Final = 32
 _BOUND: Final = re.compile(rf"(.+):[0-9a-f]{{{_BOUND_DIGITS}}}", re.DOTALL)
 """Of a bound message id: 128 bits."""
@@ -121,6 +123,19 @@ def kind_of(subject: str) -> str:
     """The last token of a subject with six tokens; else an empty string. The other tokens are not checked."""
     parts = subject.split(".")
     return parts[-1] if len(parts) == _EVENT_TOKENS else ""
+
+
+def tenant_of(subject: str) -> str:
+    """The tenant token of a subject of events or of what is made of them, unchecked; empty: it has none."""
+    tokens = subject.split(".")
+    position = _TENANT_TOKEN.get(tokens[2], len(tokens)) if len(tokens) > 2 else len(tokens)  # noqa: PLR2004
+    return tokens[position] if position < len(tokens) else ""
+
+
+def edge_of(subject: str) -> str:
+    """The edge of a subject of HELIX_DERIVED; empty for any other subject."""
+    start = f"{ROOT}.derived."
+    return subject.removeprefix(start).partition(".")[0] if subject.startswith(start) else ""
 
 
 def events_of_kind(kind: str) -> str:

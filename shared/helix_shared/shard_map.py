@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from helix_memory import limits
 from helix_memory.sharding import MOST_SHARDS, hashed_shard
-from helix_memory.subjects import is_token
+from helix_memory.subjects import is_token, tenant_of
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 SHARD_FILE: Final = "shard.json"
 """File of a generation with its `ShardPlace`; absent where there is one shard."""
-_TENANT_TOKEN: Final = {"events": 3, "derived": 4, "access": 3}
-"""Position of the tenant in a subject, by the third token of the subject."""
 
 _Shard = Annotated[int, Field(ge=0, lt=MOST_SHARDS)]
 _Tenant = Annotated[str, Field(pattern=limits.TOKEN_PATTERN)]
@@ -140,18 +138,11 @@ class ShardPlace(_Frozen):
     def owns_subject(self, subject: str) -> bool:
         """Whether the tenant that a subject names lies in this shard; one without a tenant is everybody's."""
         tenant = tenant_of(subject)
-        return self.is_only or tenant is None or self.owns(tenant)
+        return self.is_only or not tenant or self.owns(tenant)
 
     def has_by_move(self, subject: str, sequence: int) -> bool:
         """Whether the shard of an event's tenant got it by a move: it is carried out there."""
-        return bool(self.map.moved) and sequence <= self.map.moved.get(tenant_of(subject) or "", 0)
-
-
-def tenant_of(subject: str) -> str | None:
-    """The tenant that a subject names; None: it names none."""
-    tokens = subject.split(".")
-    position = _TENANT_TOKEN.get(tokens[2], len(tokens)) if len(tokens) > 2 else len(tokens)  # noqa: PLR2004
-    return tokens[position] if position < len(tokens) else None
+        return bool(self.map.moved) and sequence <= self.map.moved.get(tenant_of(subject), 0)
 
 
 ONLY_SHARD: Final = ShardPlace()

@@ -37,12 +37,10 @@ async def publish_dead_letter(
     Raises:
         TemporaryError: the stream of dead letters does not answer.
     """
-    address = subjects.parse_event_subject(origin.subject)
-    tenant = address.tenant_id if address else origin.subject.rsplit(".", 1)[-1]
     reason = header_text(reason)
     redriven = f":{origin.redrives}" if origin.redrives else ""
     receipt = await publisher.publish(
-        subjects.dlq_subject(service, tenant),
+        subjects.dlq_subject(service, subjects.tenant_of(origin.subject)),
         body,
         message_id=f"dlq:{service}:{origin.stream}:{origin.sequence}{redriven}",
         headers={

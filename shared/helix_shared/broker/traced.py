@@ -29,8 +29,6 @@ _TEMPLATES: Final = {
     subjects.PAIRS_STREAM: f"{subjects.ROOT}.pairs.{{tenant}}.{{sequence}}",
 }
 _DELETING: Final = ("forget", "erase")
-_STORED: Final = subjects.derived_subject("memories", "")
-_TENANT_TOKEN: Final = {subjects.EVENTS_STREAM: 3, subjects.DERIVED_STREAM: 4, subjects.PAIRS_STREAM: 3}
 
 
 @contextmanager
@@ -99,16 +97,10 @@ def _described(message: Msg) -> dict[str, Value]:
     return {
         **_operation("process", position.stream),
         attributes.MESSAGING_ID: (message.headers or {}).get(subjects.MSG_ID_HEADER, ""),
-        attributes.STORE: _tenant(message.subject, position.stream),
+        attributes.STORE: subjects.tenant_of(message.subject),
         attributes.STREAM_SEQUENCE: position.sequence.stream,
         attributes.DELIVERIES: position.num_delivered,
     } | ({attributes.SEQUENCE: event} if event else {})
-
-
-def _tenant(subject: str, stream: str) -> str:
-    """The tenant that a subject names; empty: none, or the subject is malformed."""
-    place, tokens = _TENANT_TOKEN.get(stream, 0), subject.split(".")
-    return tokens[place] if place and place < len(tokens) else ""
 
 
 def _operation(name: str, stream: str) -> dict[str, Value]:
@@ -125,4 +117,4 @@ def _memory_operation(subject: str) -> str:
     """The operation on the store of memories that a message is; empty: it only adds to memories."""
     if subjects.kind_of(subject) in _DELETING:
         return "delete_memory"
-    return "upsert_memory" if subject.startswith(_STORED) else ""
+    return "upsert_memory" if subjects.edge_of(subject) == "memories" else ""

@@ -17,15 +17,13 @@ if TYPE_CHECKING:
 
 WITH_TEXT: Final = frozenset({"message", "tool", "memory", "correct", "document", "feedback"})
 """Kinds of events that may hold a text."""
-_TENANT_TOKEN: Final = 3
 
 
 def key_owner(subject: str, body: bytes) -> str:
     """Code of the owner of an event, 16 hexadecimal digits; an event that is refused has one, too."""
     fields = fields_of(body)
     user = fields.get("user_id") if holds_text(subjects.kind_of(subject), fields) else ""
-    tenant = (*subject.split("."), "", "", "", "")[_TENANT_TOKEN]
-    return owner_code(tenant, user if isinstance(user, str) else "")
+    return owner_code(subjects.tenant_of(subject), user if isinstance(user, str) else "")
 
 
 def owner_code(tenant_id: str, user_id: str) -> str:

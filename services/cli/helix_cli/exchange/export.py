@@ -160,7 +160,7 @@ async def _count(client: Client, tenants: Sequence[str], last: int, erased: Eras
     counted = _Counted()
     filters = events_of(tenants)
     async for record in _records(client, subjects.EVENTS_STREAM, filters, last, headers_only=not erased):
-        tenant = tenant_of(record.subject)
+        tenant = subjects.tenant_of(record.subject)
         if subjects.kind_of(record.subject) == ERASE:
             counted.last_erasure[tenant] = record.sequence
         if erased.holds(record):
@@ -182,7 +182,7 @@ async def _answer_places(
     async for record in _records(
         client, subjects.ANSWERS_STREAM, _answers_of(tenants), last, headers_only=True
     ):
-        if tenant_of(record.subject) not in without:
+        if subjects.tenant_of(record.subject) not in without:
             yield record.sequence
 
 
@@ -197,11 +197,6 @@ async def _refused(client: Client, tenants: Sequence[str]) -> set[int]:
 def _marked(record: EventRecord) -> EventRecord:
     """The record of an event that was refused."""
     return replace(record, headers={**record.headers, REFUSED_HEADER: "1"})
-
-
-def tenant_of(subject: str) -> str:
-    """The tenant token of a subject of HELIX_EVENTS or HELIX_ANSWERS."""
-    return subject.split(".")[3]
 
 
 def _model(data: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.exchange.erased import named_ids
-from helix_cli.exchange.export import REFUSED_HEADER, events_of, tenant_of
+from helix_cli.exchange.export import REFUSED_HEADER, events_of
 from helix_cli.exchange.present import PresentIds
 from helix_cli.exchange.rename import Renaming
 from helix_memory import subjects
@@ -87,7 +87,7 @@ def check(path: Path, *, name: str = "", renames: bool = False) -> Checked:
         reader = ExportReader(source, name or str(path))
         for line in reader.lines():
             _require_subject(line, reader.name)
-            tenants.add(tenant_of(line.record.subject))
+            tenants.add(subjects.tenant_of(line.record.subject))
             if renames and line.kind == EVENT:
                 named |= named_ids(line.record.body)
         return Checked(path, reader.header, frozenset(tenants), frozenset(named))
@@ -138,7 +138,7 @@ def _outgoing(
     now = datetime.now(UTC)
     for line in _lines(checked, EVENT):
         record = renaming.event(line.record) if renaming else line.record
-        message_id = record.message_id or f"import:{tenant_of(record.subject)}:{record.sequence}"
+        message_id = record.message_id or f"import:{subjects.tenant_of(record.subject)}:{record.sequence}"
         headers = {name: value for name, value in record.headers.items() if name != REFUSED_HEADER}
         if len(headers) < len(record.headers):
             tally.expected.add(message_id)

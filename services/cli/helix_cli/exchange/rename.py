@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from helix_cli.exchange.erased import NAMING_FIELDS, event_id_of, memory_ids
-from helix_cli.exchange.export import tenant_of
 from helix_memory import subjects
 from helix_shared.errors import InvalidInputError
 from helix_shared.event_log.record import EventRecord
@@ -62,7 +61,7 @@ class Renaming:
         )
 
     def _note(self, record: EventRecord) -> None:
-        if not self._wanted or tenant_of(record.subject) != self.old:
+        if not self._wanted or subjects.tenant_of(record.subject) != self.old:
             return
         event_id = event_id_of(record)
         before = memory_ids(self.old, event_id, record.body)

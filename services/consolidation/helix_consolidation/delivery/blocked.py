@@ -13,8 +13,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.incoming.decode import edge_of
 from helix_consolidation.metrics import BLOCKED
+from helix_memory.subjects import edge_of
 from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -102,7 +102,7 @@ class BlockedMessages:
         return any(await asyncio.gather(*(self._ask_for(message, model) for message in messages)))
 
     async def _ask_for(self, message: Msg, model: str) -> bool:
-        edge, sequence = edge_of(message), header_sequence(message)
+        edge, sequence = edge_of(message.subject), header_sequence(message)
         try:
             derived = await request_derivation(self._client, MEMORIES, sequence=sequence, model=model)
             if edge != MEMORIES:

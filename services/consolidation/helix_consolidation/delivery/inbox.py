@@ -11,7 +11,7 @@ import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from helix_memory.subjects import ROOT
+from helix_memory.subjects import derived_subject
 from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.pull import fetch
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from helix_shared.broker.pull_reader import PullReader
 
 FULL_SECONDS: Final = 0.05
-_MEMORIES: Final = f"{ROOT}.derived.memories."
+_MEMORIES: Final = derived_subject("memories", "")
 
 
 class Inbox:

@@ -142,9 +142,8 @@ def edge_of(letter: DeadLetter) -> str:
         return "verdicts" if letter.stream == subjects.PAIRS_STREAM else "statements"
     if letter.service in _EDGES:
         return _EDGES[letter.service]
-    edge = letter.subject.removeprefix(f"{subjects.ROOT}.derived.").partition(".")[0]
-    if letter.stream == subjects.DERIVED_STREAM and edge in subjects.EDGES:
-        return edge
+    if letter.stream == subjects.DERIVED_STREAM and subjects.edge_of(letter.subject) in subjects.EDGES:
+        return subjects.edge_of(letter.subject)
     address = subjects.parse_event_subject(letter.subject)
     if letter.service == _WRITER and address is not None and address.kind in events.LIFECYCLE_KINDS:
         return ""

@@ -12,8 +12,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.incoming.decode import edge_of
-from helix_memory.subjects import MADE_WITH_HEADER
+from helix_memory.subjects import MADE_WITH_HEADER, edge_of
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -66,7 +65,7 @@ def own_versions(form: VectorForm, decay: DecayRule) -> dict[str, str]:
 
 def stated_version(message: Msg) -> tuple[str, str]:
     """The edge of a message of HELIX_DERIVED, and what its worker made it with."""
-    edge = edge_of(message)
+    edge = edge_of(message.subject)
     if edge not in _BY_RULES:
         return edge, LANGUAGE_MODEL
     return edge, (message.headers or {}).get(MADE_WITH_HEADER, NOT_STATED)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.feedback import show_decayed
 from helix_consolidation.ledger.lifecycle.tombstones import Usage
+from helix_memory.subjects import tenant_of
 from helix_shared.accesses import decode_accesses
 from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
@@ -37,7 +38,7 @@ def fold_access_messages(context: FoldContext, messages: Sequence[Msg]) -> None:
             continue
         fold_accesses(
             context,
-            message.subject.rpartition(".")[2],
+            tenant_of(message.subject),
             memories,
             sequence=position.sequence.stream,
             stored_at=microseconds(position.timestamp),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError
 
-from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EDGES, EVENTS_STREAM, ROOT
+from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EDGES, EVENTS_STREAM, ROOT, edge_of
 from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.artifacts.generation.manifest import StreamState
 from helix_shared.broker.streams import (
@@ -157,7 +157,7 @@ async def _mark_to_first_missing(
             break
         sequence, subject = found
         processed.skip_to(sequence - 1)
-        if sequence not in processed and subject.split(".")[3] in EDGES:
+        if sequence not in processed and edge_of(subject) in EDGES:
             return sequence
         processed.mark(sequence)
     return 0

@@ -76,14 +76,9 @@ def decode(message: Msg, *, log_end: int) -> Item:
     return item
 
 
-def edge_of(message: Msg) -> str:
-    """The edge that a message of HELIX_DERIVED came on."""
-    return message.subject.removeprefix(f"{subjects.ROOT}.derived.").partition(".")[0]
-
-
 def header_order(message: Msg) -> tuple[int, int]:
     """The first two parts of `Derived.order`, from subject and header: known without decoding the body."""
-    edge = edge_of(message)
+    edge = subjects.edge_of(message.subject)
     return header_sequence(message), subjects.EDGES.index(edge) if edge in subjects.EDGES else 0
 
 
@@ -92,7 +87,7 @@ def completed_event(message: Msg) -> int | None:
     position = message.metadata
     if position.stream == subjects.EVENTS_STREAM:
         return position.sequence.stream
-    return (header_sequence(message) or None) if edge_of(message) == "memories" else None
+    return (header_sequence(message) or None) if subjects.edge_of(message.subject) == "memories" else None
 
 
 def _lifecycle(message: Msg) -> Lifecycle:
