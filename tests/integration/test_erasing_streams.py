@@ -31,11 +31,13 @@ from helix_memory import subjects
 from helix_memory.events import DocumentEvent, EraseEvent, MessageEvent
 from helix_memory.transport.publisher import Publisher
 from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 from helix_shared.broker.log_reader import BATCH
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
+from helix_shared.pairs.messages import Pair, PairedText, UnsurePairs
 from tests.folder_contents import contents
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
 
@@ -225,6 +227,30 @@ async def test_copies_of_removed_events_go_and_others_stay(
         async for message in messages_of(jetstream, stream, ">")
     ]
     assert kept == [letters["3"], b"kept"]
+
+
+@pytest.mark.parametrize(("removed", "erased"), [({3}, ""), ({9}, ""), (set(), "older")])
+async def test_the_letter_of_refused_pairs_goes_with_either_text(
+    nats_client: Client, removed: set[int], erased: str
+) -> None:
+    """With the event of the newer one, 9, with that of the older one, 3, and with an erased memory."""
+    jetstream = nats_client.jetstream()
+    await provision(jetstream, endpoint=True)
+    sides = [PairedText(memory_id=name, sequence=at, text=name) for name, at in (("newer", 9), ("older", 3))]
+    pair = Pair(newer=sides[0], older=sides[1])
+    pairs = UnsurePairs(tenant_id="acme", event_sequence=9, stored_at=1, group=1, pairs=(pair,))
+    origin = LetterOrigin(subjects.pairs_subject("acme", 9), subjects.PAIRS_STREAM, 1, 9)
+    body, publisher = pairs.model_dump_json().encode(), Publisher(jetstream)
+    await publish_dead_letter(origin, body, "no", service="extract", publisher=publisher)
+
+    async def are_erased(_tenant: str, named: Sequence[Named]) -> list[bool]:
+        return [erased in one.memories for one in named]
+
+    assert await remove_dead_letters(jetstream, "acme", {4}, are_erased) == ({9: 1} if erased else {})
+    assert await remove_dead_letters(jetstream, "acme", removed, are_erased) == (
+        {} if erased else dict.fromkeys(removed, 1)
+    )
+    assert [one async for one in messages_of(jetstream, subjects.DLQ_STREAM, ">")] == []
 
 
 async def test_erasures_of_many_documents_read_the_log_once(nats_client: Client) -> None:

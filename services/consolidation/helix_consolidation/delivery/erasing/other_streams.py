@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
+    from helix_shared.pairs.messages import PairedText
+
     AreErased = Callable[[str, Sequence[Named]], Awaitable[list[bool]]]
     """For each message of a tenant, whether an event or memory that it names is erased."""
 _NO_IDS: Final = frozenset[str]()
@@ -40,15 +42,20 @@ async def remove_dead_letters(
 ) -> Counter[int]:
     """Remove the dead letters of events in `removed`, and those that hold or quote an erased event.
 
-    Returns how many, by the sequence of the event.
+    Those of refused pairs go with either of their texts, as the pairs do. Returns how many, by the sequence
+    of the event.
     """
     found = list[_Copy]()
-    async for message in messages_of(jetstream, subjects.DLQ_STREAM, f"{subjects.ROOT}.dlq.*.{tenant_id}"):
+    subject = subjects.dlq_filter(tenant_id=tenant_id)
+    async for message in messages_of(jetstream, subjects.DLQ_STREAM, subject):
         if _keeps_no_text(message):
             continue
         event = subjects.header_number(message.headers, subjects.EVENT_SEQUENCE_HEADER)
-        named = Named(events=_events_in(message.data))
-        found.append(_Copy(message.metadata.sequence.stream, event, event in removed, named))
+        is_of_pairs = (message.headers or {}).get(subjects.STREAM_HEADER) == subjects.PAIRS_STREAM
+        sides = _sides_in(message.data) if is_of_pairs else []
+        said = removed.intersection((event, *(side.sequence for side in sides)))
+        named = Named(_events_in(message.data), frozenset(side.memory_id for side in sides))
+        found.append(_Copy(message.metadata.sequence.stream, min(said, default=event), bool(said), named))
     return await _remove(jetstream, subjects.DLQ_STREAM, await _erased(tenant_id, found, are_erased))
 
 
@@ -74,10 +81,7 @@ async def remove_pairs(
     found = list[_Copy]()
     subject = f"{subjects.ROOT}.pairs.{tenant_id}.*"
     async for message in messages_of(jetstream, subjects.PAIRS_STREAM, subject):
-        try:
-            sides = [side for pair in read_pairs(message.data).pairs for side in (pair.newer, pair.older)]
-        except HelixError:
-            continue
+        sides = _sides_in(message.data)
         said = removed & {side.sequence for side in sides}
         named = Named(memories=frozenset(side.memory_id for side in sides))
         found.append(_Copy(message.metadata.sequence.stream, min(said, default=0), bool(said), named))
@@ -112,6 +116,14 @@ def _events_in(body: bytes) -> frozenset[str]:
         return _NO_IDS
     quoted = rows["quotes"].to_pylist() if "quotes" in rows.schema.names else []
     return frozenset((origin.event_id, *(name for names in quoted for name in names or ())))
+
+
+def _sides_in(body: bytes) -> list[PairedText]:
+    """The compared texts of unsure pairs; none where it cannot be read."""
+    try:
+        return [side for pair in read_pairs(body).pairs for side in (pair.newer, pair.older)]
+    except HelixError:
+        return []
 
 
 def _keeps_no_text(message: Msg) -> bool:
