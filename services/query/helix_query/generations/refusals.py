@@ -32,14 +32,16 @@ class Refusals:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._until: dict[int, float] = {}
-        self._newest: tuple[int, str] | None = None
+        self._told: dict[int, str] = {}
+        """The reason last told of each generation; replaced as a whole, because other threads read it."""
 
     def reason(self) -> str:
-        """Why nothing is served."""
-        if self._newest is None:
+        """Why nothing is served: what is wrong with the newest generation."""
+        told = self._told
+        if not told:
             return NO_GENERATION
-        number, reason = self._newest
-        return f"generation {number} is not served: {reason}"
+        newest = max(told)
+        return f"generation {newest} is not served: {told[newest]}"
 
     def is_refused(self, number: int) -> bool:
         """Whether a generation is not to be tried now."""
@@ -52,7 +54,7 @@ class Refusals:
     def refuse(self, number: int, error: BaseException) -> None:
         """Log and count the failure of a generation, and say when it is tried again."""
         if isinstance(error, NotFoundError):
-            # The model may be installed later: logged once, tried at every poll.
+            # The model may be installed later: told once a generation, tried at every poll.
             self._tell(number, str(error), "model")
         elif isinstance(error, TemporaryError | OSError | MemoryError):
             # The machine may recover; loading is too expensive to repeat at every poll.
@@ -69,7 +71,9 @@ class Refusals:
             self._tell(number, f"{type(error).__name__}: {reason}", kind)
 
     def _tell(self, number: int, reason: str, kind: str) -> None:
-        if self._newest != (number, reason):
-            self._newest = (number, reason)
-            GENERATIONS_REJECTED.labels(kind).inc()
-            _log.error("generation_refused", generation=number, reason=reason)
+        if self._told.get(number) == reason:
+            return
+        there = {one: why for one, why in self._told.items() if folder_of(self._root, one).is_dir()}
+        self._told = there | {number: reason}
+        GENERATIONS_REJECTED.labels(kind).inc()
+        _log.error("generation_refused", generation=number, reason=reason)
