@@ -2,8 +2,9 @@
 
 A memory that likely replaced another, or contradicts it, belongs to the chain, however far away it is. Less
 sure replacements, extensions and repetitions are followed only from the memory asked for: otherwise small
-probabilities would chain everything that one person said. The caller sees memories that they may recall, or
-could have recalled before something replaced them, never forgotten ones.
+probabilities would chain everything that one person said. The caller sees memories that they may recall,
+could have recalled before something replaced them, or may read by id although decay hides them; never
+forgotten ones.
 """
 
 from __future__ import annotations
@@ -119,11 +120,12 @@ class _Walk:
         return found
 
     def _is_shown(self, ordinal: int, state: Mapping[str, Any]) -> bool:
-        """Whether a memory may be recalled now, or could be until another one replaced it."""
+        """Whether a memory may be recalled now, could be until one replaced it, or only decay hides it."""
         signals = self._generation.signals
         expires = int(signals.expires_at[ordinal])
         is_over = expires != NO_TIME and expires <= self._now
-        is_hidden = state["hidden"] and not state["superseded_by"]
+        is_decayed = int(signals.decayed_at[ordinal]) != NO_TIME
+        is_hidden = state["hidden"] and not (state["superseded_by"] or is_decayed)
         is_to_come = int(signals.valid_from[ordinal]) > self._now
         return state["deleted_at"] is None and not (is_over or is_hidden or is_to_come)
 
