@@ -22,7 +22,7 @@ from helix_deep.questions.kinds import (
     REWRITES,
     UNDERSTAND,
 )
-from helix_deep.questions.model import NO_TOKENS, LeftOutError, Model, count_dropped
+from helix_deep.questions.model import LeftOutError, Model, count_dropped
 from helix_deep.questions.subject import Subject
 from helix_deep.stages.fuse import fuse
 from helix_deep.stages.order import Placed, blend, distinct, first_half, keep_plain, unblended
@@ -216,20 +216,17 @@ class DeepRecall:
         order: Sequence[int] = ()
         if RERANK not in self.ask.stages:
             return placed, False
-        if len(fused) < rerank.LEAST_CANDIDATES:
-            self.progress.skip(RERANK, "there are no two memories to compare")
+        first = fused[: self.ask.candidates]
+        shown = [place for place, one in enumerate(first, 1) if not self._found.is_secret(one.memory_id)]
+        HELD_BACK.labels(RERANK).inc(len(first) - len(shown))
+        if len(shown) < rerank.LEAST_CANDIDATES:
+            self.progress.skip(RERANK, "there are no two memories that the language model may compare")
             return placed, False
         async with self.progress.stage(RERANK) as record:
-            shown = [
-                position
-                for position, one in enumerate(fused[: self.ask.candidates], 1)
-                if not self._found.is_secret(one.memory_id)
-            ]
-            HELD_BACK.labels(RERANK).inc(len(fused[: self.ask.candidates]) - len(shown))
-            first = [self._found.candidate(fused[position - 1].memory_id) for position in shown]
-            asked = rerank.question(subject, first, tokens=model.room)
+            candidates = [self._found.candidate(fused[place - 1].memory_id) for place in shown]
+            asked = rerank.question(subject, candidates, tokens=model.room)
             if asked is None:
-                raise LeftOutError(NO_TOKENS)
+                raise LeftOutError(model.no_room)
             question, count = asked
             reply = await model.ask(question)
             record.tokens = reply.prompt_tokens + reply.completion_tokens

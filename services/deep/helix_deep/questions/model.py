@@ -43,6 +43,12 @@ class Model:
         left = self.daily.left(self.tenant_id)
         return self.budget.tokens if left is None else min(left, self.budget.tokens)
 
+    @property
+    def no_room(self) -> str:
+        """Why there are no more: the limit that leaves fewer."""
+        left = self.daily.left(self.tenant_id)
+        return NO_TOKENS if left is None or left >= self.budget.tokens else NO_TOKENS_TODAY
+
     async def ask(self, question: Question) -> Reply:
         """The reply to one question.
 

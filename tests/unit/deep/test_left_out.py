@@ -1,0 +1,63 @@
+"""What a deep recall says of a stage that does not run: the reason is the true one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from helix_deep.deep_recall import Ask, DeepRecall
+from helix_deep.progress import Progress
+from helix_deep.questions.kinds import RERANK
+from helix_deep.questions.limits import Budget, DailyTokens
+from helix_deep.questions.model import NO_TOKENS, NO_TOKENS_TODAY, Model
+from helix_memory.deep.v1 import deep_pb2
+from helix_memory.recall.v1 import recall_pb2
+
+
+class Query:
+    """A query service with the same memories for every list."""
+
+    def __init__(self, *memories: recall_pb2.Memory) -> None:
+        found = [recall_pb2.RecalledMemory(memory=one, score=1.0) for one in memories]
+        self._answer = recall_pb2.RecallResponse(memories=found)
+
+    async def recalls(self, _scope: Any, requests: Any, _metadata: Any, *, until: float) -> list[Any]:
+        """One for each request."""
+        assert until
+        return [self._answer for _ in requests]
+
+    async def pack(self, _recall: Any, memory_ids: Any, _metadata: Any, *, until: float) -> Any:
+        """All of them."""
+        assert until
+        return recall_pb2.PackResponse(memory_ids=memory_ids)
+
+
+def said(number: int, *flags: str) -> recall_pb2.Memory:
+    """A memory of its own."""
+    return recall_pb2.Memory(memory_id=f"{number:032x}", text=f"The code of door {number}.", flags=flags)
+
+
+async def reranked(query: Any, *, tokens: int = 16_000, day: int = 0) -> deep_pb2.StageProgress:
+    """How reranking ended, where the model must not be asked."""
+    endpoint: Any = None
+    model = Model(endpoint, Budget(seconds=5, tokens=tokens), DailyTokens(day), "acme")
+    progress = Progress(lambda _: None)
+    asked = Ask(recall_pb2.RecallRequest(query="which code?"), [RERANK], "2026-12-01", 40)
+    await DeepRecall(asked, query, progress, model, until=1e12).run()
+    [ended] = [one for one in progress.ended if one.stage == RERANK]
+    return ended
+
+
+async def test_memories_with_credentials_are_no_want_of_tokens() -> None:
+    """One memory is left to show, so there is nothing to compare; that is not left out."""
+    ended = await reranked(Query(said(1), said(2, "secret")))
+    assert ended.state == deep_pb2.STAGE_STATE_SKIPPED
+    assert ended.reason == "there are no two memories that the language model may compare"
+
+
+@pytest.mark.parametrize(("limits", "reason"), [({"tokens": 50}, NO_TOKENS), ({"day": 50}, NO_TOKENS_TODAY)])
+async def test_the_limit_that_leaves_no_tokens_is_named(limits: dict[str, int], reason: str) -> None:
+    """An operator raises the one of the call, or the one of the day."""
+    ended = await reranked(Query(said(1), said(2)), **limits)
+    assert (ended.state, ended.reason) == (deep_pb2.STAGE_STATE_LEFT_OUT, reason)
