@@ -10,14 +10,11 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import model_folders
 from helix_shared.errors import NotFoundError, PermanentError
-from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from helix_shared.artifacts.generation.manifest import Manifest
-
-_log = logger(__name__)
 
 
 class InstalledEncoders:
@@ -43,9 +40,9 @@ def installed_encoder(manifest: Manifest, models: Path, *, threads: int = 1) -> 
     """Load the encoder of queries of a generation; tenants share it, so it remembers no query.
 
     Raises:
-        NotFoundError: the model is not installed under `models`.
+        NotFoundError: the model is not installed under `models`, or cannot be used; says why.
     """
-    wanted = manifest.model
+    wanted, unusable = manifest.model, []
     for folder in model_folders(models):
         try:
             if read_card(folder).checksum == wanted.checksum:
@@ -53,8 +50,12 @@ def installed_encoder(manifest: Manifest, models: Path, *, threads: int = 1) -> 
                     folder, lanes=1, threads_per_lane=threads, remembers=False, embeds_passages=False
                 )
         except PermanentError as error:
-            _log.warning("model_unreadable", folder=str(folder), error=str(error))
+            # not logged: the service tries at every poll, and tells the reason of a refusal once
+            unusable.append(str(error))
+    missing = f"not installed under {models}"
+    if unusable:
+        missing = f"of which no usable copy is under {models} ({'; '.join(unusable)})"
     raise NotFoundError(
         f"generation {manifest.generation} was made with model {wanted.name}, checksum {wanted.checksum}, "
-        f"not installed under {models}: install it, or rebuild with an installed one"
+        f"{missing}: install it, or rebuild with an installed one"
     )
