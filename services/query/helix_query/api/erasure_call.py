@@ -23,8 +23,8 @@ def erasure_reply(
     Raises:
         NotFoundError: there is no such erasure, it was not carried out yet, or another scope asked for it.
     """
-    tenant, generation = selection.tenant_id, snapshot.generation
-    receipt = generation.erasures.find(tenant, event_id)
+    tenant = selection.tenant_id
+    receipt = snapshot.generation.erasures.find(tenant, event_id)
     if receipt is None or not receipt.is_for(tenant, selection.user_id, selection.principals):
         raise NotFoundError(f"no erasure {event_id} of this scope was carried out yet")
     places = [
@@ -35,5 +35,5 @@ def erasure_reply(
         sequence=receipt.sequence,
         places=places,
         complete=receipt.is_complete,
-        generation=generation.manifest.generation,
+        generation=snapshot.number,
     )

@@ -79,7 +79,7 @@ class Listing:
         return {
             "next_page_token": tokens.token_of(end, self.name),
             "generation": snapshot.number,
-            "stale": snapshot.generation.manifest.applied_sequence < self.request.min_seq,
+            "stale": snapshot.is_stale(self.request.min_seq),
         }
 
 

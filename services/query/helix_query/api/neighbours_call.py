@@ -83,7 +83,7 @@ def neighbours_reply(
         edges=edges,
         truncated=found.truncated,
         generation=snapshot.number,
-        stale=snapshot.generation.manifest.applied_sequence < query.request.min_seq,
+        stale=snapshot.is_stale(query.request.min_seq),
     )
 
 

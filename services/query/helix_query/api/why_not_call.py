@@ -83,5 +83,5 @@ def _steps(
     else:
         found = yield from why_not(request.recall, request.memory_id, replays)
         reply = why_not_response(found, snapshot)
-    reply.stale = snapshot.generation.manifest.applied_sequence < query.min_sequence
+    reply.stale = snapshot.is_stale(query.min_sequence)
     return reply

@@ -104,6 +104,15 @@ class Snapshot:
         """Number of the generation, 1 and up."""
         return self.generation.manifest.generation
 
+    @property
+    def applied_sequence(self) -> int:
+        """The last event sequence whose events can all be recalled."""
+        return self.generation.manifest.applied_sequence
+
+    def is_stale(self, min_sequence: int) -> bool:
+        """Whether events up to `min_sequence`, which a request waits for, are not all in it."""
+        return self.applied_sequence < min_sequence
+
     def require_tenant(self, tenant_id: str) -> None:
         """Refuse a tenant of another shard, of which this generation has nothing; an empty one is nobody.
 

@@ -16,12 +16,11 @@ def profile_response(
     profile: UserProfile, snapshot: Snapshot, *, min_sequence: int
 ) -> recall_pb2.GetProfileResponse:
     """The reply to GetProfile."""
-    manifest = snapshot.generation.manifest
     return recall_pb2.GetProfileResponse(
         profile=profile_message(profile),
-        generation=manifest.generation,
-        applied_sequence=manifest.applied_sequence,
-        stale=manifest.applied_sequence < min_sequence,
+        generation=snapshot.number,
+        applied_sequence=snapshot.applied_sequence,
+        stale=snapshot.is_stale(min_sequence),
     )
 
 

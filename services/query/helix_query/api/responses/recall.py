@@ -57,7 +57,6 @@ def recall_response(
     """The reply to Recall."""
     packed, estimate = set(result.packed.memory_ids), result.estimate
     relevance = _relevance(result)
-    manifest = snapshot.generation.manifest
     return recall_pb2.RecallResponse(
         memories=[
             _recalled(found, rank, packed, likely)
@@ -70,11 +69,11 @@ def recall_response(
             for stage, seconds in result.seconds
         ],
         total_milliseconds=total_seconds * MILLISECONDS,
-        generation=manifest.generation,
-        applied_sequence=manifest.applied_sequence,
+        generation=snapshot.number,
+        applied_sequence=snapshot.applied_sequence,
         degraded=result.degraded,
         ranking_profile=query.profile,
-        stale=manifest.applied_sequence < query.min_sequence,
+        stale=snapshot.is_stale(query.min_sequence),
         wanted_sequence=query.min_sequence,
         already_served_count=result.already_served,
         explanation=None if explanation is None else explanation_message(explanation),
