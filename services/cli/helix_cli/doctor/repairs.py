@@ -12,8 +12,8 @@ from helix_cli.home.lock import locked
 from helix_cli.home.record import remove_record
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
-from helix_shared.artifacts.files.durability import sync, write_synced
 from helix_shared.artifacts.generation.folders import CURRENT
+from helix_shared.artifacts.generation.publishing import set_pointer
 from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
 
@@ -34,10 +34,7 @@ def point_to_good(home: HomeFolder, data: Path, known: Generations) -> str:
         return f"no generation is good: {REBUILD}"
     number = known.good[0]
     with locked(home):
-        pointer = data / f"{CURRENT}.new"
-        write_synced(pointer, f"{number}\n".encode())
-        pointer.replace(data / CURRENT)
-        sync(data)
+        set_pointer(data, number)
     return (
         f"{data / CURRENT} names generation {number}; if the writer does not start because later messages "
         f"were acknowledged, {REBUILD}"
