@@ -67,7 +67,7 @@ def take_over_erasures(shard: Shard, generation: Path, *, of: Callable[[int], bo
     receipts = [receipt for receipt in all_receipts(generation) if of(receipt.sequence)]
     before = Erasures.from_json(json.loads((generation / STATE_FILE).read_bytes())["erasures"])
     before.open = {sequence: erasure for sequence, erasure in before.open.items() if of(sequence)}
-    before.late_tenants = {sequence: one for sequence, one in before.late_tenants.items() if of(sequence)}
+    before.late = {sequence: one for sequence, one in before.late.items() if of(sequence)}
     _take_over_work(shard.state.erasures, before, receipts)
     if shard.live is not None:
         append_receipts(shard.live.folder / RECEIPTS, receipts)
@@ -88,6 +88,6 @@ def _take_over_work(own: Erasures, before: Erasures, receipts: list[Receipt]) ->
             found.events |= erasure.events
             found.asks |= erasure.asks
         found.is_changed = True
-    for sequence, tenant in before.late_tenants.items():
+    for sequence, tenant in before.late.items():
         own.note_late(tenant, sequence)
     own.has_copies |= before.has_copies

@@ -103,7 +103,7 @@ class Eraser:
         if not self._cleaning.is_due(now):
             return
         erasures, tasks = self._shard.state.erasures, self._tasks(is_planned=True)
-        late, has_copies = dict(erasures.late_tenants), erasures.has_copies
+        late, has_copies = dict(erasures.late), erasures.has_copies
         ends = [
             one.sequence
             for one in erasures.open.values()
@@ -253,8 +253,7 @@ class Eraser:
         if done.is_late_done:
             erasures.dropped_copies()
             for sequence in done.late:
-                erasures.late_tenants.pop(sequence, None)
-                erasures.late.discard(sequence)
+                erasures.late.pop(sequence, None)
         return bool(done.tasks or done.late or done.ends)
 
     def _take_derived(self) -> bool:

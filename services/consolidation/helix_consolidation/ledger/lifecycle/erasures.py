@@ -118,8 +118,8 @@ class Erasures:
 
     open: dict[int, Erasure] = field(default_factory=dict)
     """Erasures by the sequence of the erase event."""
-    late: set[int] = field(default_factory=set)
-    """Sequences of HELIX_EVENTS under which an erased event was published again."""
+    late: dict[int, str] = field(default_factory=dict)
+    """Sequences of HELIX_EVENTS under which an erased event was published again, with their tenants."""
     asks: set[int] = field(default_factory=set)
     """Events to be derived again whose memories came after the erasure of what they quote."""
     blanked: set[int] = field(default_factory=set)
@@ -128,16 +128,13 @@ class Erasures:
     """Whether HELIX_DERIVED may hold the bytes of a message that quotes something erased."""
     has_new_copies: bool = False
     """Whether such a message came since the round began that is under way."""
-    late_tenants: dict[int, str] = field(default_factory=dict)
-    """Tenant of each of `late`."""
     is_unpurged: bool = False
     """Whether the last generation may hold bytes of what was erased, or was moved away."""
 
     def drop_foreign(self, stays: Callable[[str], bool]) -> None:
         """Leave what is under way of other tenants to the writer of their shard."""
         self.open = {sequence: one for sequence, one in self.open.items() if stays(one.tenant_id)}
-        self.late_tenants = {sequence: one for sequence, one in self.late_tenants.items() if stays(one)}
-        self.late = set(self.late_tenants)
+        self.late = {sequence: one for sequence, one in self.late.items() if stays(one)}
 
     @property
     def is_idle(self) -> bool:
@@ -194,8 +191,7 @@ class Erasures:
 
     def note_late(self, tenant_id: str, sequence: int) -> None:
         """Record that an erased event was published again."""
-        self.late.add(sequence)
-        self.late_tenants[sequence] = tenant_id
+        self.late[sequence] = tenant_id
 
     def derived_again(self, events: Iterable[int]) -> bool:
         """Record that events were derived again, or are gone.
@@ -215,7 +211,7 @@ class Erasures:
         """Plain values."""
         return {
             "open": [erasure.to_json() for erasure in self.open.values()],
-            "late": sorted(self.late_tenants.items()),
+            "late": sorted(self.late.items()),
             "asks": sorted(self.asks),
             "blanked": sorted(self.blanked),
             "copies": self.has_copies,
@@ -226,9 +222,8 @@ class Erasures:
     def from_json(cls, value: dict[str, Any]) -> Self:
         """The inverse of `to_json`."""
         found = [Erasure.from_json(erasure) for erasure in value["open"]]
-        late = dict(value["late"])
         opened = {erasure.sequence: erasure for erasure in found}
         asks, blanked = set(value["asks"]), set(value["blanked"])
-        found_erasures = cls(opened, set(late), asks, blanked, has_copies=value["copies"], late_tenants=late)
+        found_erasures = cls(opened, dict(value["late"]), asks, blanked, has_copies=value["copies"])
         found_erasures.is_unpurged = value.get("unpurged", False)  # older states lack it
         return found_erasures
