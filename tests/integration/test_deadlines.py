@@ -243,9 +243,9 @@ async def test_a_request_has_a_deadline_too(nats_client: Client, workers: Worker
     await publish(nats_client, 1, "Caroline met Ann.")
     await answers(nats_client, wanted=1)
     with pytest.raises(TemporaryError, match=r"did not end within its deadline of 0\.5 s"):
-        await request_derivation(nats_client, "links", sequence=2, body=message_of(2, "never"))
+        await request_derivation(nats_client, "links", sequence=2, memories=message_of(2, "never"))
     body = message_of(1, "Caroline met Ann.")
-    _, links = edges.decode((await request_derivation(nats_client, "links", sequence=1, body=body)).body)
+    _, links = edges.decode((await request_derivation(nats_client, "links", sequence=1, memories=body)).body)
     assert links.num_rows > 0
 
 

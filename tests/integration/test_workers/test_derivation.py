@@ -100,12 +100,12 @@ async def test_a_message_can_be_derived_again_on_request(
     ((origin, rows),) = await collect(nats_client, SERVICES[service], wanted=1)
     body = edges.encode(replace(origin, edge="memories"), [memory(1)], edges.memories_schema(4))
     before = (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq
-    reply = await request_derivation(nats_client, SERVICES[service], sequence=1, body=body)
+    reply = await request_derivation(nats_client, SERVICES[service], sequence=1, memories=body)
     assert reply.made_with
     again, batch = edges.decode(reply.body)
     assert (again, batch.to_pylist()) == (origin, rows)
     newer = of_another_release(body)
     with pytest.raises(TemporaryError, match="run one release everywhere"):
-        await request_derivation(nats_client, SERVICES[service], sequence=1, body=newer)
+        await request_derivation(nats_client, SERVICES[service], sequence=1, memories=newer)
     assert (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq == before
     assert process.poll() is None

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from helix_consolidation.stores.outcome import Outcome
 
-MEMORIES: Final = "memories"
 ASKED_TOGETHER: Final = 16
 FIRST_DELAY_SECONDS: Final = 0.5
 LONGEST_DELAY_SECONDS: Final = 60.0
@@ -104,9 +103,7 @@ class BlockedMessages:
     async def _ask_for(self, message: Msg, model: str) -> bool:
         edge, sequence = edge_of(message.subject), header_sequence(message)
         try:
-            derived = await request_derivation(self._client, MEMORIES, sequence=sequence, model=model)
-            if edge != MEMORIES:
-                derived = await request_derivation(self._client, edge, sequence=sequence, body=derived.body)
+            derived = await request_derivation(self._client, edge, sequence=sequence, model=model)
         except TemporaryError as error:
             _log.warning("not derived again", reason=str(error))
             return False

@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 
 LETTERS_AT_ONCE: Final = 256
 DERIVED_AT_ONCE: Final = 4
-MEMORIES: Final = "memories"
 _WRITER: Final = "consolidation"
-_EDGES: Final = {"ingest": MEMORIES, "doc2query": "expansions", "kg": "links"}
-_NEEDING_MEMORIES: Final = ("expansions", "links")
+_EDGES: Final = {"ingest": "memories", "doc2query": "expansions", "kg": "links"}
 _READERS: Final = {
     subjects.DERIVED_STREAM: CONSOLIDATION_DERIVED,
     subjects.EVENTS_STREAM: CONSOLIDATION_LIFECYCLE,
@@ -121,13 +119,7 @@ async def _derived(client: Client, letter: DeadLetter, places: asyncio.Semaphore
         if not edge:
             _, body = await letter_at(client.jetstream(), letter.sequence)
             return Rederived(_repeated(letter, body))
-        body = b""
-        if edge in _NEEDING_MEMORIES:
-            memories = await request_derivation(
-                client, MEMORIES, sequence=letter.event_sequence, redrive=True
-            )
-            body = memories.body
-        return await request_derivation(client, edge, sequence=letter.event_sequence, body=body, redrive=True)
+        return await request_derivation(client, edge, sequence=letter.event_sequence, redrive=True)
 
 
 def edge_of(letter: DeadLetter) -> str:

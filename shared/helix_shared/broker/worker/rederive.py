@@ -23,6 +23,9 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
+_MEMORIES: Final = "memories"
+_MADE_OF_MEMORIES: Final = ("expansions", "links")
+"""Edges whose worker derives its message from that of the memories."""
 REQUEST_SECONDS: Final = 20.0
 """Longest wait for a reply: a long document is embedded again."""
 
@@ -46,22 +49,27 @@ _log = logger(__name__)
 
 
 async def request_derivation(
-    client: Client, edge: str, *, sequence: int, model: str = "", body: bytes = b"", redrive: bool = False
+    client: Client, edge: str, *, sequence: int, model: str = "", memories: bytes = b"", redrive: bool = False
 ) -> Rederived:
-    """The message of an event on `edge`, derived now; `model` is the encoder it must be made with.
+    """The message of an event on `edge`, derived now; `model` is the encoder its memories must be made with.
 
-    What the worker refuses gives a message without rows, and with `redrive` an error.
+    `memories` is the message of the memories, which expansions and links are derived from; it is requested
+    first if it is not given. What the worker refuses gives a message without rows, and with `redrive` an
+    error.
 
     Raises:
         PermanentError: `redrive`, and the worker refuses the event; with its reason.
         TemporaryError: no worker replies, or it cannot derive the message; the reason is given.
     """
+    if edge in _MADE_OF_MEMORIES and not memories:
+        first = await request_derivation(client, _MEMORIES, sequence=sequence, model=model, redrive=redrive)
+        memories = first.body
     headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence), subjects.MODEL_HEADER: model}
     if redrive:
         headers[subjects.REDRIVE_HEADER] = "1"
     try:
         reply = await client.request(
-            subjects.derivation_request_subject(edge), body, timeout=REQUEST_SECONDS, headers=headers
+            subjects.derivation_request_subject(edge), memories, timeout=REQUEST_SECONDS, headers=headers
         )
     except (NatsError, TimeoutError, OSError) as error:
         reason = f"no worker derives {edge} of event {sequence} again ({type(error).__name__})"

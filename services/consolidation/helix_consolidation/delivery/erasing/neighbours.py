@@ -59,7 +59,7 @@ async def _derive(client: Client, publisher: Publishes, sequence: int, model: st
         return 0
     memories = await request_derivation(client, _MEMORIES, sequence=sequence, model=model)
     enriched = [
-        (edge, await request_derivation(client, edge, sequence=sequence, body=memories.body))
+        (edge, await request_derivation(client, edge, sequence=sequence, memories=memories.body))
         for edge in _ENRICHED
     ]
     last = 0
