@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 MOST_STARTS: Final = 64
@@ -41,6 +41,12 @@ def object_in(text: str, lists: Sequence[str]) -> tuple[dict[str, Any] | None, b
             return value[0], False
     salvaged = {name: items for name in lists if (items := _items_of(text, name)) is not None}
     return (salvaged, True) if salvaged else (None, False)
+
+
+def items_of(answer: Mapping[str, Any], name: str) -> list[Any]:
+    """The first `MOST_ITEMS` items of a list of the answer; none if it has no such list."""
+    items = answer.get(name)
+    return items[:MOST_ITEMS] if isinstance(items, list) else []
 
 
 def _without_thoughts(text: str) -> str:

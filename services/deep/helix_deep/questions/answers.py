@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from helix_shared.endpoint.json_text import MOST_ITEMS, object_in
+from helix_shared.endpoint.json_text import items_of, object_in
 from helix_shared.endpoint.passages import plain
 
 T = TypeVar("T")
@@ -20,13 +20,10 @@ class Checked(Generic[T]):
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-def items_of(text: str, name: str) -> tuple[dict[str, Any], list[Any]] | None:
+def read_list(text: str, name: str) -> tuple[dict[str, Any], list[Any]] | None:
     """The JSON object in a reply, and its list `name`; None: there is none."""
     found, _ = object_in(text, (name,))
-    if found is None:
-        return None
-    items = found.get(name)
-    return found, items[:MOST_ITEMS] if isinstance(items, list) else []
+    return None if found is None else (found, items_of(found, name))
 
 
 def read_texts(text: str, name: str, *, most: int, characters: int, question: str) -> Checked[str]:
@@ -35,7 +32,7 @@ def read_texts(text: str, name: str, *, most: int, characters: int, question: st
     An empty text, and one that is the question itself, are dropped as well.
     """
     checked = Checked[str]()
-    answer = items_of(text, name)
+    answer = read_list(text, name)
     if answer is None:
         checked.dropped["no answer"] += 1
         return checked
@@ -59,7 +56,7 @@ def read_texts(text: str, name: str, *, most: int, characters: int, question: st
 def read_numbers(text: str, name: str, *, count: int) -> Checked[int]:
     """Integers of the list `name`, 1 to `count`, each once."""
     checked = Checked[int]()
-    answer = items_of(text, name)
+    answer = read_list(text, name)
     if answer is None:
         checked.dropped["no answer"] += 1
         return checked

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from helix_deep.questions.answers import items_of, list_schema
+from helix_deep.questions.answers import list_schema, read_list
 from helix_deep.questions.kinds import KINDS, PLAIN, UNDERSTAND
 from helix_deep.questions.subject import Subject
 from helix_shared.endpoint import passages
@@ -61,7 +61,7 @@ def question(subject: Subject) -> Question:
 
 def read(text: str, subject: Subject) -> Understanding:
     """What an answer says: kinds of the list, names that the question has."""
-    answer = items_of(text, LIST)
+    answer = read_list(text, LIST)
     if answer is None:
         return Understanding(is_found=False, dropped=Counter({"no answer": 1}))
     found, items = answer

@@ -20,7 +20,7 @@ from helix_extract.answers.names import CheckedLink, Entity, NamedEntity, entiti
 from helix_extract.answers.prompt import MOST_MEMORIES, MOST_QUESTIONS
 from helix_extract.windows.window import Turn, Window
 from helix_memory.vocabulary.source_classes import least_trusted
-from helix_shared.endpoint.json_text import MOST_ITEMS
+from helix_shared.endpoint.json_text import items_of
 from helix_shared.endpoint.passages import plain, quotes
 from helix_shared.identity import content_hash
 from helix_shared.timex.find import find_time_expressions
@@ -101,10 +101,10 @@ class CheckedAnswer:
 def check(answer: Mapping[str, Any], window: Window) -> CheckedAnswer:
     """The memories of `answer` that the turns of `window` support."""
     checked = CheckedAnswer()
-    entities = read_entities(_items(answer, "entities"))
+    entities = read_entities(items_of(answer, "entities"))
     known = {content_hash(turn.event.text) for turn in window.turns}
     context = _Context(window, entities, _known_numbers(window), checked.dropped)
-    for item in _items(answer, "memories"):
+    for item in items_of(answer, "memories"):
         if len(checked.memories) >= MOST_MEMORIES:
             checked.dropped["too many"] += 1
             continue
@@ -119,7 +119,7 @@ def check(answer: Mapping[str, Any], window: Window) -> CheckedAnswer:
             continue
         known.add(content_hash(memory.text))
         checked.memories.append(memory)
-    for link in links_of(_items(answer, "links"), entities, window, checked.dropped):
+    for link in links_of(items_of(answer, "links"), entities, window, checked.dropped):
         if checked.home(link) is None:
             checked.dropped["link"] += 1
         else:
@@ -173,11 +173,6 @@ def _memory(item: Any, context: _Context) -> CheckedMemory:
         entities=entities_of(memory.entities, context.entities, turns, context.dropped),
         questions=_questions(memory.questions, context.dropped),
     )
-
-
-def _items(answer: Mapping[str, Any], name: str) -> list[Any]:
-    items = answer.get(name)
-    return items[:MOST_ITEMS] if isinstance(items, list) else []
 
 
 def _turns(numbers: Sequence[int], window: Window) -> tuple[Turn, ...]:

@@ -7,7 +7,7 @@ harm the others; a pair without a verdict is left to the rules.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
 from helix_extract.answers.records import RecordedAnswer
 from helix_extract.pairs.prompt import LIST
-from helix_shared.endpoint.json_text import MOST_ITEMS, object_in
+from helix_shared.endpoint.json_text import items_of, object_in
 from helix_shared.endpoint.passages import quotes
 from helix_shared.pairs.messages import Pair
 from helix_shared.pairs.verdicts import NO_VERDICT
@@ -52,7 +52,7 @@ def check(recorded: RecordedAnswer, pairs: Sequence[Pair]) -> CheckedVerdicts:
         checked.dropped["no answer"] += is_first
     elif is_cut or recorded.is_cut:
         checked.dropped["cut off"] += is_first
-    for item in _items(found or {}):
+    for item in items_of(found or {}, LIST):
         _judge(item, recorded, pairs, checked)
     checked.dropped = +checked.dropped
     return checked
@@ -80,8 +80,3 @@ def _judge(item: Any, recorded: RecordedAnswer, pairs: Sequence[Pair], checked: 
         checked.dropped["quote"] += 1
     else:
         checked.verdicts[place] = given.verdict
-
-
-def _items(answer: Mapping[str, Any]) -> list[Any]:
-    items = answer.get(LIST)
-    return items[:MOST_ITEMS] if isinstance(items, list) else []
