@@ -50,6 +50,9 @@ QUESTIONS: Final = 60
 FEWEST: Final = 30
 """With fewer pairs asked for in a form, there is no verdict."""
 DEPTH: Final = 10
+UNCOMPARED: Final = {"rerank.candidates": 0}
+"""Both ways without late interaction: its gains follow the spread of the scores, which a walk changes even
+where nothing is linked, so the difference would not be of the graph alone."""
 CHANNEL_SECONDS: Final = 10.0
 QUERY_CHARACTERS: Final = 4_096
 """Characters of a query, as in a request."""
@@ -125,7 +128,7 @@ def check_graph(
         lanes = {channel: WorkerThreads(1, name=f"check-{channel}") for channel in LANES}
         for lane in lanes.values():
             held.callback(lane.shutdown, wait=False)
-        arms = _Arms(snapshot, profile, selection, clock, lanes)
+        arms = _Arms(snapshot, with_constants(profile, UNCOMPARED), selection, clock, lanes)
         pairs = {}
         for form, words in FORMS.items():
             end = time.monotonic() + seconds * FORM_SHARE
