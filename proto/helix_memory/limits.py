@@ -21,7 +21,10 @@ NAME_CHARACTERS: Final = 256
 NAME_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 """No control characters and line separators: names are used in keys, filters, headers and logs."""
 
-MEMORY_ID_PATTERN: Final = r"^[0-9a-f]{32}$"
+ID_DIGITS: Final = 32
+"""Digits of the id of a memory."""
+
+MEMORY_ID_PATTERN: Final = rf"^[0-9a-f]{{{ID_DIGITS}}}$"
 """128 bits as lower-case hexadecimal digits."""
 
 ID_PREFIX_DIGITS: Final = 4

@@ -17,7 +17,7 @@ from helix_memory.subjects import is_token
 
 _NAME: Final = re.compile(limits.NAME_PATTERN)
 _MEMORY_ID: Final = re.compile(limits.MEMORY_ID_PATTERN)
-_ID_PREFIX: Final = re.compile(rf"[0-9a-f]{{{limits.ID_PREFIX_DIGITS},32}}")
+_ID_PREFIX: Final = re.compile(rf"[0-9a-f]{{{limits.ID_PREFIX_DIGITS},{limits.ID_DIGITS}}}")
 
 
 def text(field: str, value: str) -> str:
@@ -102,7 +102,9 @@ def event_id(value: str) -> str:
 def id_prefix(prefix: str, *, field: str = "prefix") -> str:
     """The beginning of a memory id, in lower case."""
     if _ID_PREFIX.fullmatch(prefix.lower()) is None:
-        raise InvalidInputError(field, f"must be {limits.ID_PREFIX_DIGITS} to 32 hexadecimal digits")
+        raise InvalidInputError(
+            field, f"must be {limits.ID_PREFIX_DIGITS} to {limits.ID_DIGITS} hexadecimal digits"
+        )
     return prefix.lower()
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from helix_memory import limits
 from helix_query.diagnostics.pair_questions import FORMS, PairQuestion, pair_questions
 from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import with_constants
@@ -54,8 +55,6 @@ UNCOMPARED: Final = {"rerank.candidates": 0}
 """Both ways without late interaction: its gains follow the spread of the scores, which a walk changes even
 where nothing is linked, so the difference would not be of the graph alone."""
 CHANNEL_SECONDS: Final = 10.0
-QUERY_CHARACTERS: Final = 4_096
-"""Characters of a query, as in a request."""
 SECONDS: Final = 30.0
 FORM_SHARE: Final = 0.4
 """Share of the time for each form of pairs; the rest is for the tenant's own questions."""
@@ -225,7 +224,7 @@ def _own_questions(arms: _Arms, lines: Sequence[Mapping[str, Any]], *, until: fl
     for text in _spread(dict.fromkeys(asked)):
         if time.monotonic() > until:
             break
-        with_graph, without = arms.ask(text[:QUERY_CHARACTERS])
+        with_graph, without = arms.ask(text[: limits.QUERY_CHARACTERS])
         count += 1
         several += Intent.MULTI_HOP in with_graph.route.intents
         changed += _ids(with_graph) != _ids(without)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from helix_memory.events import Event
     from helix_memory.recall.v1 import recall_pb2
 
-_WHOLE_DIGITS: Final = 32
-_GIVEN: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},{_WHOLE_DIGITS}}}")
+_GIVEN: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},{limits.ID_DIGITS}}}")
 ENOUGH: Final = f"at least the first {limits.ID_PREFIX_DIGITS} hexadecimal digits of an id"
 """What a command takes for an id, in either case of letters."""
 ID_FIELDS: Final = ("memory_id", "other")
@@ -29,7 +28,7 @@ _ASKED_FIELDS: Final = ("id", "prefix", "more_prefixes")
 
 def is_short(given: str) -> bool:
     """Whether it is the beginning of an id and not a whole one."""
-    return len(given) < _WHOLE_DIGITS
+    return len(given) < limits.ID_DIGITS
 
 
 def whole_ids(

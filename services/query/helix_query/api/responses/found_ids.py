@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.explanation import Loss
 from helix_query.diagnostics.hidden_memory import hidden_memories
@@ -29,7 +30,6 @@ IDS_FOUND: Final = 10
 """Ids that are shown for one beginning at most."""
 AT_ONCE: Final = 50
 """Beginnings of ids in one condition: the engine reads a condition by recursion."""
-_WHOLE_DIGITS: Final = 32
 _COLUMNS: Final = ("memory_id", "ordinal", "tenant_id", "owner", "audience")
 _Ordinals = dict[str, int]
 """Ordinals of memories by their ids."""
@@ -66,7 +66,7 @@ def ids_reply(
         generation=snapshot.number,
         states=first.states,
         more=more,
-        applied_sequence=snapshot.generation.manifest.applied_sequence,
+        applied_sequence=snapshot.applied_sequence,
     )
 
 
@@ -76,9 +76,9 @@ def _found(
     """The caller's memories by each beginning of their ids."""
     raise_if_overdue(until)
     vectors, found = snapshot.generation.vectors, {prefix: _Ordinals() for prefix in prefixes}
-    whole = [prefix for prefix in found if len(prefix) == _WHOLE_DIGITS]
+    whole = [prefix for prefix in found if len(prefix) == limits.ID_DIGITS]
     rows = vectors.find(whole, _COLUMNS).to_pylist()
-    short = [prefix for prefix in found if len(prefix) < _WHOLE_DIGITS]
+    short = [prefix for prefix in found if len(prefix) < limits.ID_DIGITS]
     for start in range(0, len(short), AT_ONCE):
         raise_if_overdue(until)
         part = short[start : start + AT_ONCE]
