@@ -127,7 +127,9 @@ def check_graph(
         lanes = {channel: WorkerThreads(1, name=f"check-{channel}") for channel in LANES}
         for lane in lanes.values():
             held.callback(lane.shutdown, wait=False)
-        arms = _Arms(snapshot, with_constants(profile, UNCOMPARED), selection, clock, lanes)
+        plain = with_constants(profile, UNCOMPARED)
+        bare = with_constants(plain, {"expand.enabled": False})
+        arms = _Arms(snapshot, plain, bare, selection, clock, lanes)
         pairs = {}
         for form, words in FORMS.items():
             end = time.monotonic() + seconds * FORM_SHARE
@@ -144,6 +146,7 @@ class _Arms:
 
     snapshot: Snapshot
     profile: RankingProfile
+    without_graph: RankingProfile
     selection: Selection
     clock: datetime
     lanes: Mapping[str, Executor]
@@ -154,7 +157,7 @@ class _Arms:
         context = RecallContext.of(query, self.snapshot, self.profile)
         if intents:
             context = replace(context, rule_intents=Lazy(lambda: intents))
-        bare = replace(context, profile=with_constants(self.profile, {"expand.enabled": False}))
+        bare = replace(context, profile=self.without_graph)
         answer = partial(
             recall, lanes=self.lanes, channel_deadline_seconds=CHANNEL_SECONDS, embedded=embed(context)
         )
