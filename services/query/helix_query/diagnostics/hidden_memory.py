@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from helix_query.generations.snapshot import Snapshot
     from helix_shared.artifacts.filter.selection import Selection
 
@@ -36,19 +39,19 @@ def hidden_memory(
     memory_id: str, selection: Selection, snapshot: Snapshot, *, now: datetime
 ) -> Hidden | None:
     """The memory, as one of `hidden_memories`."""
-    return hidden_memories([memory_id], selection, snapshot, now=now).get(memory_id)
+    return hidden_memories(snapshot.ordinals_of([memory_id]), selection, snapshot, now=now).get(memory_id)
 
 
 def hidden_memories(
-    memory_ids: Sequence[str], selection: Selection, snapshot: Snapshot, *, now: datetime
+    ordinals: NDArray[np.int64], selection: Selection, snapshot: Snapshot, *, now: datetime
 ) -> dict[str, Hidden]:
-    """Those whose owner and access list admit the caller and which no recall of `now` returns, by id.
+    """Of the memories at `ordinals` [n] those that the caller may see and no recall of `now` returns, by id.
 
     Without those that only decay hides, which can be read by id; none where `selection` has a past moment.
     """
     if selection.past:
         return {}
-    signals, ordinals = snapshot.generation.signals, snapshot.ordinals_of(memory_ids)
+    signals = snapshot.generation.signals
     visibility = Visibility.of(snapshot.generation, selection.unfiltered(), now)
     ordinals = ordinals[~visibility.is_valid_at(ordinals) & (signals.decayed_at[ordinals] == NO_TIME)]
     rows = list(filter(selection.access.admits, with_signals(signals.records(ordinals), signals)))

@@ -95,10 +95,9 @@ def _states(
     ordinals: _Ordinals, selection: Selection, snapshot: Snapshot
 ) -> dict[str, recall_pb2.MemoryState]:
     """The states of these memories of the caller, by id."""
-    hidden = hidden_memories(list(ordinals), selection, snapshot, now=datetime.now(UTC))
-    is_decayed = (
-        snapshot.generation.signals.decayed_at[np.array(list(ordinals.values()), np.int64)] != NO_TIME
-    )
+    places = np.array(list(ordinals.values()), np.int64)
+    hidden = hidden_memories(places, selection, snapshot, now=datetime.now(UTC))
+    is_decayed = snapshot.generation.signals.decayed_at[places] != NO_TIME
     return {
         one: _state(hidden.get(one), is_decayed=decayed)
         for one, decayed in zip(ordinals, is_decayed.tolist(), strict=True)
