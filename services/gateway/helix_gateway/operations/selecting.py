@@ -69,18 +69,17 @@ async def erased_memories(
     *,
     may_recall: bool,
     wait: bool,
-) -> tuple[Changed, bool]:
-    """As `changed_memories` of an erasure, after which nothing tells what it has removed and what never was.
+) -> Changed:
+    """Erase memories, and look up which ids name nothing.
 
-    So it is looked up before the wait, and counts only if the erasure was not applied there.
+    After an erasure nothing tells what it has removed and what never was. So they are looked up before the
+    wait, and the result counts only if the erasure was not applied there.
     """
-    if not may_recall:
-        return await changed_memories(helix, ids, write, may_recall=False, wait=wait)
     written = await write()
-    missing = await _unknown(helix, ids, erased_at=written.sequence)
+    missing = await _unknown(helix, ids, erased_at=written.sequence) if may_recall else None
     if wait:
         await helix.wait(written)
-    return _changed(written, missing), wait
+    return _changed(written, missing)
 
 
 async def written_and_applied(
@@ -123,13 +122,14 @@ def applied_if_unknown(run: Run) -> Run:
 
 def naming_missing(act: str, *, may_recall: bool) -> Run:
     """Change or erase what a request selects; a caller who may recall is told which ids name nothing."""
-    change = erased_memories if act == "erase" else changed_memories
 
     async def run(helix: AsyncHelix, sent: Any) -> Changed:
         ids, options = _selected(sent)
-        write = partial(getattr(helix, act), *ids, **options)
+        write, wait = partial(getattr(helix, act), *ids, **options), bool(sent.wait)
         try:
-            return (await change(helix, ids, write, may_recall=may_recall, wait=bool(sent.wait)))[0]
+            if act == "erase":
+                return await erased_memories(helix, ids, write, may_recall=may_recall, wait=wait)
+            return (await changed_memories(helix, ids, write, may_recall=may_recall, wait=wait))[0]
         except InvalidInputError as error:
             raise _named_as_sent(error) from error
 
