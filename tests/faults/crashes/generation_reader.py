@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
+from typing import Final
 
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.folders import current_number, folder_of
@@ -35,19 +35,22 @@ class Loads:
     """Accepted, and not what was published; refused, although current; or older than the one before."""
 
 
-@cache
+_DIGESTS: Final = [0]
+"""Digests of the memories of the first n events, by n."""
+
+
 def _digest(events: int) -> int:
     """The digest of the memories of the first `events` events."""
-    own = int(digest_of([memory_id(TENANT, f"e{events}", 0)]), 16)
-    return own if events <= 1 else own ^ _digest(events - 1)
+    for number in range(len(_DIGESTS), events + 1):
+        own = int(digest_of([memory_id(TENANT, f"e{number}", 0)]), 16)
+        _DIGESTS.append(_DIGESTS[-1] ^ own)
+    return _DIGESTS[events]
 
 
 def differences(generation: Generation) -> list[str]:
     """In what the artifacts of a generation are not those of the events that its manifest names."""
     manifest = generation.manifest
     events = manifest.applied_sequence
-    for number in range(1, events, 200):
-        _digest(number)  # so that no call is deep
     rows = generation.vectors.take(range(len(generation.signals)), ["memory_id", "text"])
     found = {
         "digest": (digest_of(rows["memory_id"].to_pylist()), f"{_digest(events):016x}"),
