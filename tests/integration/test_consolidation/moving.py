@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from nats.aio.msg import Msg
 from helix_cli.clients.sharding import grow
 from helix_cli.moving.move import Move, Moved, until_followed
 from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.deriving import Deriving
 from helix_cli.rebuilding.event_messages import EventMessages
 from helix_cli.rebuilding.refusals import Refusals
 from helix_memory.events import Event, parse_event
@@ -93,7 +93,6 @@ class World:
         self._messages = messages
         self._derived = 0
         self._held: list[Msg] = []
-        self._pool = ThreadPoolExecutor(1)
 
     def data_of(self, shard: int) -> Path:
         """The data folder of a shard."""
@@ -111,7 +110,7 @@ class World:
         last = [(await publisher.publish_event(event)).sequence for event in parsed][-1]
         every = read_range(self.client, EVENTS_STREAM, [f"{ROOT}.events.>"], after=self._derived, until=last)
         async for batch in every:
-            made = await self._messages.of(batch, self._pool)
+            made = await self._messages.of(batch)
             self._held += [one for one in made if one.metadata.stream == DERIVED_STREAM]
         self._derived = last
         if derives:
@@ -195,9 +194,13 @@ async def world_of(url: str, folder: Path, models: Path) -> AsyncIterator[World]
     for _ in range(2):  # consumers of new shards come with the second
         await provision(client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS)
         await grow(client, 2)
-    with tempfile.TemporaryDirectory() as noted, Encoder.load(default_model(models)) as encoder:
-        workers = Workers.configured(encoder)
-        messages = EventMessages(client, workers, Refusals(Path(noted)), cached_bytes=1 << 20, number=0)
+    model = default_model(models)
+    with (
+        tempfile.TemporaryDirectory() as noted,
+        Encoder.load(model) as encoder,
+        Deriving(Workers.configured(encoder), model) as deriving,
+    ):
+        messages = EventMessages(client, deriving, Refusals(Path(noted)), cached_bytes=1 << 20, number=0)
         made, workers_of = World(url, folder, client, models, messages), list[asyncio.Task[None]]()
         try:
             for shard in range(2):

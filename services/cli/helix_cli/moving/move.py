@@ -25,6 +25,7 @@ from helix_cli.home.tenants import place_in
 from helix_cli.moving.arrival import Arrival
 from helix_cli.moving.prepared import CLOSE_ENOUGH, MOST_ROUNDS, PreparedEvents
 from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.deriving import Deriving
 from helix_cli.rebuilding.refusals import Refusals
 from helix_consolidation.delivery.streams.stream_state import (
     check_epoch,
@@ -124,9 +125,11 @@ class Move:
             raise InvalidInputError("--to", f"{self.tenant_id} lies in shard {source} already")
         await self._require_no_answers()
         began = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder, Encoder.load(self.model) as encoder:
-            workers = Workers.configured(encoder)
-            prepared = PreparedEvents(self.client, self.tenant_id, workers, Refusals(Path(folder)))
+        with contextlib.ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            workers = Workers.configured(stack.enter_context(Encoder.load(self.model)))
+            deriving = stack.enter_context(Deriving(workers, self.model))
+            prepared = PreparedEvents(self.client, self.tenant_id, deriving, Refusals(folder))
             await self._prepare(prepared)
             stopped = time.monotonic()
             async with paused_writers(self.client, {self.target: self.data_of(self.target)}) as leases:

@@ -6,11 +6,9 @@ meanwhile follows when they have stopped. Nothing is written anywhere.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from helix_cli.rebuilding.event_messages import EventMessages
-from helix_cli.rebuilding.replay import AT_WORK
 from helix_ingest.settings import IngestSettings
 from helix_memory.subjects import EVENTS_STREAM, ROOT
 from helix_shared.broker.log_reader import read_range
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
 
-    from helix_cli.rebuilding.derive import Workers
+    from helix_cli.rebuilding.deriving import Deriving
     from helix_cli.rebuilding.refusals import Refusals
     from helix_consolidation.stores.moving.replaying import TenantLog
 
@@ -32,11 +30,11 @@ MOST_ROUNDS: Final = 10
 class PreparedEvents:
     """All events of a tenant up to `sequence`, in batches in the order of the log."""
 
-    def __init__(self, client: Client, tenant_id: str, workers: Workers, refusals: Refusals) -> None:
+    def __init__(self, client: Client, tenant_id: str, deriving: Deriving, refusals: Refusals) -> None:
         self._client = client
         self._subjects = [f"{ROOT}.events.{tenant_id}.>"]
         cached_bytes = IngestSettings.load().turn_cache_bytes
-        self._messages = EventMessages(client, workers, refusals, cached_bytes=cached_bytes, number=0)
+        self._messages = EventMessages(client, deriving, refusals, cached_bytes=cached_bytes, number=0)
         self.sequence = 0
         self.events: set[int] = set()
         """Sequences of the tenant's events."""
@@ -50,14 +48,11 @@ class PreparedEvents:
             TemporaryError: NATS does not answer.
         """
         found = 0
-        with ThreadPoolExecutor(AT_WORK, thread_name_prefix="prepare") as pool:
-            reading = read_range(
-                self._client, EVENTS_STREAM, self._subjects, after=self.sequence, until=until
-            )
-            async for events in reading:
-                self.batches.append((events[-1].sequence, await self._messages.of(events, pool)))
-                self.events.update(event.sequence for event in events)
-                found += len(events)
+        reading = read_range(self._client, EVENTS_STREAM, self._subjects, after=self.sequence, until=until)
+        async for events in reading:
+            self.batches.append((events[-1].sequence, await self._messages.of(events)))
+            self.events.update(event.sequence for event in events)
+            found += len(events)
         self.sequence = until
         return found
 

@@ -7,89 +7,104 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, Final
 
 from nats.aio.msg import Msg
 
-from helix_cli.rebuilding.derive import Workers, delivered, delivered_event
+from helix_cli.rebuilding.derive import delivered, delivered_event
+from helix_cli.rebuilding.deriving import Underived
 from helix_cli.rebuilding.refusals import INGEST, Refusals
 from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.session_turns import SessionTurns
 from helix_memory import events, subjects
-from helix_shared.broker.worker.derived import DerivedMessage
-from helix_shared.errors import PermanentError
+from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.moments import microseconds
 from helix_shared.published import published_event
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
+    from helix_cli.rebuilding.deriving import Derived, Deriving
     from helix_cli.rebuilding.source import SourceEvent
+
+SUBMITTED: Final = 4
+"""Events that are handed over to be derived together."""
 
 
 class EventMessages:
     """Makes them in the order of the log; derived messages are numbered as those of a stream are."""
 
     def __init__(
-        self, client: Client, workers: Workers, refusals: Refusals, *, cached_bytes: int, number: int
+        self, client: Client, deriving: Deriving, refusals: Refusals, *, cached_bytes: int, number: int
     ) -> None:
         """`client` reads the turns before an event, of which `cached_bytes` are kept.
 
         `number` is that of the last derived message before.
         """
         self._client = client
-        self._workers = workers
+        self._deriving = deriving
         self._refusals = refusals
         self._turns = SessionTurns(most_bytes=cached_bytes)
         self._number = number
 
-    async def of(self, found: Sequence[SourceEvent], pool: ThreadPoolExecutor) -> list[Msg]:
+    async def of(self, found: Sequence[SourceEvent]) -> list[Msg]:
         """The messages of the next events; calls come one after the other.
 
         Raises:
-            TemporaryError: NATS does not answer.
+            TemporaryError: NATS does not answer, or a process that derives was ended.
         """
-        loop = asyncio.get_running_loop()
-        made: list[Msg | asyncio.Future[Sequence[DerivedMessage]]] = []
+        made: list[Msg | None] = []
+        underived: list[Underived] = []
+        submitted: list[asyncio.Future[list[Derived]]] = []
         for logged in found:
-            at = microseconds(logged.stored_at)
-            stored = delivered_event(self._client, logged.subject, logged.body, logged.sequence, at)
-            if subjects.kind_of(logged.subject) in events.LIFECYCLE_KINDS:
-                self._turns.observe(stored, None)
-                made.append(stored)
-                continue
-            earlier, event = [], self._event(logged)
-            self._turns.observe(stored, event if isinstance(event, LoggedEvent) else None)
-            if isinstance(event, LoggedEvent):
-                earlier = await self._turns.before(event, self._client)
-            made.append(loop.run_in_executor(pool, self._derive, logged, event, earlier))
-        messages = []
-        for one in made:
-            if isinstance(one, Msg):
-                messages.append(one)
-                continue
-            for message in await one:
-                self._number += 1
-                messages.append(delivered(self._client, message, self._number))
+            one = await self._read(logged)
+            made.append(one if isinstance(one, Msg) else None)
+            if isinstance(one, Underived):
+                underived.append(one)
+            if len(underived) == SUBMITTED:
+                submitted.append(self._submit(underived))
+                underived = []
+        submitted.append(self._submit(underived))
+        derived = iter([one for some in submitted for one in await _result(some)])
+        messages: list[Msg] = []
+        for message in made:
+            messages += [message] if message is not None else self._delivered(next(derived))
         return messages
 
-    def _event(self, logged: SourceEvent) -> LoggedEvent | PermanentError:
-        """The error where ingest refuses the event."""
+    async def _read(self, logged: SourceEvent) -> Msg | Underived:
+        """A lifecycle event as it comes, any other with the turns before it."""
+        at = microseconds(logged.stored_at)
+        stored = delivered_event(self._client, logged.subject, logged.body, logged.sequence, at)
+        if subjects.kind_of(logged.subject) in events.LIFECYCLE_KINDS:
+            self._turns.observe(stored, None)
+            return stored
         try:
-            event = published_event(logged.subject, logged.body)
+            event = LoggedEvent(
+                published_event(logged.subject, logged.body), logged.sequence, logged.stored_at
+            )
         except PermanentError as error:
-            return error
-        return LoggedEvent(event, logged.sequence, logged.stored_at)
+            self._turns.observe(stored, None)
+            return Underived(logged.subject, logged.sequence, None, refusal=str(error))
+        self._turns.observe(stored, event)
+        earlier = await self._turns.before(event, self._client)
+        return Underived(logged.subject, logged.sequence, event, earlier)
 
-    def _derive(
-        self, logged: SourceEvent, event: LoggedEvent | PermanentError, earlier: list[LoggedEvent]
-    ) -> Sequence[DerivedMessage]:
-        refusal = event
-        if isinstance(event, LoggedEvent):
-            try:
-                return self._workers.messages(event, earlier)
-            except PermanentError as error:
-                refusal = error
-        self._refusals.add(INGEST, logged.sequence, str(refusal))
-        return self._workers.of_refused(logged.subject, logged.sequence)
+    def _submit(self, some: Sequence[Underived]) -> asyncio.Future[list[Derived]]:
+        return asyncio.wrap_future(self._deriving.submit(some))
+
+    def _delivered(self, derived: Derived) -> list[Msg]:
+        if derived.refusal:
+            self._refusals.add(INGEST, derived.sequence, derived.refusal)
+        first = self._number + 1
+        self._number += len(derived.messages)
+        return [
+            delivered(self._client, message, number) for number, message in enumerate(derived.messages, first)
+        ]
+
+
+async def _result(submitted: asyncio.Future[list[Derived]]) -> list[Derived]:
+    try:
+        return await submitted
+    except BrokenProcessPool as error:
+        raise TemporaryError("a process that derives messages was ended") from error

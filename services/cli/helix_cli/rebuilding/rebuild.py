@@ -16,6 +16,7 @@ from helix_cli.clients.pausing import paused_writers
 from helix_cli.clients.sharding import tenants_of_log
 from helix_cli.rebuilding.check import Check
 from helix_cli.rebuilding.derive import Workers
+from helix_cli.rebuilding.deriving import Deriving
 from helix_cli.rebuilding.progress import Progress, Say
 from helix_cli.rebuilding.refusals import Refusals
 from helix_cli.rebuilding.replay import Replay
@@ -144,7 +145,8 @@ async def rebuild(task: Task) -> Made:
             if await _is_empty(source, task.data) or not await _has_tenants(client, place):
                 card = encoder.card
                 shard.begin(Model(card.name, card.checksum, card.dimensions))
-            replay = Replay(source, client, shard, workers, Refusals(workspace))
+            deriving = stack.enter_context(Deriving(workers, task.folder))
+            replay = Replay(source, client, shard, deriving, Refusals(workspace))
             check = None
             if task.compares:
                 served = Served.look(task.data)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from nats.aio.msg import Msg
 
-from helix_cli.rebuilding.derive import Workers, delivered_event
+from helix_cli.rebuilding.derive import delivered_event
 from helix_cli.rebuilding.event_messages import EventMessages
 from helix_cli.rebuilding.refusals import UNREACHED, Refusals
 from helix_cli.rebuilding.source import LogSource, UpToGaps
@@ -31,12 +30,11 @@ from helix_shared.moments import microseconds
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
+    from helix_cli.rebuilding.deriving import Deriving
     from helix_cli.rebuilding.source import Source, SourceEvent
     from helix_shared.artifacts.generation.manifest import Manifest
 
 EVENTS_AT_ONCE: Final = 128
-AT_WORK: Final = 4
-"""Events in work at once: some embed while the others tokenise, score and encode."""
 CHECKPOINT_SECONDS: Final = 10.0
 """Work that a kill loses; more where a checkpoint takes longer than a tenth of it."""
 CHECKPOINT_SHARE: Final = 10.0
@@ -49,18 +47,19 @@ class Replay:
     """One shard and its place in the log."""
 
     def __init__(
-        self, source: Source, client: Client, shard: Shard, workers: Workers, refusals: Refusals
+        self, source: Source, client: Client, shard: Shard, deriving: Deriving, refusals: Refusals
     ) -> None:
         """`client` reads the turns before an event."""
         self._source = UpToGaps(source)
         self.refusals = refusals
         self._client = client
         self._shard = shard
+        self._deriving = deriving
         # an archive may have events that the log lost; the turns around an event are those of the log
         most_bytes = IngestSettings.load().turn_cache_bytes if isinstance(source, LogSource) else 0
         # a checkpoint has no message that waits
         number = shard.state.derived.highest
-        self._messages = EventMessages(client, workers, refusals, cached_bytes=most_bytes, number=number)
+        self._messages = EventMessages(client, deriving, refusals, cached_bytes=most_bytes, number=number)
         self._postponed: list[Msg] = []
         self._checkpointed = time.monotonic()
         self._cost_seconds = 0.0
@@ -77,28 +76,28 @@ class Replay:
             TemporaryError: NATS does not answer.
             PermanentError: a message waits for one that the log does not have.
         """
-        with ThreadPoolExecutor(AT_WORK, thread_name_prefix="replay") as pool:
-            read = self.sequence
-            following = asyncio.create_task(self._derived(read, until, pool))
-            try:
-                while self.sequence < until:
-                    found, messages = await following
-                    if not found:
-                        # the last events are gone from the log
-                        self._shard.state.applied.skip_to(until)
-                        break
-                    self._skip_gap(read, found[0].sequence)
-                    read = found[-1].sequence
-                    # the next events embed while these are applied
-                    following = asyncio.create_task(self._derived(read, until, pool))
-                    await self._apply(messages, log_end=until)
-                    advance(self.sequence, until)
-                    interval = max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * self._cost_seconds)
-                    if time.monotonic() - self._checkpointed >= interval:
-                        await self.checkpoint()
-            finally:
-                following.cancel()
-                await asyncio.wait([following])
+        self._deriving.expect(until - self.sequence)
+        read = self.sequence
+        following = asyncio.create_task(self._derived(read, until))
+        try:
+            while self.sequence < until:
+                found, messages = await following
+                if not found:
+                    # the last events are gone from the log
+                    self._shard.state.applied.skip_to(until)
+                    break
+                self._skip_gap(read, found[0].sequence)
+                read = found[-1].sequence
+                # the next events embed while these are applied
+                following = asyncio.create_task(self._derived(read, until))
+                await self._apply(messages, log_end=until)
+                advance(self.sequence, until)
+                interval = max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * self._cost_seconds)
+                if time.monotonic() - self._checkpointed >= interval:
+                    await self.checkpoint()
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
         if self._postponed:
             raise PermanentError(
                 f"{len(self._postponed)} messages wait for others that the log does not have"
@@ -127,14 +126,12 @@ class Replay:
             for sequence in range(read + 1, first):
                 applied.mark(sequence)
 
-    async def _derived(
-        self, after: int, until: int, pool: ThreadPoolExecutor
-    ) -> tuple[Sequence[SourceEvent], list[Msg]]:
+    async def _derived(self, after: int, until: int) -> tuple[Sequence[SourceEvent], list[Msg]]:
         """The next events up to a gap, and their messages; calls come one after the other."""
         found = await self._source.after(after, until=until, most=EVENTS_AT_ONCE)
         place = self._shard.place
         own = [one for one in found if place.owns_subject(one.subject)]
-        return found, [*self._passed(found), *await self._messages.of(own, pool)]
+        return found, [*self._passed(found), *await self._messages.of(own)]
 
     def _passed(self, found: Sequence[SourceEvent]) -> list[Msg]:
         """The events of other shards, without their bodies: they are counted as applied."""

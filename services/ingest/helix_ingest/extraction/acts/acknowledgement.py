@@ -7,6 +7,7 @@ none.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from helix_ingest.extraction.acts.remarks import is_remark
@@ -14,6 +15,8 @@ from helix_ingest.extraction.acts.sentences import words
 
 READ_CHARACTERS: Final = 400
 """A longer text is no acknowledgement."""
+_REMEMBERED: Final = 1_024
+"""Texts whose answer is kept: each is asked about for its own turn, and for the ones that follow it."""
 
 _GREETING: Final = (
     r"thanks?(?: you)?|thx|ty|cheers|ta|hi|hey|hello|bye(?: bye)?|good ?bye|good (?:morning|night|evening"
@@ -119,8 +122,11 @@ _BEGINS_DISSENT: Final = re.compile(
 
 def is_acknowledgement(text: str) -> bool:
     """Whether a text is nothing but a greeting, thanks, assent, praise or comfort."""
-    if len(text) > READ_CHARACTERS:
-        return False
+    return len(text) <= READ_CHARACTERS and _only_acknowledges(text)
+
+
+@lru_cache(_REMEMBERED)
+def _only_acknowledges(text: str) -> bool:
     rest = _UNSPACED_ACKNOWLEDGEMENT.sub(" ", _ACKNOWLEDGEMENT.sub(" ", text))
     is_acknowledged = len(words(rest)) < len(words(text)) or not words(text)
     left = words(_ONLY_FILLER.sub(" ", rest))
