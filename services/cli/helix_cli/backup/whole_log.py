@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Self
 from helix_cli.backup.coordination import continue_leases, place_tenants
 from helix_cli.backup.log_writing import FILLER, name_log, write_log
 from helix_cli.backup.stream_copy import ask
-from helix_consolidation.archiving.event_archive import ARCHIVE, created_text
+from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_consolidation.delivery.streams.stream_state import event_stream
 from helix_memory import subjects
 from helix_shared.artifacts.files.durability import sync
@@ -95,7 +95,7 @@ async def make_whole(client: Client, home: HomeFolder) -> MadeWhole:
     await continue_leases(jetstream, max((manifest.epoch for manifest in made.values()), default=0))
     log = await event_stream(jetstream)
     for one in data:
-        continue_as(one / ARCHIVE, created_text(log))
+        continue_as(one / ARCHIVE, log.created_text)
     waiting.unlink(missing_ok=True)
     applied = max((manifest.applied_sequence for manifest in made.values()), default=0)
     return MadeWhole(archives.last, events, later, applied)

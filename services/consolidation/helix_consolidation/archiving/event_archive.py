@@ -59,7 +59,7 @@ class EventArchive:
         self._is_closed = False
         self._seen: EventRecord | None = None
         """The last event that was read, of whatever shard."""
-        self._archive = Archive(data / ARCHIVE, log=created_text(log), segment_bytes=segment_bytes)
+        self._archive = Archive(data / ARCHIVE, log=log.created_text, segment_bytes=segment_bytes)
         if self._archive.last_sequence > log.last_sequence:
             last = self._archive.last_sequence
             self._archive.close()
@@ -170,14 +170,9 @@ async def erase_where_none_is_written(
     """
 
     def erase() -> frozenset[int]:
-        with Archive(data / ARCHIVE, log=created_text(log)) as archive:
+        with Archive(data / ARCHIVE, log=log.created_text) as archive:
             return archive.erase(sequences)
 
     if not (data / ARCHIVE / CARD).exists():
         return frozenset()
     return await asyncio.to_thread(erase)
-
-
-def created_text(log: StreamState) -> str:
-    """When the log was created, as the card of an archive states it."""
-    return "" if log.created_at is None else log.created_at.isoformat()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from helix_consolidation.archiving.event_archive import ARCHIVE, created_text
+from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_memory.subjects import EVENTS_STREAM, ROOT
 from helix_shared.broker.log_reader import read_range
 from helix_shared.event_log.archive import Archive
@@ -46,7 +46,7 @@ async def follow_moves(
     have_come = [tenant for tenant in moved if place.owns(tenant) and not before.owns(tenant)]
     if not (have_gone or have_come) or not (folder / CARD).exists():
         return
-    with await asyncio.to_thread(Archive, folder, log=created_text(log)) as archive:
+    with await asyncio.to_thread(Archive, folder, log=log.created_text) as archive:
         if have_gone:
             await asyncio.to_thread(archive.remove, lambda record: not place.owns_subject(record.subject))
         until = min(archive.last_sequence, max((moved[tenant] for tenant in have_come), default=0))

@@ -53,6 +53,11 @@ class StreamState(_Frozen):
     first_sequence: int = Field(default=0, ge=0)
     last_sequence: int = Field(default=0, ge=0)
 
+    @property
+    def created_text(self) -> str:
+        """When it was created, in ISO format; empty if the server does not say."""
+        return "" if self.created_at is None else self.created_at.isoformat()
+
 
 class Counts(_Frozen):
     """Sizes of the four artifacts; `publish` refuses sizes that contradict each other."""

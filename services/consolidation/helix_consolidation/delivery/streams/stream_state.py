@@ -116,7 +116,7 @@ async def reconcile_derived_position(
         PermanentError: acknowledged messages are not in this folder.
     """
     derived = await _stream(jetstream, DERIVED_STREAM)
-    state.set_derived_stream(_text(derived))
+    state.set_derived_stream(derived.created_text)
     held = state.derived.highest
     await _unmark_reused(jetstream, state, derived, published_at)
     acknowledged = await _acknowledged(jetstream, DERIVED_STREAM, CONSOLIDATION_DERIVED, shard)
@@ -224,11 +224,7 @@ async def _next(jetstream: JetStreamContext, stream: str, wanted: int) -> tuple[
 
 async def created_at(jetstream: JetStreamContext, stream: str) -> str:
     """When a stream was created, in ISO format; empty if the server does not say."""
-    return _text(await _stream(jetstream, stream))
-
-
-def _text(stream: StreamState) -> str:
-    return "" if stream.created_at is None else stream.created_at.isoformat()
+    return (await _stream(jetstream, stream)).created_text
 
 
 async def skip_gap(jetstream: JetStreamContext, stream: str, processed: ProcessedSequences) -> bool:
