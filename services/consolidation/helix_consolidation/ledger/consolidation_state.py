@@ -85,6 +85,10 @@ class ConsolidationState:
     model: Model | None = None
     log: TombstoneLog | None = None
 
+    def is_derived(self, ordinal: int) -> bool:
+        """Whether a memory is a statement that was derived or extracted from a verbatim memory."""
+        return self.ledger.sources.of(ordinal) is not None or self.extracted.source_of(ordinal) is not None
+
     def has_all_before(self, event: int, derived: int) -> bool:
         """Whether no message of the event that comes before `derived` in HELIX_DERIVED can be missing.
 

@@ -101,12 +101,8 @@ def _repeats(context: FoldContext, tenant_id: str, ids: set[str]) -> dict[int, i
 
 
 def _count(context: FoldContext, erasure: Erasure, ordinals: set[int]) -> None:
-    state, each = context.state, sorted(ordinals)
-    derived = [
-        ordinal
-        for ordinal in ordinals
-        if state.ledger.sources.of(ordinal) is not None or state.extracted.source_of(ordinal) is not None
-    ]
+    each = sorted(ordinals)
+    derived = [ordinal for ordinal in each if context.state.is_derived(ordinal)]
     erasure.add("memories", len(ordinals) - len(derived))
     erasure.add("derived_statements", len(derived))
     erasure.add("vectors", len(ordinals))

@@ -32,7 +32,7 @@ def take_out_of_neighbours(
     found = [o for code in sessions for o in ledger.selected("session", code, before=WHOLE_LOG)]
     stored = context.values_of_many(found, ("quotes",))
     quoting = {o: row["quotes"] for o, row in stored.items() if not events.isdisjoint(row["quotes"])}
-    derived = {ordinal for ordinal in quoting if _is_derived(context, ordinal)}
+    derived = {ordinal for ordinal in quoting if context.state.is_derived(ordinal)}
     erasure.asks.update(sequence for ordinal in quoting for sequence in ledger.sequences(ordinal))
     kept = {o: [name for name in quotes if name not in events] for o, quotes in quoting.items()}
     _blank(context, {ordinal: quotes for ordinal, quotes in kept.items() if ordinal not in derived})
@@ -100,8 +100,3 @@ def _blank(context: FoldContext, quoting: Mapping[int, list[str]]) -> None:
     state.erasures.blanked.update(quoting)
     # together, since each call goes through all statements
     state.statements.revise(row.blanked() for row in state.statements.rows_of(list(quoting)).values())
-
-
-def _is_derived(context: FoldContext, ordinal: int) -> bool:
-    state = context.state
-    return state.ledger.sources.of(ordinal) is not None or state.extracted.source_of(ordinal) is not None
