@@ -8,7 +8,6 @@ the decided relations count.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +20,7 @@ from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.folding.status.version_members import one_memory
 from helix_consolidation.ledger.event_reach import NO_TIME
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
+from helix_consolidation.ledger.sequences import WHOLE_LOG
 from helix_consolidation.metrics import DECIDED_EARLY
 from helix_consolidation.relations.statement import Candidate
 from helix_consolidation.relations.unsure import ruled
@@ -43,7 +43,6 @@ MOST_RELATIONS: Final = 8
 """Relations of one statement that are kept, the most probable ones."""
 STAYS_CLOSED: Final = 0.5
 """Probability of a replacement by a correction, from which it closes what its first version had closed."""
-WHOLE_LOG: Final = sys.maxsize
 
 
 def await_decision(

@@ -6,6 +6,7 @@ message is gone from the stream is skipped by `delivery.streams.stream_state`.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, "NDArray[np.int64]")
 _PIECES: Final = 1 << 16
 """An event has fewer pieces."""
+WHOLE_LOG: Final = sys.maxsize
+"""A sequence that is above all others: what is before it is the whole log."""
 
 
 def log_position(stream_sequence: Number, piece: Number) -> Number:

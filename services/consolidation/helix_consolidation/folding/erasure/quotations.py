@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.removal import remove_memories
+from helix_consolidation.ledger.sequences import WHOLE_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.rows import IncomingRow
     from helix_consolidation.ledger.lifecycle.erasures import Erasure
-
-WHOLE_LOG = 2**63 - 1
 
 
 def take_out_of_neighbours(
