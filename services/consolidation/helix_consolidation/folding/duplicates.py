@@ -7,12 +7,13 @@ edge, to the memory it duplicates; it counts before the edge of a decided relati
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.status.links import decided_weight
 from helix_consolidation.folding.status.version_members import one_memory
 from helix_consolidation.ledger.sequences import log_position
+from helix_shared.artifacts.relations.records import RELATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.rows import IncomingRow
     from helix_consolidation.ledger.near_duplicates import DuplicateMatch
-
-EDGE: Final = "RELATES"
 
 
 def index_duplicates(context: FoldContext, ordinal: int, row: IncomingRow, *, is_new: bool) -> None:
@@ -83,6 +82,6 @@ def _record(context: FoldContext, ordinal: int, earlier: int | None, jaccard: fl
     context.changes.rewritten.add(ordinal)
     if before is not None:
         decided = decided_weight(context.state, ordinal, before)
-        context.changes.relate(Relation(ordinal, before, EDGE, decided))
+        context.changes.relate(Relation(ordinal, before, RELATES, decided))
     if earlier is not None:
-        context.changes.relate(Relation(ordinal, earlier, EDGE, jaccard))
+        context.changes.relate(Relation(ordinal, earlier, RELATES, jaccard))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 RelationKind = Literal["DUPLICATE", "UPDATES", "EXTENDS", "CONTRADICTS", "RELATES"]
 RELATION_KINDS: Final[tuple[RelationKind, ...]] = get_args(RelationKind)
 """How a newer memory relates to an older one; the index is stored. Add at the end only."""
+RELATES: Final = "RELATES"
+"""The weakest relation; also the edge of the graph between near-duplicates."""
 
 CLOSES: Final = 1
 REVIVES: Final = 2
@@ -58,6 +60,11 @@ def retracted(records: NDArray[np.void]) -> NDArray[np.int64]:
     return np.array(found[::-1], np.int64)
 
 
+def graph_edge(kind: RelationKind) -> RelationKind:
+    """The graph's edge type of a relation; a repetition is an edge to what it repeats."""
+    return RELATES if kind == "DUPLICATE" else kind
+
+
 @dataclass(frozen=True, slots=True)
 class DecidedRelation:
     """One decision about two memories, given by ordinal; `at` is in microseconds since 1970."""
@@ -80,8 +87,8 @@ class DecidedRelation:
 
     @property
     def edge(self) -> str:
-        """The graph's edge type; a repetition is an edge to what it repeats."""
-        return "RELATES" if self.kind == "DUPLICATE" else self.kind
+        """The graph's edge type."""
+        return graph_edge(self.kind)
 
 
 class EvidenceNames:

@@ -15,7 +15,14 @@ import numpy as np
 
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.status.memory_status import NOTHING_DECIDED, Decided
-from helix_shared.artifacts.relations.records import CLOSES, RELATION_KINDS, REVIVES, TAKES_BACK
+from helix_shared.artifacts.relations.records import (
+    CLOSES,
+    RELATES,
+    RELATION_KINDS,
+    REVIVES,
+    TAKES_BACK,
+    graph_edge,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -24,7 +31,6 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_shared.artifacts.relations.records import DecidedRelation
 
-DUPLICATE_EDGE: Final = "RELATES"
 _ENDED_BY_REVIVAL: Final = ("UPDATES", "CONTRADICTS")
 
 
@@ -91,7 +97,7 @@ def decided_weight(state: ConsolidationState, newer: int, older: int) -> float:
     table = state.relations
     for row in table.between(newer, older):
         kind = RELATION_KINDS[int(table.records["kind"][row])]
-        if table.counts(row) and kind in ("DUPLICATE", DUPLICATE_EDGE):
+        if table.counts(row) and graph_edge(kind) == RELATES:
             return float(table.records["probability"][row])
     return 0.0
 
@@ -155,9 +161,8 @@ def _update_rows(context: FoldContext, rows: Iterable[int]) -> set[int]:
 
 def _set_edge(context: FoldContext, record: np.void, weight: float) -> None:
     newer, older = int(record["newer"]), int(record["older"])
-    kind = RELATION_KINDS[int(record["kind"])]
-    edge = DUPLICATE_EDGE if kind == "DUPLICATE" else kind
-    if edge == DUPLICATE_EDGE and context.state.ledger.duplicate_of(newer) == older:
+    edge = graph_edge(RELATION_KINDS[int(record["kind"])])
+    if edge == RELATES and context.state.ledger.duplicate_of(newer) == older:
         return  # `duplicates` keeps that edge
     context.changes.relate(Relation(newer, older, edge, weight))
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
+from helix_shared.artifacts.relations.records import RELATES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 REPLACING: Final = ("UPDATES", "CONTRADICTS")
-RELATING: Final = "RELATES"
 HOPS: Final = 3
 """Links in a row that are followed through hidden memories."""
 LINKS: Final = 2_000
@@ -66,7 +66,7 @@ def replacements_of(context: RecallContext, ordinals: NDArray[np.int64], constan
     """The visible memories that replace one of `ordinals`, with at least the profile's `min_probability`."""
     factors = np.zeros(len(EDGE_KINDS))
     factors[[EDGE_KINDS.index(kind) for kind in REPLACING]] = 1.0
-    factors[EDGE_KINDS.index(RELATING)] = constants.related
+    factors[EDGE_KINDS.index(RELATES)] = constants.related
     graph, visibility = context.generation.graph, context.visibility
     tokens = context.generation.signals.token_count
     found = NONE
