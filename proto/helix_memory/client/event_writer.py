@@ -116,7 +116,7 @@ class EventWriter:
             await asyncio.wait(tasks, timeout=connection.CONNECT_SECONDS)
         if self._client is not None:
             # the thread ends anyway, and the operating system ends the connection
-            with contextlib.suppress(TimeoutError, OSError, NatsError):
+            with contextlib.suppress(*connection.UNANSWERED):
                 await asyncio.wait_for(self._client.close(), connection.CONNECT_SECONDS)
 
     def _run(self, work: Callable[[Client], Coroutine[Any, Any, T]], seconds: float) -> T:

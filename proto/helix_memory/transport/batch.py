@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
 from helix_memory import subjects
+from helix_memory.transport.connection import UNANSWERED
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -80,7 +79,7 @@ async def publish_batch(
         headers = {**last.stamped, _BATCH_ID: batch, _BATCH_SEQUENCE: str(len(messages)), _BATCH_COMMIT: "1"}
         reply = await client.request(last.subject, last.body, timeout=timeout_seconds, headers=headers)
         return _sequences(json.loads(reply.data), len(messages))
-    except (NatsError, TimeoutError, OSError, ValueError, KeyError) as error:
+    except (*UNANSWERED, ValueError, KeyError) as error:
         _log.info("batch of %d not acknowledged: %s", len(messages), type(error).__name__)
         return None
 

@@ -91,7 +91,7 @@ async def connect(
             # refused or gone since the probe: without a limit it would be tried for ever; the probe says why
             await asyncio.wait_for(_probe(url, once), timeout_seconds)
             raise
-    except (OSError, nats.errors.Error, TimeoutError) as error:
+    except UNANSWERED as error:
         if "authorization violation" in str(error).lower():
             raise RefusedUserError(
                 f"NATS at {shown(url)} refuses the user; check its credentials file"

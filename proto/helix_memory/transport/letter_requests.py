@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal, Self, get_args
 
-from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from helix_memory import subjects
 from helix_memory.errors import InvalidInputError, TemporaryError
+from helix_memory.transport.connection import UNANSWERED
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -106,7 +106,7 @@ async def request_letters(client: Client, request: LetterRequest, *, seconds: fl
         reply = await client.request(subjects.LETTER_REQUESTS, request.encode(), timeout=seconds)
     except NoRespondersError as error:
         raise TemporaryError("no writer runs that could do it; start consolidation") from error
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(
             f"the writer did not finish within {seconds:g} s ({type(error).__name__}); it goes on, and "
             "repeating the request changes nothing twice"

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from nats.errors import ConnectionClosedError, NoRespondersError
-from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
@@ -26,6 +25,7 @@ from helix_memory.errors import (
     TemporaryError,
 )
 from helix_memory.transport.batch import Outgoing, publish_batch
+from helix_memory.transport.connection import UNANSWERED
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -131,7 +131,7 @@ class Publisher:
                     subject, body, timeout=self._timeout_seconds, headers=stamped
                 )
                 return Receipt(ack.seq, bool(ack.duplicate))
-            except (NatsError, TimeoutError, OSError) as error:
+            except UNANSWERED as error:
                 _raise_unless_temporary(error, subject)
                 if attempt == ATTEMPTS:
                     raise TemporaryError(

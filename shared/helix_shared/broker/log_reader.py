@@ -11,12 +11,11 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
 from nats.js import api
 from nats.js.errors import NotFoundError
 
 from helix_memory import subjects
-from helix_memory.transport.connection import reason_of
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.stored_at import IMPORT_HEADERS, check_times, stored_at
 from helix_shared.errors import TemporaryError
@@ -103,7 +102,7 @@ async def read_messages(
                     yield messages
         except NotFoundError:
             raise
-        except (NatsError, TimeoutError, OSError) as error:
+        except UNANSWERED as error:
             # the consumer lives shorter than a pause of the caller, and waits in vain for messages that were
             # removed since it was made: another one reads on, and has only those that are there
             fruitless += 1
@@ -152,7 +151,7 @@ async def consumer_of(
     try:
         yield reading, made.num_pending or 0
     finally:
-        with contextlib.suppress(NatsError, TimeoutError, OSError):
+        with contextlib.suppress(*UNANSWERED):
             await reading.unsubscribe()
             await jetstream.delete_consumer(stream, made.name)
 

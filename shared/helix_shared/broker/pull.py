@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nats.errors import Error as NatsError
 
-from helix_memory.transport.connection import reason_of
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker.cancelling import cancel_all
 from helix_shared.broker.pull_reader import PullReader
 from helix_shared.broker.stored_at import check_times
@@ -112,7 +112,7 @@ async def _send_heartbeats(in_work: Mapping[asyncio.Task[None], Msg], every_seco
         for message in list(in_work.values()):
             if not message.is_acked:
                 # a lost heartbeat only causes a redelivery
-                with contextlib.suppress(NatsError, OSError):
+                with contextlib.suppress(*UNANSWERED):
                     await message.in_progress()
 
 
@@ -125,13 +125,13 @@ async def fetch(client: Client, reader: PullReader, most: int, collect_seconds: 
         messages = await reader.fetch(1, timeout_seconds=LINGER_SECONDS)
     except TimeoutError:
         return []
-    except (NatsError, OSError) as error:
+    except UNANSWERED as error:
         _log.warning("fetch failed", reason=reason_of(error))
         await asyncio.sleep(RETRY_SECONDS)
         return []
     if most > 1:
         # the first message must be processed even when this fetch fails
-        with contextlib.suppress(TimeoutError, NatsError, OSError):
+        with contextlib.suppress(*UNANSWERED):
             messages += await reader.fetch(most - 1, timeout_seconds=collect_seconds)
     try:
         await check_times(client, messages)
@@ -145,5 +145,5 @@ async def fetch(client: Client, reader: PullReader, most: int, collect_seconds: 
 async def _give_back(messages: list[Msg]) -> None:
     for message in messages:
         # without it the message is delivered again after the ack wait
-        with contextlib.suppress(NatsError, OSError):
+        with contextlib.suppress(*UNANSWERED):
             await message.nak(delay=RETRY_SECONDS)

@@ -12,9 +12,10 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js.errors import APIError
+
+from helix_memory.transport.connection import UNANSWERED
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -57,7 +58,7 @@ class PullReader:
         Provisioning, and not the worker, sets the ack wait of a consumer.
         """
         own = None
-        with contextlib.suppress(NatsError, TimeoutError, OSError):
+        with contextlib.suppress(*UNANSWERED):
             info = await self._client.jetstream().consumer_info(self._stream, self._consumer)
             own = info.config.ack_wait
         return min(ack_wait_seconds, own or ack_wait_seconds) / 3

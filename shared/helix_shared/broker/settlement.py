@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 
 from helix_memory import subjects
-from helix_memory.transport.connection import reason_of
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 from helix_shared.errors import (
@@ -128,7 +127,7 @@ async def settle(
                 failures.forget(message)
             else:
                 await postpone(message, error, service=service)
-        except (HelixError, NatsError, TimeoutError, OSError) as second:
+        except (HelixError, *UNANSWERED) as second:
             # the message is delivered again after its ack wait
             _log.warning("message not settled", sequence=message.metadata.sequence.stream, error=str(second))
             MESSAGES.labels(service, "unanswered").inc()

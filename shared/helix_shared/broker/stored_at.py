@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from nats.errors import Error as NatsError
 from nats.js.errors import BucketNotFoundError, KeyWrongLastSequenceError
 from nats.js.errors import NotFoundError as NoStreamError
 
 from helix_memory import subjects
 from helix_memory.identity import joined
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.errors import TemporaryError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def sealing_key(client: Client) -> bytes:
             await bucket.create(SEAL_KEY, secrets.token_bytes(_KEY_BYTES))
     except (BucketNotFoundError, NoStreamError) as error:
         raise TemporaryError(f"bucket {IMPORTS} does not exist; run `helix provision`") from error
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(f"bucket {IMPORTS} cannot be written: {error}") from error
     found = await _key(client)
     if found is None:
@@ -119,7 +119,7 @@ async def _key(client: Client) -> bytes | None:
         entry = await client.jetstream().get_last_msg(f"KV_{IMPORTS}", f"$KV.{IMPORTS}.{SEAL_KEY}")
     except NoStreamError:
         return None
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(f"bucket {IMPORTS} cannot be read: {error}") from error
     if not entry.data:
         return None

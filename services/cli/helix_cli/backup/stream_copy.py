@@ -11,10 +11,8 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from nats.errors import Error as NatsError
-
 from helix_cli.backup.contents import StreamCopy
-from helix_memory.transport.connection import reason_of
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.errors import CorruptArtifactError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ async def snapshot(client: Client, stream: str, objects: Pieces) -> StreamCopy:
         status = (message.headers or {}).get("Status", "204")
         if status != "204" or rest:
             raise PermanentError(f"NATS did not end the snapshot of {stream}: status {status}")
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(f"no snapshot of {stream}: {reason_of(error)}") from error
     finally:
         await subscription.unsubscribe()
@@ -78,7 +76,7 @@ async def restore(client: Client, stream: str, copy: StreamCopy, objects: Pieces
             _require_good(reply.data, stream)
         reply = await client.request(target, b"", timeout=RESTORED_SECONDS)
         restored = _require_good(reply.data, stream)
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(f"{stream} is not restored: {reason_of(error)}") from error
     state = restored.get("state", {})
     # an empty stream has no first message

@@ -6,15 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
 from helix_cli.clients.broker_status import BrokerStatus, broker_status
 from helix_cli.clients.query_status import generation_of
 from helix_cli.doctor.finding import Finding, ok
 from helix_cli.doctor.generation_checks import REBUILD, Generations
 from helix_cli.home.addresses import Server
 from helix_memory import subjects
-from helix_memory.transport.connection import reason_of
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_memory.transport.polling import poll
 from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import folder_of
@@ -85,7 +83,7 @@ async def log_checks(client: Client, data: Path, known: Generations) -> AsyncIte
     try:
         state, place = read_state(data, generation), place_of(folder_of(data, generation), manifest)
         compared = known.log = await compare_log(client, known.stores, state, place=place)
-    except (HelixError, NatsError, TimeoutError, OSError) as error:
+    except (HelixError, *UNANSWERED) as error:
         reason = reason_of(error)
         if not folder_of(data, generation).is_dir():
             reason = f"generation {generation} was retired meanwhile"

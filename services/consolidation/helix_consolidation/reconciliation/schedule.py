@@ -13,12 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
 from helix_consolidation.metrics import RECONCILE_DIFFERENCES, RECONCILED
 from helix_consolidation.reconciliation.compare import compare
 from helix_consolidation.reconciliation.log import compare_log, read_state
-from helix_memory.transport.connection import reason_of
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.errors import HelixError
 from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
@@ -70,7 +68,7 @@ class Reconciliation:
             loop = asyncio.get_running_loop()
             stores, state = await loop.run_in_executor(pool, _read, self._root, generation)
             log = await compare_log(self._client, stores, state, place=self._place)
-        except (HelixError, NatsError, OSError, TimeoutError) as error:
+        except (HelixError, *UNANSWERED) as error:
             _log.warning("not reconciled", generation=generation, reason=reason_of(error))
             return
         finally:

@@ -14,8 +14,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
 from helix_consolidation.redriving.redrive import letter_at, redrive, remove
 from helix_memory import subjects
 from helix_memory.transport.connection import UNANSWERED, reason_of
@@ -61,7 +59,7 @@ async def letter_responder(client: Client) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(NatsError, OSError):
+        with contextlib.suppress(*UNANSWERED):
             await subscription.unsubscribe()
         await cancel_all(list(working))
 
@@ -81,7 +79,7 @@ async def _respond(client: Client, message: Msg) -> None:
 async def _reply(client: Client, message: Msg, body: bytes, reason: str) -> None:
     headers = {subjects.REASON_HEADER: header_text(reason)} if reason else None
     # the requester repeats a request that was not answered
-    with contextlib.suppress(NatsError, OSError):
+    with contextlib.suppress(*UNANSWERED):
         await client.publish(message.reply, body, headers=headers)
 
 

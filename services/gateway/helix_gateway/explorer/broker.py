@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError as NoSuchMessageError
 
 from helix_memory import subjects
 from helix_memory.transport import connection, dead_letters
+from helix_memory.transport.connection import UNANSWERED
 from helix_memory.transport.credentials import NatsCredentials
 from helix_memory.transport.letter_requests import request_letters
 from helix_shared.errors import NotFoundError, TemporaryError
@@ -99,7 +99,7 @@ class Broker:
     async def close(self) -> None:
         """End the connection."""
         if self._client is not None:
-            with contextlib.suppress(TimeoutError, OSError, NatsError):
+            with contextlib.suppress(*UNANSWERED):
                 await asyncio.wait_for(self._client.close(), connection.CONNECT_SECONDS)
 
     @contextlib.asynccontextmanager
@@ -113,7 +113,7 @@ class Broker:
         try:
             async with asyncio.timeout(connection.CONNECT_SECONDS):
                 yield
-        except (NatsError, TimeoutError, OSError) as error:
+        except UNANSWERED as error:
             raise TemporaryError(f"NATS at {url} failed: {connection.reason_of(error)}") from error
 
     async def _connected(self) -> Client:

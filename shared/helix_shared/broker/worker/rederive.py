@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 
 from helix_memory import subjects
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.dead_letters import header_text
 from helix_shared.errors import HelixError, PermanentError, TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -71,7 +71,7 @@ async def request_derivation(
         reply = await client.request(
             subjects.derivation_request_subject(edge), memories, timeout=REQUEST_SECONDS, headers=headers
         )
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         reason = f"no worker derives {edge} of event {sequence} again ({type(error).__name__})"
         raise TemporaryError(reason) from error
     stated = reply.headers or {}
@@ -99,14 +99,14 @@ async def derivation_responder(client: Client, edge: str, respond: Respond) -> A
             _log.exception("request failed", edge=edge)
             body, headers = b"", {subjects.REASON_HEADER: type(error).__name__}
         # the requester repeats a lost request
-        with contextlib.suppress(NatsError, OSError):
+        with contextlib.suppress(*UNANSWERED):
             await client.publish(request.reply, body, headers=headers)
 
     subscription = await client.subscribe(subjects.derivation_request_subject(edge), queue=edge, cb=reply)
     try:
         yield
     finally:
-        with contextlib.suppress(NatsError, OSError):
+        with contextlib.suppress(*UNANSWERED):
             await subscription.unsubscribe()
 
 

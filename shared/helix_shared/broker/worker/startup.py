@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from helix_memory.transport import connection
+from helix_memory.transport.connection import UNANSWERED
 from helix_memory.transport.credentials import shown
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry.logs import logger
@@ -80,7 +80,7 @@ async def _missing(
     except NotFoundError:
         names = ", ".join(f"{consumer.stream}/{consumer.name}" for consumer in consumers)
         return TemporaryError(f"a consumer is missing ({names}); provision the streams")
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         return TemporaryError(f"JetStream at {shown(url)} does not answer: {type(error).__name__}")
     finally:
         await client.close()

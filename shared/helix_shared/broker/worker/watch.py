@@ -10,10 +10,9 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
-from helix_memory.transport.connection import reason_of
+from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker.provisioning import drift
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import (
@@ -101,7 +100,7 @@ async def _failure_of(client: Client, durable: Read, health: Health, stalled_sec
         info = await client.jetstream().consumer_info(durable.stream, durable.name)
     except NotFoundError:
         return f"consumer {durable.stream}/{durable.name} was deleted"
-    except (NatsError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         if health.set_problem(durable.name, f"consumer does not answer: {type(error).__name__}"):
             _log.warning("consumer does not answer", consumer=durable.name, reason=type(error).__name__)
         return ""
@@ -134,7 +133,7 @@ async def watch_settings(client: Client, *, every_seconds: float = SETTINGS_SECO
     while True:
         try:
             found = set(await drift.differences(client.jetstream()))
-        except (NatsError, TimeoutError, OSError) as error:
+        except UNANSWERED as error:
             _log.warning("stream settings not compared", reason=reason_of(error))
         else:
             for one in sorted(found - known, key=str):

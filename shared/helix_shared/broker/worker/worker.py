@@ -22,9 +22,9 @@ from faststream import FastStream
 from faststream.nats import NatsBroker
 from faststream.nats.security import NatsSecurity, NatsUserPassword
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 
 from helix_memory.transport import connection, delivered
+from helix_memory.transport.connection import UNANSWERED
 from helix_memory.transport.publisher import Publisher, Publishes
 from helix_shared.broker import deadline, settlement, traced
 from helix_shared.broker.cancelling import AGAIN_SECONDS, cancel_all
@@ -281,7 +281,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
         hang_seconds = app.hang_seconds
     try:
         asyncio.run(watched(app.run(), hang_seconds=hang_seconds))
-    except (HelixError, NatsError, OSError) as error:
+    except (HelixError, *UNANSWERED) as error:
         _log.error("cannot start", reason=connection.reason_of(error))
         sys.exit(FAILURE_EXIT)
     failure = app.failure if isinstance(app, Worker) else ""

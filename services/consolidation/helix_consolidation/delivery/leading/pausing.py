@@ -11,9 +11,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Final, Self
 
-from nats.errors import Error as NatsError
-
 from helix_memory.subjects import pause_request_subject
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Pauses:
         if self._stopping is not None:
             self._stopping.cancel()
         if self._subscription is not None:
-            with contextlib.suppress(NatsError, OSError):
+            with contextlib.suppress(*UNANSWERED):
                 await self._subscription.unsubscribe()
 
     @contextlib.contextmanager
