@@ -56,7 +56,7 @@ def document() -> Json:
 
 def _event_channel(kind: str) -> Json:
     return {
-        "address": f"{subjects.ROOT}.events.{{tenant}}.{{session}}.{kind}",
+        "address": subjects.events_of_kind(kind, tenant_id="{tenant}", session_id="{session}"),
         "title": f"{kind} events",
         "description": f"Kept by the stream {subjects.EVENTS_STREAM}.",
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in ("tenant", "session")},
@@ -66,7 +66,7 @@ def _event_channel(kind: str) -> Json:
 
 def _dlq_channel() -> Json:
     return {
-        "address": subjects.ROOT + ".dlq.{service}.{tenant}",
+        "address": subjects.dlq_filter("{service}", "{tenant}"),
         "title": "refused messages",
         "description": f"Kept by the stream {subjects.DLQ_STREAM} until they are processed again.",
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in ("service", "tenant")},

@@ -65,6 +65,15 @@ SEAL_HEADER: Final = "Helix-Seal"
 EVENTS_HEADER: Final = "Helix-Events"
 """Sequences of the events whose text is behind a message, with commas."""
 
+ALL_EVENTS: Final = f"{ROOT}.events.>"
+"""Filter of every subject of a stream; likewise the next ones."""
+ALL_DERIVED: Final = f"{ROOT}.derived.>"
+ALL_ACCESSES: Final = f"{ROOT}.access.>"
+ALL_AUDITS: Final = f"{ROOT}.audit.>"
+ALL_CALLS: Final = f"{ROOT}.calls.>"
+ALL_ANSWERS: Final = f"{ROOT}.answers.>"
+ALL_PAIRS: Final = f"{ROOT}.pairs.>"
+ALL_LETTERS: Final = f"{ROOT}.dlq.>"
 LETTER_REQUESTS: Final = f"{ROOT}.ask.letters"
 """Subject of requests to redrive or drop dead letters (`transport.letter_requests`)."""
 EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
@@ -134,13 +143,30 @@ def tenant_of(subject: str) -> str:
 
 def edge_of(subject: str) -> str:
     """The edge of a subject of HELIX_DERIVED; empty for any other subject."""
-    start = f"{ROOT}.derived."
-    return subject.removeprefix(start).partition(".")[0] if subject.startswith(start) else ""
+    return _first_token(subject, ALL_DERIVED)
 
 
-def events_of_kind(kind: str) -> str:
-    """Subject filter for one kind of event of all tenants and sessions."""
-    return f"{ROOT}.events.*.*.{kind}"
+def service_of(subject: str) -> str:
+    """The service of a subject of HELIX_DLQ; empty for any other subject."""
+    return _first_token(subject, ALL_LETTERS)
+
+
+def is_within(subject: str, every: str) -> bool:
+    """Whether a subject passes a filter that ends with `>`, as `ALL_EVENTS` does."""
+    return subject.startswith(every.removesuffix(">"))
+
+
+def events_of_tenant(tenant_id: str) -> str:
+    """Subject filter for all events of a tenant."""
+    return f"{ROOT}.events.{tenant_id}.>"
+
+
+def events_of_kind(kind: str, *, tenant_id: str = "*", session_id: str = "*") -> str:
+    """Subject filter for one kind of event; `*` stands for all, also as the kind.
+
+    With names in place of tokens, as `{kind}`, it is the form of the subjects of events.
+    """
+    return f"{ROOT}.events.{tenant_id}.{session_id}.{kind}"
 
 
 def session_messages(tenant_id: str, session_id: str) -> str:
@@ -164,12 +190,12 @@ def derived_edge(edge: str) -> str:
 
 
 def answer_subject(tenant_id: str, key: str) -> str:
-    """Subject of the recorded answer of a language model; `key` is a hash of what was asked."""
+    """Subject of the recorded answer of a language model; `key` is a hash of what was asked, `*` any."""
     return f"{ROOT}.answers.{tenant_id}.{key}"
 
 
-def pairs_subject(tenant_id: str, event_sequence: int) -> str:
-    """Subject of the pairs of an event about which consolidation is unsure; tenant `*` filters for all."""
+def pairs_subject(tenant_id: str, event_sequence: int | str) -> str:
+    """Subject of the pairs of an event about which consolidation is unsure; `*` filters for all."""
     return f"{ROOT}.pairs.{tenant_id}.{event_sequence}"
 
 
@@ -191,6 +217,12 @@ def dlq_subject(service: str, tenant_id: str) -> str:
 def dlq_filter(service: str = "", tenant_id: str = "") -> str:
     """Subject filter for the dead letters of a service and a tenant; empty: of all."""
     return f"{ROOT}.dlq.{service or '*'}.{tenant_id or '*'}"
+
+
+def _first_token(subject: str, every: str) -> str:
+    """The token in the place where the filter `every` has `>`; empty where the subject does not pass it."""
+    start = every.removesuffix(">")
+    return subject.removeprefix(start).partition(".")[0] if subject.startswith(start) else ""
 
 
 def number_in(text: str) -> int:

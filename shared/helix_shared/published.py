@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from helix_memory import events, subjects
 from helix_shared.audience import Scope
 from helix_shared.errors import InvalidInputError, PermanentError
+
+_FORM: Final = subjects.events_of_kind("<kind>", tenant_id="<tenant>", session_id="<session>")
 
 AnyEvent = TypeVar("AnyEvent", bound=events.Event)
 
@@ -75,7 +77,7 @@ def published_event(subject: str, body: bytes) -> events.Event:
     if address is None:
         raise InvalidInputError(
             "subject",
-            f"not {subjects.ROOT}.events.<tenant>.<session>.<kind> with tokens of A-Z a-z 0-9 _ -, 1 to 64",
+            f"not {_FORM} with tokens of A-Z a-z 0-9 _ -, 1 to 64",
         )
     if address.kind not in events.EVENT_MODELS:
         raise InvalidInputError(

@@ -79,6 +79,24 @@ def test_subjects_headers_and_streams_are_the_documented_ones() -> None:
     assert (subjects.ACCESS_STREAM, subjects.DLQ_STREAM) == ("HELIX_ACCESS", "HELIX_DLQ")
 
 
+def test_subject_filters_are_the_documented_ones() -> None:
+    """Streams, consumers and permissions of NATS are made of these strings."""
+    assert subjects.ALL_EVENTS == "helix.v1.events.>"
+    assert subjects.events_of_tenant("acme") == "helix.v1.events.acme.>"
+    assert subjects.events_of_kind("erase") == "helix.v1.events.*.*.erase"
+    assert subjects.events_of_kind("*", tenant_id="acme", session_id="s1") == "helix.v1.events.acme.s1.*"
+    assert subjects.pairs_subject("*", "*") == "helix.v1.pairs.*.*"
+    assert subjects.is_within("helix.v1.events.acme.s1.message", subjects.events_of_tenant("acme"))
+    assert not subjects.is_within("helix.v1.events.acme2.s1.message", subjects.events_of_tenant("acme"))
+
+
+def test_the_service_and_the_edge_are_read_from_subjects_of_their_own_stream_alone() -> None:
+    """A subject of another stream has neither."""
+    letter, derived = subjects.dlq_subject("kg", "acme"), subjects.derived_subject("links", "acme")
+    assert (subjects.service_of(letter), subjects.service_of(derived)) == ("kg", "")
+    assert (subjects.edge_of(derived), subjects.edge_of(letter)) == ("links", "")
+
+
 def test_two_tenants_with_one_event_id_do_not_share_a_message_id() -> None:
     """De-duplication covers the whole stream: without the tenant, one event would be dropped."""
     assert subjects.message_id("acme", "e-1") != subjects.message_id("umbrella", "e-1")

@@ -87,8 +87,8 @@ class Publisher:
 
         None if they must be published one by one, for example because one of them is already stored.
         """
-        own = f"{subjects.ROOT}.events.{self._only_tenant}."
-        if self._only_tenant and not all(message.subject.startswith(own) for message in messages):
+        own = subjects.events_of_tenant(self._only_tenant)
+        if self._only_tenant and not all(subjects.is_within(message.subject, own) for message in messages):
             return None
         if self._id_secret:
             messages = [replace(one, message_id=self._bound(one.message_id)) for one in messages]

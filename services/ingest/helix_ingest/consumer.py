@@ -115,7 +115,7 @@ def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durabl
         broker,
         stream=subjects.EVENTS_STREAM,
         durable=streams.INGEST,
-        subject=f"{subjects.ROOT}.events.>",
+        subject=subjects.ALL_EVENTS,
         service=SERVICE,
         handle=ingest.handle,
         lanes=ingest.lanes,

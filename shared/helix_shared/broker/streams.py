@@ -52,12 +52,12 @@ class DurableConsumer:
     max_ack_pending: int
 
 
-def _records(name: str, token: str, who: str, *, max_bytes: int) -> api.StreamConfig:
+def _records(name: str, every: str, who: str, *, max_bytes: int) -> api.StreamConfig:
     """A stream of audit records; the server sets all of `max_bytes` aside when it is made."""
     return api.StreamConfig(
         name=name,
         description=f"{who}: ids and counts; nobody can remove a record, and only age and size do",
-        subjects=[f"{subjects.ROOT}.{token}.>"],
+        subjects=[every],
         max_msg_size=MIB,
         max_bytes=max_bytes,
         max_age=90 * DAY_SECONDS,
@@ -70,31 +70,33 @@ STREAMS: Final = (
     api.StreamConfig(
         name=subjects.EVENTS_STREAM,
         description="every published event; the source of truth",
-        subjects=[f"{subjects.ROOT}.events.>"],
+        subjects=[subjects.ALL_EVENTS],
         max_msg_size=limits.EVENT_BYTES,
         allow_atomic=True,
     ),
     api.StreamConfig(
         name=subjects.DERIVED_STREAM,
         description="derived messages, until every consumer acknowledged them",
-        subjects=[f"{subjects.ROOT}.derived.>"],
+        subjects=[subjects.ALL_DERIVED],
         max_msg_size=DERIVED_BYTES,
         allow_atomic=True,
     ),
     api.StreamConfig(
         name=subjects.ACCESS_STREAM,
         description="which memories were served; bounded and lossy by design",
-        subjects=[f"{subjects.ROOT}.access.>"],
+        subjects=[subjects.ALL_ACCESSES],
         max_bytes=256 * MIB,
         max_age=7 * DAY_SECONDS,
     ),
-    _records(subjects.AUDIT_STREAM, "audit", "who erased, exported and redrove", max_bytes=64 * MIB),
+    _records(
+        subjects.AUDIT_STREAM, subjects.ALL_AUDITS, "who erased, exported and redrove", max_bytes=64 * MIB
+    ),
     # apart, since a day of recalls is as large as years of erasures and would push their records out
-    _records(subjects.CALLS_STREAM, "calls", "who recalled and listed", max_bytes=192 * MIB),
+    _records(subjects.CALLS_STREAM, subjects.ALL_CALLS, "who recalled and listed", max_bytes=192 * MIB),
     api.StreamConfig(
         name=subjects.DLQ_STREAM,
         description="refused messages with their reason, until they are processed again",
-        subjects=[f"{subjects.ROOT}.dlq.>"],
+        subjects=[subjects.ALL_LETTERS],
     ),
     api.StreamConfig(
         name=subjects.ADVISORY_STREAM,
@@ -120,7 +122,7 @@ def writer_durable(name: str, shard: int) -> str:
 
 
 CONSUMERS: Final = (
-    DurableConsumer(subjects.EVENTS_STREAM, INGEST, (f"{subjects.ROOT}.events.>",), max_ack_pending=1_024),
+    DurableConsumer(subjects.EVENTS_STREAM, INGEST, (subjects.ALL_EVENTS,), max_ack_pending=1_024),
     DurableConsumer(
         subjects.EVENTS_STREAM,
         CONSOLIDATION_LIFECYCLE,
@@ -154,13 +156,13 @@ def consumers_of(shards: int) -> tuple[DurableConsumer, ...]:
 ANSWERS: Final = api.StreamConfig(
     name=subjects.ANSWERS_STREAM,
     description="answers of the language model, kept so that no question is asked twice",
-    subjects=[f"{subjects.ROOT}.answers.>"],
+    subjects=[subjects.ALL_ANSWERS],
     max_msg_size=MIB,
 )
 PAIRS: Final = api.StreamConfig(
     name=subjects.PAIRS_STREAM,
     description="pairs of memories about which consolidation is unsure; bounded and lossy by design",
-    subjects=[f"{subjects.ROOT}.pairs.>"],
+    subjects=[subjects.ALL_PAIRS],
     max_bytes=64 * MIB,
     max_age=7 * DAY_SECONDS,
     max_msgs_per_subject=1,
@@ -174,7 +176,7 @@ ENDPOINT_CONSUMERS: Final = (
         subjects.EVENTS_STREAM, EXTRACT, (subjects.events_of_kind("message"),), max_ack_pending=1_024
     ),
     DurableConsumer(
-        subjects.PAIRS_STREAM, EXTRACT_PAIRS, (f"{subjects.ROOT}.pairs.*.*",), max_ack_pending=1_024
+        subjects.PAIRS_STREAM, EXTRACT_PAIRS, (subjects.pairs_subject("*", "*"),), max_ack_pending=1_024
     ),
 )
 """They exist only where a language model is configured, as `ANSWERS`, `PAIRS` and `LEDGER` do."""

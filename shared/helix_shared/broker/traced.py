@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from helix_shared.telemetry.tracing.spans import Span
 
 _TEMPLATES: Final = {
-    subjects.EVENTS_STREAM: f"{subjects.ROOT}.events.{{tenant}}.{{session}}.{{kind}}",
-    subjects.DERIVED_STREAM: f"{subjects.ROOT}.derived.{{edge}}.{{tenant}}",
-    subjects.PAIRS_STREAM: f"{subjects.ROOT}.pairs.{{tenant}}.{{sequence}}",
+    subjects.EVENTS_STREAM: subjects.events_of_kind("{kind}", tenant_id="{tenant}", session_id="{session}"),
+    subjects.DERIVED_STREAM: subjects.derived_subject("{edge}", "{tenant}"),
+    subjects.PAIRS_STREAM: subjects.pairs_subject("{tenant}", "{sequence}"),
 }
 _DELETING: Final = ("forget", "erase")
 

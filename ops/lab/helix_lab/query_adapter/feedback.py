@@ -132,7 +132,7 @@ def _asked(said: Sequence[tuple[int, FeedbackEvent]]) -> AskedQuestion:
 
 async def _read(jetstream: JetStreamContext, tenant_id: str, kind: str) -> list[Logged]:
     """All events of one kind of a tenant, oldest first; what is no valid event is left out."""
-    subject = f"{subjects.ROOT}.events.{tenant_id}.*.{kind}"
+    subject = subjects.events_of_kind(kind, tenant_id=tenant_id)
     config = api.ConsumerConfig(ack_policy=api.AckPolicy.NONE, inactive_threshold=60.0)
     reading = await jetstream.pull_subscribe(subject, stream=subjects.EVENTS_STREAM, config=config)
     found: list[Logged] = []

@@ -57,8 +57,9 @@ async def copy_derived(client: Client, objects: Pieces) -> Derived:
 async def _copy(client: Client, objects: Pieces, first: int, last: int) -> Derived:
     pieces: list[str] = []
     parts, size, count = [MAGIC], 0, 0
-    filters = [f"{subjects.ROOT}.derived.>"]
-    async for batch in read_range(client, subjects.DERIVED_STREAM, filters, after=first - 1, until=last):
+    async for batch in read_range(
+        client, subjects.DERIVED_STREAM, [subjects.ALL_DERIVED], after=first - 1, until=last
+    ):
         for record in batch:
             if record.sequence != first + count:
                 raise _PrunedError

@@ -39,7 +39,6 @@ KEY_HEADER: Final = "Helix-Key"
 SEALED: Final = "sealed"
 """Subject of a sealed event: its own is inside."""
 _NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EVERY: Final = f"{subjects.ROOT}.events.>"
 
 
 async def copy_events(
@@ -55,7 +54,9 @@ async def copy_events(
     pieces = _Pieces(objects, keys)
     if before is not None and before.log == log:
         pieces.take_over(before, last)
-    async for batch in read_range(client, subjects.EVENTS_STREAM, [_EVERY], after=pieces.last, until=last):
+    async for batch in read_range(
+        client, subjects.EVENTS_STREAM, [subjects.ALL_EVENTS], after=pieces.last, until=last
+    ):
         await asyncio.to_thread(pieces.add_all, batch)
     pieces.end(last)
     return EventsCopy(log=log, config=info["config"], last=last, pieces=tuple(pieces.done))

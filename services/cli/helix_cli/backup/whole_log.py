@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from helix_shared.shard_map import ShardMap
 
 _DRAFT: Final = ".draft"
-_EVERY: Final = f"{subjects.ROOT}.events.>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ async def _compare(client: Client, archives: _Archives, waiting: Path) -> None:
     archived, is_diverged = archives.records(), False
     known = next(archived, None)
     with _Waiting(waiting) as later:
-        async for batch in read_range(client, subjects.EVENTS_STREAM, [_EVERY], until=end):
+        async for batch in read_range(client, subjects.EVENTS_STREAM, [subjects.ALL_EVENTS], until=end):
             for record in (one for one in batch if one.subject != FILLER):
                 while known is not None and known.sequence < record.sequence:
                     # what the log lost before its end was erased, and the archive is not cleaned yet

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
 _INFO: Final = f"$JS.API.STREAM.INFO.{subjects.EVENTS_STREAM}"
-_EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
 _SECONDS: Final = 10.0
 
 
@@ -64,7 +63,7 @@ async def tenants_of_log(client: Client) -> AsyncIterator[tuple[str, int]]:
     """
     offset = 0
     while True:
-        request = {"subjects_filter": _EVERY_EVENT, "offset": offset}
+        request = {"subjects_filter": subjects.ALL_EVENTS, "offset": offset}
         reply = await client.request(_INFO, json.dumps(request).encode(), timeout=_SECONDS)
         answer: dict[str, Any] = json.loads(reply.data)
         if "error" in answer:

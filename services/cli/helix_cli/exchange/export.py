@@ -137,9 +137,7 @@ async def export(
 
 def events_of(tenants: Sequence[str]) -> list[str]:
     """Subject filters of all events of these tenants; empty: of all tenants."""
-    return [f"{subjects.ROOT}.events.{tenant}.>" for tenant in dict.fromkeys(tenants)] or [
-        f"{subjects.ROOT}.events.>"
-    ]
+    return [subjects.events_of_tenant(tenant) for tenant in dict.fromkeys(tenants)] or [subjects.ALL_EVENTS]
 
 
 def _answers_of(tenants: Sequence[str]) -> list[str]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 FIRST_ONLY: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
 """The stream refuses a second answer to one question."""
-_PREFIXES: Final = {EVENT: f"{subjects.ROOT}.events.", ANSWER: f"{subjects.ROOT}.answers."}
+_SUBJECTS: Final = {EVENT: subjects.ALL_EVENTS, ANSWER: subjects.ALL_ANSWERS}
 _TOKENS: Final = {EVENT: 4, ANSWER: 5}
 
 Advance = Callable[[], None]
@@ -195,7 +195,7 @@ def _require_subject(line: ExportLine, name: str) -> None:
     subject = line.record.subject
     tokens = subject.split(".")
     if not (
-        subject.startswith(_PREFIXES[line.kind])
+        subjects.is_within(subject, _SUBJECTS[line.kind])
         and len(tokens) > _TOKENS[line.kind] - 1
         and all(tokens)
         and subjects.is_token(tokens[3])

@@ -42,7 +42,7 @@ from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.stores.state_files import restore_state
 from helix_consolidation.usage.decay import decay_rule
-from helix_memory.subjects import ACCESS_STREAM, ANSWERS_STREAM, EVENTS_STREAM, ROOT
+from helix_memory.subjects import ACCESS_STREAM, ANSWERS_STREAM, EVENTS_STREAM, answer_subject
 from helix_memory.transport.polling import poll
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.broker.provisioning.provision import stream_settings
@@ -259,7 +259,7 @@ class Move:
 
     async def _require_no_answers(self) -> None:
         """Refuse a tenant whose memories a language model added to: they do not follow from the log."""
-        filters = f"{ROOT}.answers.{self.tenant_id}.>"
+        filters = answer_subject(self.tenant_id, "*")
         try:
             found = await self._jetstream.stream_info(ANSWERS_STREAM, subjects_filter=filters)
         except NotFoundError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_cli.rebuilding.event_messages import EventMessages
 from helix_ingest.settings import IngestSettings
-from helix_memory.subjects import EVENTS_STREAM, ROOT
+from helix_memory.subjects import EVENTS_STREAM, events_of_tenant
 from helix_shared.broker.log_reader import read_range
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class PreparedEvents:
 
     def __init__(self, client: Client, tenant_id: str, deriving: Deriving, refusals: Refusals) -> None:
         self._client = client
-        self._subjects = [f"{ROOT}.events.{tenant_id}.>"]
+        self._subjects = [events_of_tenant(tenant_id)]
         cached_bytes = IngestSettings.load().turn_cache_bytes
         self._messages = EventMessages(client, deriving, refusals, cached_bytes=cached_bytes, number=0)
         self.sequence = 0

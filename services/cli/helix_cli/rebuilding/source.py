@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from helix_cli.clients.broker import last_event_sequence
 from helix_memory import subjects
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nats.aio.client import Client
-
-
-EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
 
 
 class SourceEvent(Protocol):
@@ -87,7 +84,7 @@ class LogSource:
         if sequence >= until:
             return []
         found = await log_reading.some_after(
-            self.client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence, most=most
+            self.client, subjects.EVENTS_STREAM, subjects.ALL_EVENTS, sequence, most=most
         )
         return [one for one in found if one.sequence <= until]
 

@@ -23,7 +23,6 @@ from helix_memory.subjects import (
     EVENTS_STREAM,
     LIFECYCLE_KINDS,
     PAIRS_STREAM,
-    ROOT,
 )
 from helix_memory.transport.credentials import inbox_of
 from helix_memory.transport.dead_letters import REFUSING
@@ -58,9 +57,9 @@ def rights_of_tenant(tenant: str, roles: Sequence[str]) -> Rights:
     """Rights of a publisher of one tenant: its own events, and the last of its own dead letters."""
     kinds = [kind for kind in EVENT_MODELS if (ERASE if kind == ERASURE else WRITE) in roles]
     if len(kinds) == len(EVENT_MODELS):
-        events = [f"{ROOT}.events.{tenant}.>"]
+        events = [subjects.events_of_tenant(tenant)]
     else:
-        events = [f"{ROOT}.events.{tenant}.*.{kind}" for kind in kinds]
+        events = [subjects.events_of_kind(kind, tenant_id=tenant) for kind in kinds]
     letters = [
         f"{API}.DIRECT.GET.{DLQ_STREAM}.{subjects.dlq_subject(service, tenant)}" for service in REFUSING
     ]
@@ -160,7 +159,7 @@ def _derives_again() -> tuple[str, ...]:
 
 def _refuses(service: str) -> str:
     """Write dead letters, of any tenant."""
-    return f"{ROOT}.dlq.{service}.*"
+    return subjects.dlq_filter(service)
 
 
 def _redrives() -> tuple[str, ...]:
@@ -201,7 +200,7 @@ _EXTRACT: Final = Rights(
         *_watches(),
         *_derives("extract", "statements", "verdicts"),
         *_looks_up(EVENTS_STREAM, PAIRS_STREAM, ANSWERS_STREAM),
-        f"{ROOT}.answers.>",
+        subjects.ALL_ANSWERS,
         *_keeps(streams.LEDGER, streams.LEDGER_KEY),
         *_knows(IMPORTS, SEAL_KEY),
     ),
@@ -225,7 +224,7 @@ _CONSOLIDATION: Final = Rights(
         *_redrives(),
         *_keeps_generations(),
         subjects.audit_subject("*"),
-        f"{ROOT}.pairs.>",
+        subjects.ALL_PAIRS,
     ),
     (subjects.LETTER_REQUESTS, subjects.pause_request_subject("*")),
     responds=True,
@@ -241,7 +240,7 @@ _GATEWAY: Final = Rights(
     # it checks the credential of its caller; dead letters tell a caller that waits why an event was refused
     # and are redriven by a writer, which the gateway asks for callers with the role admin
     (
-        f"{ROOT}.events.>",
+        subjects.ALL_EVENTS,
         f"{API}.STREAM.INFO.{DLQ_STREAM}",
         f"{API}.STREAM.MSG.GET.{DLQ_STREAM}",
         subjects.LETTER_REQUESTS,

@@ -10,7 +10,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING, Final, Self
 
-from helix_memory.subjects import EVENTS_STREAM, ROOT
+from helix_memory.subjects import ALL_EVENTS, EVENTS_STREAM
 from helix_shared.broker import log
 from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import RESTORE_LOG, PermanentError, TemporaryError
@@ -95,7 +95,7 @@ class EventArchive:
         """
         if until <= self.last_sequence:
             return
-        first, every = self.last_sequence, [f"{ROOT}.events.>"]
+        first, every = self.last_sequence, [ALL_EVENTS]
         after = first if self._seen is None else self._seen.sequence - 1
         async for batch in read_range(self._client, EVENTS_STREAM, every, after=after, until=until):
             self._check_same(batch[0])

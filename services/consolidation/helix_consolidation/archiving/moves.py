@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from helix_consolidation.archiving.event_archive import ARCHIVE
-from helix_memory.subjects import EVENTS_STREAM, ROOT
+from helix_memory.subjects import EVENTS_STREAM, events_of_tenant
 from helix_shared.broker.log_reader import read_range
 from helix_shared.event_log.archive import Archive
 from helix_shared.event_log.archive_files import CARD
@@ -51,7 +51,7 @@ async def follow_moves(
             await asyncio.to_thread(archive.remove, lambda record: not place.owns_subject(record.subject))
         until = min(archive.last_sequence, max((moved[tenant] for tenant in have_come), default=0))
         if until and settings.archive:
-            wanted = [f"{ROOT}.events.{tenant}.>" for tenant in have_come]
+            wanted = list(map(events_of_tenant, have_come))
             events = [
                 one async for batch in read_range(client, EVENTS_STREAM, wanted, until=until) for one in batch
             ]

@@ -24,7 +24,7 @@ from helix_consolidation.metrics import (
     STREAM_LAST,
     STREAM_MESSAGES,
 )
-from helix_memory.subjects import DLQ_STREAM, EVENTS_STREAM, ROOT
+from helix_memory.subjects import ALL_EVENTS, ALL_LETTERS, DLQ_STREAM, EVENTS_STREAM, service_of
 from helix_memory.transport.connection import reason_of
 from helix_shared.broker import log
 from helix_shared.broker.streams import STREAMS
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 SERVICE: Final = "consolidation"
 EVERY_SECONDS: Final = 5.0
-DEAD_LETTER_SUBJECTS: Final = f"{ROOT}.dlq.>"
 
 _log = logger(__name__)
 
@@ -84,7 +83,7 @@ class Observer:
 
     async def _report_delay(self, manifest: Manifest, *, after: int) -> None:
         """The age that the oldest event in a generation, and not in the one seen before, had at that time."""
-        oldest = await log.first_after(self._client, EVENTS_STREAM, f"{ROOT}.events.>", after)
+        oldest = await log.first_after(self._client, EVENTS_STREAM, ALL_EVENTS, after)
         if oldest is not None and oldest.sequence <= manifest.applied_sequence:
             PUBLICATION_DELAY_SECONDS.observe((manifest.published_at - oldest.stored_at).total_seconds())
 
@@ -93,7 +92,7 @@ async def report_streams(jetstream: JetStreamContext) -> None:
     """Size and end of every stream that exists, and the dead letters of each service."""
     for config in STREAMS:
         name = str(config.name)
-        filtered = {"subjects_filter": DEAD_LETTER_SUBJECTS} if name == DLQ_STREAM else {}
+        filtered = {"subjects_filter": ALL_LETTERS} if name == DLQ_STREAM else {}
         try:
             state = (await jetstream.stream_info(name, **filtered)).state
         except NotFoundError:
@@ -109,7 +108,7 @@ def report_dead_letters(count_of: dict[str, int]) -> None:
     """Dead letters by service, from the messages of every subject `<root>.dlq.<service>.<tenant>`."""
     found = Counter[str]()
     for subject, count in count_of.items():
-        found[subject.removeprefix(f"{ROOT}.dlq.").partition(".")[0]] += count
+        found[service_of(subject)] += count
     DEAD_LETTERS.clear()
     for service, count in found.items():
         DEAD_LETTERS.labels(service).set(count)

@@ -96,7 +96,7 @@ async def compare_log(
     end = stores.manifest.applied_sequence
     letters = {letter.event_sequence async for letter in letters_from(client.jetstream(), 1)}
     seen, empty = 0, list[_Place]()
-    before, every = max(0, end - most_events), [f"{subjects.ROOT}.events.>"]
+    before, every = max(0, end - most_events), [subjects.ALL_EVENTS]
     async for records in read_range(
         client, subjects.EVENTS_STREAM, every, after=before, until=end, headers_only=True
     ):

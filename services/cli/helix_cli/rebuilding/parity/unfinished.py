@@ -43,9 +43,7 @@ async def unfinished_events(client: Client, generation: Path, applied: int) -> s
     end = await _last_sequence(client)
     sequence, found = min(done.floor, worked), set[int]()
     for _ in range(MOST):
-        message = await log.first_after(
-            client, subjects.DERIVED_STREAM, f"{subjects.ROOT}.derived.>", sequence
-        )
+        message = await log.first_after(client, subjects.DERIVED_STREAM, subjects.ALL_DERIVED, sequence)
         if message is None or message.sequence > end:
             return {event for event in found if event <= applied}
         sequence = message.sequence

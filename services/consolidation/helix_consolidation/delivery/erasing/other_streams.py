@@ -79,7 +79,7 @@ async def remove_pairs(
 ) -> Counter[int]:
     """Remove the unsure pairs with a text of an event in `removed`, or of an erased memory; as above."""
     found = list[_Copy]()
-    subject = f"{subjects.ROOT}.pairs.{tenant_id}.*"
+    subject = subjects.pairs_subject(tenant_id, "*")
     async for message in messages_of(jetstream, subjects.PAIRS_STREAM, subject):
         sides = _sides_in(message.data)
         said = removed & {side.sequence for side in sides}

@@ -68,7 +68,7 @@ def subject_of(event: EraseEvent) -> str:
     """Subject of all events that an erasure of a session, document or user may select."""
     session = event.of_session or "*"
     kind = "document" if event.of_document else "*"
-    return f"{subjects.ROOT}.events.{event.tenant_id}.{session}.{kind}"
+    return subjects.events_of_kind(kind, tenant_id=event.tenant_id, session_id=session)
 
 
 def _reaches(actor: Actor, event: EraseEvent, fields: dict[str, Any]) -> bool:

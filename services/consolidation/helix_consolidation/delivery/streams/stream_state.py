@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError
 
-from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EDGES, EVENTS_STREAM, ROOT, edge_of
+from helix_memory.subjects import (
+    ACCESS_STREAM,
+    ALL_DERIVED,
+    ALL_EVENTS,
+    DERIVED_STREAM,
+    EDGES,
+    EVENTS_STREAM,
+    edge_of,
+)
 from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.artifacts.generation.manifest import StreamState
 from helix_shared.broker.streams import (
@@ -39,7 +47,7 @@ DURABLES: Final = (
     (ACCESS_STREAM, CONSOLIDATION_ACCESS),
 )
 """Streams that a writer reads, with the names of its consumers in the first shard."""
-EVERYTHING: Final = {EVENTS_STREAM: f"{ROOT}.events.>", DERIVED_STREAM: f"{ROOT}.derived.>"}
+EVERYTHING: Final = {EVENTS_STREAM: ALL_EVENTS, DERIVED_STREAM: ALL_DERIVED}
 
 _log = logger(__name__)
 
