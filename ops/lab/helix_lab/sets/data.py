@@ -131,11 +131,6 @@ def built_in(name: str) -> EvaluationSet:
     return of_timelines(name, timelines_in(files(BUILT_IN[name])))
 
 
-def months_set() -> EvaluationSet:
-    """The set that is fitted to."""
-    return built_in(MONTHS)
-
-
 def months_timelines() -> list[Timeline]:
     """The tenants of `months`, with the values that events state."""
     return timelines_in(files(months))

@@ -39,9 +39,6 @@ FACTS: Final = np.dtype(
         ("erasing", np.bool_),
     ]
 )
-USAGE: Final = ("accesses", "helpful", "unhelpful", "accessed_at", "decayed_at")
-"""Facts that follow from the use of a memory; a new version of its row keeps them."""
-
 OF_A_NEW_MEMORY: Final = {
     "duplicate_of": NO_DUPLICATE,
     "is_hidden": False,

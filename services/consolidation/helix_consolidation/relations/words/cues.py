@@ -9,9 +9,6 @@ def _phrases(text: str) -> frozenset[str]:
     return frozenset(" ".join(phrase.split()) for phrase in text.split(","))
 
 
-LONGEST: Final = 3
-"""Words of the longest phrase."""
-
 SURE_CHANGE: Final = _phrases("""
     instead, no longer, anymore, any more, changed to, changed from, changed it, changed the, changed my,
     changed our, change it, change the, has changed, have changed, switched to, switched from, switching to,

@@ -170,7 +170,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _phrases(words: list[str]) -> set[str]:
-    """All runs of one to `cues.LONGEST` words."""
+    """All runs of one to three words, as many as a phrase of `cues` has at most."""
     phrases = set(words)
     phrases.update(map(" ".join, pairwise(words)))
     phrases.update(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
