@@ -134,11 +134,6 @@ class VectorReader:
         """Rows, hidden ones included."""
         return int(self._table.count_rows())
 
-    @property
-    def hidden_count(self) -> int:
-        """Hidden rows, which no search returns."""
-        return int(self._table.count_rows("hidden = true"))
-
     def search(
         self,
         vector: NDArray[np.float32],
