@@ -16,9 +16,8 @@ from helix_extract.answers.check import CheckedAnswer, check
 from helix_extract.answers.prompt import LISTS, PROMPT_VERSION, SYSTEM, answer_key, answer_schema, question
 from helix_extract.answers.records import RecordedAnswer, find_answer
 from helix_extract.language_model import NOT_ASKED, AnswerRequest, LanguageModel, RecordTarget
-from helix_extract.windows.window import Turn, Window
+from helix_extract.windows.session_log import turn_of, valid_turn_of
 from helix_memory import subjects
-from helix_memory.events import MessageEvent
 from helix_shared.broker import deadline, log
 from helix_shared.broker.stored_at import stored_at
 from helix_shared.broker.worker.rederive import Rederived, is_redrive, requested_sequence
@@ -26,7 +25,6 @@ from helix_shared.endpoint.client import Question
 from helix_shared.endpoint.json_text import object_in
 from helix_shared.endpoint.metrics import HELD_BACK
 from helix_shared.errors import PermanentError, TemporaryError
-from helix_shared.published import published_event
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from helix_extract.settings import ExtractSettings
     from helix_extract.statements import StatementsBuilder
     from helix_extract.windows.session_log import SessionLog
+    from helix_extract.windows.window import Turn, Window
     from helix_shared.broker.worker.derived import DerivedMessage
     from helix_shared.broker.worker.worker import Connected
 
@@ -56,7 +55,8 @@ class Extract:
             PermanentError: the server refuses the question.
             TemporaryError: NATS does not answer, or the worker ends.
         """
-        turn = _turn(message)
+        sequence = message.metadata.sequence.stream
+        turn = valid_turn_of(log.LoggedMessage(message.subject, sequence, stored_at(message), message.data))
         if turn is None or not self.settings.allows(turn.event.tenant_id):
             return
         with deadline.suspended():
@@ -78,15 +78,14 @@ class Extract:
         """
         sequence = requested_sequence(request)
         found = await log.message_at(connected.client, subjects.EVENTS_STREAM, sequence)
-        event = None if found is None else published_event(found.subject, found.body)
-        if found is None or not isinstance(event, MessageEvent):
+        turn = None if found is None else turn_of(found)
+        if turn is None:
             raise TemporaryError(f"event {sequence} is no turn of the log")
-        turn = Turn(event, sequence, found.stored_at)
         window = await self.sessions.window_of(connected.client, turn)
         window = await self.sessions.still_logged(connected.client, window) or window
         window = window.without_secrets() or window
         key = answer_key(window, self.language_model.endpoint.model)
-        answer = await find_answer(connected.client, event.tenant_id, key)
+        answer = await find_answer(connected.client, turn.event.tenant_id, key)
         if answer is None and is_redrive(request):
             answered = await self._redriven(turn, connected)
             if answered is not None:
@@ -170,14 +169,3 @@ class Extract:
         if is_cut or answer.is_cut:
             checked.dropped["cut off"] += 1
         return checked
-
-
-def _turn(message: Msg) -> Turn | None:
-    """The turn of a delivered message; None where ingest refuses the event."""
-    try:
-        event = published_event(message.subject, message.data)
-    except PermanentError:
-        return None
-    if not isinstance(event, MessageEvent):
-        return None
-    return Turn(event, message.metadata.sequence.stream, stored_at(message))

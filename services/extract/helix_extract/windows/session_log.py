@@ -150,7 +150,7 @@ class SessionLog:
         sequence = turn.sequence
         for _ in range(TURNS_BACK):
             found = await log.last_before(client, subjects.EVENTS_STREAM, _subject(turn), sequence)
-            if found is None or (read := turn_of(found)) is not None:
+            if found is None or (read := valid_turn_of(found)) is not None:
                 return None if found is None else read
             sequence = found.sequence
         return None
@@ -160,19 +160,28 @@ class SessionLog:
         sequence = turn.sequence
         for _ in range(TURNS_BACK):
             found = await log.first_after(client, subjects.EVENTS_STREAM, _subject(turn), sequence)
-            if found is None or (read := turn_of(found)) is not None:
+            if found is None or (read := valid_turn_of(found)) is not None:
                 return None if found is None else read
             sequence = found.sequence
         return None
 
 
 def turn_of(message: log.LoggedMessage) -> Turn | None:
-    """The turn in a message of HELIX_EVENTS; None where the event breaks a rule."""
+    """The turn in a message of HELIX_EVENTS; None where the event is of another kind.
+
+    Raises:
+        PermanentError: the event breaks a rule.
+    """
+    event = published_event(message.subject, message.body)
+    return Turn(event, message.sequence, message.stored_at) if isinstance(event, MessageEvent) else None
+
+
+def valid_turn_of(message: log.LoggedMessage) -> Turn | None:
+    """The same; None also where the event breaks a rule, since ingest refuses it."""
     try:
-        event = published_event(message.subject, message.body)
+        return turn_of(message)
     except PermanentError:
         return None
-    return Turn(event, message.sequence, message.stored_at) if isinstance(event, MessageEvent) else None
 
 
 def _subject(turn: Turn) -> str:
