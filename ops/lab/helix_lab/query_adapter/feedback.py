@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 from nats.js import api
 from pydantic import ValidationError
 
-from helix_cli.clients.broker import connected, require_events_stream
+from helix_cli.clients.broker import jetstream_of, require_events_stream
 from helix_memory import subjects
 from helix_memory.events import EraseEvent, Event, FeedbackEvent
 from helix_memory.events.codec import parse_event
@@ -79,7 +79,7 @@ async def read_feedback(server: Server, tenant_id: str, *, most: int = sys.maxsi
         TemporaryError: NATS does not answer.
         PermanentError: there is no log.
     """
-    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+    async with jetstream_of(server) as jetstream:
         await require_events_stream(jetstream)
         feedback = await _read(jetstream, tenant_id, "feedback")
         erasures = await _read(jetstream, tenant_id, "erase")
@@ -91,7 +91,7 @@ async def read_erased(server: Server, tenant_id: str) -> Erased:
 
     Raises: as `read_feedback`.
     """
-    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+    async with jetstream_of(server) as jetstream:
         await require_events_stream(jetstream)
         return Erased.by(await _read(jetstream, tenant_id, "erase"))
 

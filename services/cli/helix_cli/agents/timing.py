@@ -20,8 +20,8 @@ from helix_cli.agents.connection import is_ours
 from helix_cli.agents.hook_file import HOOKS
 from helix_cli.agents.hosts import HTTP_SECONDS
 from helix_cli.home.addresses import query_server
+from helix_cli.home.query_client import query_client
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.agents import Agent
 
@@ -90,7 +90,7 @@ def timed(
     used, scope = prompts or PROMPTS, _scope(entry)
     hooks, recalls, outcomes = [], [], Counter[str]()
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         for number in range(-WARM_UP, times):
             prompt = used[number % len(used)]
             request = recall_pb2.RecallRequest(scope=scope, query=prompt, token_budget=TOKENS)

@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from nats.js.errors import NotFoundError
 
-from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients.broker import jetstream_of, run_async
 from helix_cli.output.terminal import note
 from helix_memory import subjects
 from helix_memory.transport.publisher import Publisher
@@ -32,7 +32,7 @@ from helix_shared.errors import NotFoundError as NothingFoundError
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-    from helix_memory.transport.credentials import NatsCredentials
+    from helix_cli.clients.broker import NatsServer
 
 CANCELLED: Final = "CANCELLED"
 REFUSED: Final = "INVALID_ARGUMENT"
@@ -52,22 +52,6 @@ class RecordFilter:
         """Whether a record is one of them; `who` is a credential, a user or an address, or its beginning."""
         is_late = self.since is None or datetime.fromisoformat(record.at) >= self.since
         return is_late and (not self.who or any(name.startswith(self.who) for name in record.who))
-
-
-class NatsServer(Protocol):
-    """Where NATS listens, and as which user it is asked; a `Server` of `helix_cli.home` is one."""
-
-    @property
-    def address(self) -> str:
-        """Its URL."""
-
-    @property
-    def instance(self) -> str:
-        """The instance that it must belong to; empty: any."""
-
-    @property
-    def nats(self) -> NatsCredentials | None:
-        """The user; None: without one."""
 
 
 @dataclass(slots=True)
@@ -118,7 +102,7 @@ def _write(server: NatsServer, call: str, record: CommandRecord) -> None:
     ]
 
     async def work() -> None:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        async with jetstream_of(server) as jetstream:
             publisher = Publisher(jetstream)
             for message in audit_messages(records, uuid.uuid4().hex):
                 await publisher.publish(message.subject, message.body, message_id=message.message_id)

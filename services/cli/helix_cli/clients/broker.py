@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -26,6 +27,22 @@ from helix_shared.errors import OtherInstanceError, PermanentError, TemporaryErr
 T = TypeVar("T")
 
 
+class NatsServer(Protocol):
+    """Where NATS listens, and as which user it is asked; a `Server` of `helix_cli.home` is one."""
+
+    @property
+    def address(self) -> str:
+        """Its URL."""
+
+    @property
+    def instance(self) -> str:
+        """The instance that it must belong to; empty: any."""
+
+    @property
+    def nats(self) -> NatsCredentials | None:
+        """The user; None: without one."""
+
+
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end; in a thread if this one runs an event loop already, as in a notebook."""
     try:
@@ -34,6 +51,22 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
+
+
+def jetstream_of(server: NatsServer) -> AbstractAsyncContextManager[JetStreamContext]:
+    """JetStream of `server`, of its instance alone.
+
+    Raises: as `connected_client`.
+    """
+    return connected(server.address, instance=server.instance, credentials=server.nats)
+
+
+def client_of(server: NatsServer) -> AbstractAsyncContextManager[Client]:
+    """NATS at `server`, of its instance alone.
+
+    Raises: as `connected_client`.
+    """
+    return connected_client(server.address, instance=server.instance, credentials=server.nats)
 
 
 @contextlib.asynccontextmanager

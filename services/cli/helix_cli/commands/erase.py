@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 
 from helix_cli.clients.auditing import REFUSED, CommandRecord, recorded
-from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients.broker import jetstream_of, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.memory_ids import note_ids_of_no_memory, whole_ids
 from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
@@ -25,13 +25,14 @@ from helix_cli.commands.memory.erasing import ask_before_erasing
 from helix_cli.commands.memory.state import later_versions, seen, short
 from helix_cli.home.addresses import nats_server, query_server
 from helix_cli.home.folder import HomeFolder
+from helix_cli.home.query_client import query_client
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note, stdout
 from helix_cli.sources.event_options import one_event
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
-from helix_memory.transport.recall_client import RecallClient, unknown_ids
+from helix_memory.transport.recall_client import unknown_ids
 from helix_shared.audit.record import OK
 from helix_shared.errors import HelixError, InvalidInputError, NotFoundError, TemporaryError
 
@@ -166,7 +167,7 @@ def _seen(service: Server, scope: recall_pb2.Scope, named: list[str]) -> list[Se
         return []
     with (
         contextlib.suppress(HelixError),
-        RecallClient(service.address, instance=service.instance, credentials=service.calls) as client,
+        query_client(service) as client,
     ):
         return list(seen(client, scope, named).values())
     return []
@@ -224,7 +225,7 @@ def _receipt(
         TemporaryError: the erasure was not carried out in time; it goes on.
     """
     found = None
-    with RecallClient(service.address, instance=service.instance, credentials=service.calls) as client:
+    with query_client(service) as client:
         for _ in poll(seconds):
             try:
                 found = client.erasure(scope, event_id)
@@ -260,7 +261,7 @@ def _searched(
     from helix_cli.residue.streams import residue_in_streams  # noqa: PLC0415
 
     async def of_streams(canaries: Canaries) -> Residue:
-        async with connected(broker.address, instance=broker.instance, credentials=broker.nats) as jetstream:
+        async with jetstream_of(broker) as jetstream:
             return await residue_in_streams(jetstream, canaries)
 
     folder = HomeFolder.at(home)

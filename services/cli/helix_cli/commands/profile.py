@@ -65,7 +65,7 @@ def profile_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask and print."""
-    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_cli.home.query_client import query_client  # noqa: PLC0415  gRPC is slow to import
 
     if packed and as_json:
         raise InvalidInputError("--packed", "excludes --json")
@@ -80,7 +80,7 @@ def profile_command(
         min_seq=min_seq,
     )
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         reply = client.profile(request)
     if as_json:
         print_message(reply)

@@ -107,7 +107,7 @@ def recall_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask and print."""
-    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_cli.home.query_client import query_client  # noqa: PLC0415  gRPC is slow to import
 
     _require_used(packed=packed, explain=explain, as_json=as_json, deep=deep, deep_seconds=deep_seconds)
     request.min_seq = min_seq
@@ -115,7 +115,7 @@ def recall_command(
     server = query_server(query, home)
     take_whole_ids(request, server)
     requests = [request, *(_with_question(question, request) for question in more_questions or ())]
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         if not query:
             wait_until_served(client, nats_server("", home))
         zone = zone_of(request.time_zone)

@@ -11,12 +11,12 @@ from helix_cli.commands.common import lists, options, query_options
 from helix_cli.commands.common.hints import OWNED, with_owner_hint
 from helix_cli.commands.group import COMMANDS
 from helix_cli.home.addresses import query_server
+from helix_cli.home.query_client import query_client
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, plain, print_message, stdout
 from helix_cli.output.time_zone import zone_of
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 from helix_shared.text.counted import counted
 
@@ -40,7 +40,7 @@ def ls_command(
     zone = zone_of(tz or machine_zone())
     scope = query_options.scope_of(tenant, user, principal)
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         reply = client.sessions(recall_pb2.ListSessionsRequest(scope=scope, page_size=limit, page_token=page))
     if as_json:
         print_message(reply)
@@ -91,7 +91,7 @@ def show_command(
         page_token=page,
     )
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         reply = client.timeline(request)
     if not (reply.memories or reply.next_page_token or page or after or before):
         error = NotFoundError(f"no memory of session {session!r} is visible to this scope")

@@ -11,10 +11,10 @@ from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import ENOUGH, take_whole_ids, whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import query_server
+from helix_cli.home.query_client import query_client
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, print_message, stdout
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 
 HELP: Final = f"""
@@ -47,7 +47,7 @@ def why_not_command(
     server = query_server(query, home)
     [memory_id] = whole_ids([memory_id], request.scope, lambda: server)
     take_whole_ids(request, server)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         try:
             reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))
         except NotFoundError as error:

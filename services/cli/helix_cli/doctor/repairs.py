@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_cli.clients.broker import connected
+from helix_cli.clients.broker import jetstream_of
 from helix_cli.doctor.generation_checks import REBUILD, Generations
 from helix_cli.home.addresses import Server
 from helix_cli.home.folder import HomeFolder
@@ -50,7 +50,7 @@ def unlock(home: HomeFolder) -> str:
 
 async def provision_again(server: Server) -> str:
     """Provision again, all streams with as many replicas as any has; returns what was done."""
-    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+    async with jetstream_of(server) as jetstream:
         found = {info.config.name: info.config.num_replicas or 1 for info in await jetstream.streams_info()}
         endpoint = streams.ANSWERS.name in found
         done = await provision(jetstream, replicas=max(found.values(), default=1), endpoint=endpoint)
@@ -59,7 +59,7 @@ async def provision_again(server: Server) -> str:
 
 async def derive(server: Server, missing: Sequence[MissingEvent]) -> str:
     """Store the memories messages of events again, as results of the same events; returns what was done."""
-    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+    async with jetstream_of(server) as jetstream:
         publisher = Publisher(jetstream)
         for event in missing:
             await publisher.publish(

@@ -46,7 +46,7 @@ def _last_event_sequence(nats: Server) -> int:
     from helix_cli.clients import broker  # noqa: PLC0415  NATS is slow to import
 
     async def work() -> int:
-        async with broker.connected(nats.address, instance=nats.instance, credentials=nats.nats) as jetstream:
+        async with broker.jetstream_of(nats) as jetstream:
             return await broker.last_event_sequence(jetstream)
 
     return broker.run_async(work())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.clients.broker import connected_client
+from helix_cli.clients.broker import client_of
 from helix_cli.clients.pausing import paused_writers
 from helix_cli.clients.sharding import tenants_of_log
 from helix_cli.rebuilding.check import Check
@@ -124,9 +124,7 @@ async def rebuild(task: Task) -> Made:
         encoder = stack.enter_context(Encoder.load(task.folder, lanes=lanes, cache=cache))
         encoder.card.require_matryoshka(settings.scan_dimensions)
         workers = Workers.configured(encoder)
-        async with connected_client(
-            task.nats.address, instance=task.nats.instance, credentials=task.nats.nats
-        ) as client:
+        async with client_of(task.nats) as client:
             place = ShardPlace(shard=task.shard, map=await read_map(client.jetstream()))
             log = LogSource(client, await created_at(client.jetstream(), EVENTS_STREAM))
             source = await _source(task, log)

@@ -49,10 +49,10 @@ def whole_ids(
     whole = {one: one.lower() for one in given}
     if not (short := list(filter(is_short, whole))):
         return [whole[one] for one in given]
-    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_cli.home.query_client import query_client  # noqa: PLC0415  gRPC is slow to import
 
     found = server()
-    with RecallClient(found.address, instance=found.instance, credentials=found.calls) as client:
+    with query_client(found) as client:
         try:
             whole |= zip(short, client.whole_ids(scope, short), strict=True)
         except NotFoundError as error:
@@ -106,12 +106,13 @@ def ids_of_no_memory(
     With `erased_at`, the sequence of the event if it erases. None where it is not known: an event needs no
     query service, so none may be there, or it may not answer this caller.
     """
-    from helix_memory.transport.recall_client import RecallClient, unknown_ids  # noqa: PLC0415  as above
+    from helix_cli.home.query_client import query_client  # noqa: PLC0415  as above
+    from helix_memory.transport.recall_client import unknown_ids  # noqa: PLC0415  as above
 
     fields = {name: getattr(event, name, None) for name in ("tenant_id", "user_id", "acl")}
     try:
         found = server()
-        with RecallClient(found.address, instance=found.instance, credentials=found.calls) as client:
+        with query_client(found) as client:
             states, applied_sequence = client.states(_scope_of(fields), ids_in(event))
     except HelixError:
         return None

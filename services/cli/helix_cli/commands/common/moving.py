@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.clients.broker import client_of, run_async
 from helix_cli.home.addresses import nats_server
 from helix_cli.home.record import running_record
 from helix_cli.moving.move import Move, until_followed
@@ -46,7 +46,7 @@ def move_tenant(home: HomeFolder, tenant_id: str, target: int, *, nats: str) -> 
 
 
 async def _moved(server: Server, home: HomeFolder, tenant_id: str, target: int, model: Path) -> Moved:
-    async with connected_client(server.address, instance=server.instance, credentials=server.nats) as client:
+    async with client_of(server) as client:
         return await Move(client, tenant_id, target, home.data_of, model, note).run()
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import typer
 
-from helix_cli.clients.broker import connected, connected_client, require_publishing, run_async
+from helix_cli.clients.broker import client_of, jetstream_of, require_publishing, run_async
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally
 from helix_cli.home.addresses import Server
@@ -61,9 +61,7 @@ def publish_items(
     started = time.monotonic()
 
     async def work() -> None:
-        async with connected_client(
-            server.address, instance=server.instance, credentials=server.nats
-        ) as client:
+        async with client_of(server) as client:
             jetstream = client.jetstream()
             await require_publishing(
                 jetstream, server.nats, wait_seconds=PROVISION_SECONDS if server.instance else 0.0
@@ -196,7 +194,7 @@ def _refused(tally: Tally, server: Server) -> list[Refusal]:
     after = max(0, tally.letters_before - earlier)
 
     async def work() -> list[Refusal]:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        async with jetstream_of(server) as jetstream:
             if server.nats and server.nats.is_of_tenant:
                 letters = await dead_letters.own_refusals(jetstream, server.nats.tenant, places.keys())
             else:
@@ -212,12 +210,9 @@ def wait_for(sequence: int, server: Server, wait_seconds: float) -> int:
     Raises:
         TemporaryError: it takes longer; nothing that was published is lost.
     """
-    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_cli.home.query_client import query_client  # noqa: PLC0415  gRPC is slow to import
 
-    with (
-        RecallClient(server.address, instance=server.instance, credentials=server.calls) as client,
-        progress() as bar,
-    ):
+    with query_client(server) as client, progress() as bar:
         task = bar.add_task("becoming recallable", total=sequence)
         reached = client.wait_until_applied(
             sequence, wait_seconds=wait_seconds, progress=lambda applied: bar.update(task, completed=applied)

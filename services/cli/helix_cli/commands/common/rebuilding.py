@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
-from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients.broker import jetstream_of, run_async
 from helix_cli.commands.common.lines.parity import print_parity
 from helix_cli.commands.common.model_use import wait_served
 from helix_cli.home.addresses import nats_server, query_server
@@ -143,7 +143,7 @@ def _require_served(home: HomeFolder, shard: int) -> None:
 
 
 async def _shards(server: Server) -> int:
-    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+    async with jetstream_of(server) as jetstream:
         return (await read_map(jetstream)).shards
 
 

@@ -11,7 +11,7 @@ import typer
 from helix_cli.backup.backup import BackedUp, back_up, keep_newest
 from helix_cli.backup.contents import Contents, check_pieces, numbers, read_contents
 from helix_cli.clients.auditing import CommandRecord, recorded
-from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.clients.broker import client_of, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import nats_server
@@ -78,9 +78,7 @@ def backup_command(
     record = read_record(at)
 
     async def work() -> BackedUp:
-        async with connected_client(
-            server.address, instance=server.instance, credentials=server.nats
-        ) as client:
+        async with client_of(server) as client:
             return await back_up(
                 client,
                 root,

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final, cast
 import typer
 
 from helix_cli.clients.auditing import CommandRecord, recorded
-from helix_cli.clients.broker import connected_client, require_events_stream, run_async
+from helix_cli.clients.broker import client_of, require_events_stream, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import Server, nats_server
@@ -79,9 +79,7 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], home: H
     from helix_cli.exchange.export import export  # noqa: PLC0415  imports the ledger of consolidation
 
     async def work() -> Exported:
-        async with connected_client(
-            server.address, instance=server.instance, credentials=server.nats
-        ) as client:
+        async with client_of(server) as client:
             await require_events_stream(client.jetstream())
             with progress() as bar:
                 task = bar.add_task("exporting", total=None)

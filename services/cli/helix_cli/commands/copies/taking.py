@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from helix_cli.clients.broker import connected_client, require_events_stream, run_async
+from helix_cli.clients.broker import client_of, require_events_stream, run_async
 from helix_cli.clients.sending import Tally
 from helix_cli.commands.common.publishing import outcome, summary
 from helix_cli.home.addresses import Server
@@ -82,9 +82,7 @@ def take(path: Path, *, tenant: str, server: Server, tracked: bool, name: str = 
     started = time.monotonic()
 
     async def work() -> int:
-        async with connected_client(
-            server.address, instance=server.instance, credentials=server.nats
-        ) as client:
+        async with client_of(server) as client:
             await require_events_stream(client.jetstream())
             if tracked:
                 tally.letters_before = await dead_letters.last_sequence(client.jetstream())

@@ -26,6 +26,7 @@ from helix_cli.commands.common.query_options import scope_of
 from helix_cli.commands.memory.arguments import Acl, User
 from helix_cli.commands.memory.state import Change, Seen, corrected, nothing_to_correct, seen, short
 from helix_cli.home.addresses import Server, nats_server, query_server
+from helix_cli.home.query_client import query_client
 from helix_cli.output.exit_codes import FAILED_EXIT, UNCHANGED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.sources.event_options import one_event
@@ -79,7 +80,7 @@ class Changes:
     def client(self) -> Iterator[RecallClient]:
         """A client of the query service."""
         server = self.server
-        with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+        with query_client(server) as client:
             yield client
 
     def ids(self, given: Sequence[str]) -> list[str]:

@@ -14,11 +14,11 @@ from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.memory.arguments import MemoryId, Principals, User
 from helix_cli.commands.memory.state import LEAST_SHOWN, is_improbable
 from helix_cli.home.addresses import query_server
+from helix_cli.home.query_client import query_client
 from helix_cli.output.terminal import ID_CHARACTERS, plain, print_message, stdout
 from helix_cli.output.time_zone import zone_of
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def history_command(
     server = query_server(query, home)
     scope = query_options.scope_of(tenant, user, principal)
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         try:
             reply = client.history(recall_pb2.GetHistoryRequest(scope=scope, memory_id=memory_id))
         except NotFoundError as error:

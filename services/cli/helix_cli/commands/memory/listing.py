@@ -13,11 +13,11 @@ from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.memory.arguments import MemoryId
 from helix_cli.commands.memory.state import Seen, hidden_error
 from helix_cli.home.addresses import query_server
+from helix_cli.home.query_client import query_client
 from helix_cli.output.terminal import note, plain, print_message, printable, stdout
 from helix_cli.output.time_zone import moment, zone_of
 from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def ls_command(
         valid_at=moment("--valid-at", valid_at, zone),
     )
     server = query_server(query, home)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         reply = client.memories(request)
     if as_json:
         print_message(reply)
@@ -114,7 +114,7 @@ def show_command(
     server = query_server(query, home)
     scope = query_options.scope_of(tenant, user, principal)
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
-    with RecallClient(server.address, instance=server.instance, credentials=server.calls) as client:
+    with query_client(server) as client:
         try:
             memory = client.memory(scope, memory_id)
         except NotFoundError as error:

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from helix_cli.clients.auditing import RecordFilter, newest_records
-from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.clients.broker import client_of, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.letters import since_moment
 from helix_cli.commands.group import COMMANDS
@@ -65,9 +65,7 @@ def ls_command(
     server, only = nats_server(nats, home), RecordFilter(tenant, who, since_moment(since))
 
     async def work() -> list[AuditRecord]:
-        async with connected_client(
-            server.address, instance=server.instance, credentials=server.nats
-        ) as client:
+        async with client_of(server) as client:
             return await newest_records(client, only, limit=limit)
 
     records = run_async(work())

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from helix_cli.clients.auditing import CommandRecord, recorded
-from helix_cli.clients.broker import connected, connected_client, run_async
+from helix_cli.clients.broker import client_of, jetstream_of, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.common.letters import advice, letter_filter, print_letters, readable
 from helix_cli.commands.group import COMMANDS
@@ -123,7 +123,7 @@ def show_command(
     server = nats_server(nats, home)
 
     async def work() -> tuple[DeadLetter, bytes]:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        async with jetstream_of(server) as jetstream:
             return await letter_at(jetstream, sequence)
 
     letter, raw = run_async(work())
@@ -158,9 +158,7 @@ def redrive_command(
     _confirm(len(letters), "redrive", yes=yes or not all_letters)
 
     async def work() -> list[Redriven]:
-        async with connected_client(
-            server.address, instance=server.instance, credentials=server.nats
-        ) as client:
+        async with client_of(server) as client:
             return [one async for one in redrive(client, letters, wait_seconds=wait_seconds)]
 
     with recorded(server, "cli.dlq.redrive", _record(letters)):
@@ -189,7 +187,7 @@ def drop_command(
     _confirm(len(letters), "drop", yes=yes or not all_letters)
 
     async def work() -> list[int]:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        async with jetstream_of(server) as jetstream:
             return [one.sequence for one in letters if await remove(jetstream, one.sequence)]
 
     with recorded(server, "cli.dlq.drop", _record(letters)):
@@ -199,7 +197,7 @@ def drop_command(
 
 def _listed(server: Server, only: Filter, *, limit: int, before: int | None = None) -> list[DeadLetter]:
     async def work() -> list[DeadLetter]:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        async with jetstream_of(server) as jetstream:
             return await newest(jetstream, limit=limit, before=before, only=only)
 
     return run_async(work())
@@ -215,7 +213,7 @@ def _chosen(server: Server, sequences: Sequence[int], only: Filter, *, all_lette
         raise InvalidInputError("sequences", "--tenant, --service, --reason and --since go with --all")
 
     async def work() -> list[DeadLetter]:
-        async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+        async with jetstream_of(server) as jetstream:
             return [(await letter_at(jetstream, one))[0] for one in dict.fromkeys(sequences)]
 
     return run_async(work())

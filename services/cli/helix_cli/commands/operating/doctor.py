@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.clients.broker import client_of, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.doctor.finding import Finding, of_shard
@@ -121,9 +121,7 @@ def _examined(
         found = await process_checks({} if record is None else record.metrics)
         found += [one async for one in broker_checks(nats)]
         if any(one.check == "nats" and one.level == "ok" for one in found):
-            async with connected_client(
-                nats.address, instance=nats.instance, credentials=nats.nats
-            ) as client:
+            async with client_of(nats) as client:
                 for shard, one in enumerate(known):
                     of_log = [finding async for finding in log_checks(client, home.data_of(shard), one)]
                     found += of_shard(shard, len(known), of_log)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from helix_cli.clients.broker import connected_client, run_async
+from helix_cli.clients.broker import client_of, run_async
 from helix_cli.clients.sharding import tenants_of_log
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
@@ -83,7 +83,7 @@ def plan(
 
 
 async def _read(server: Server) -> tuple[ShardMap, Counter[str]]:
-    async with connected_client(server.address, instance=server.instance, credentials=server.nats) as client:
+    async with client_of(server) as client:
         events = Counter[str]()
         async for tenant, count in tenants_of_log(client):
             events[tenant] += count

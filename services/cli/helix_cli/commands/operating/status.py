@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients.broker import jetstream_of, run_async
 from helix_cli.clients.broker_status import BrokerStatus, broker_status
 from helix_cli.clients.query_status import AccessStatus, LearnedAdapterStatus, QueryStatus, query_status
 from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
@@ -166,7 +166,7 @@ def _check_deep(
 
 
 async def _next_writer(server: Server) -> WriterStatus:
-    async with connected(server.address, instance=server.instance, credentials=server.nats) as jetstream:
+    async with jetstream_of(server) as jetstream:
         return await wait_for_writer(jetstream)
 
 
