@@ -31,11 +31,11 @@ from helix_cli.commands.group import help_text
 from helix_cli.home.addresses import Server, nats_server, query_server
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
-from helix_cli.output.time_zone import iso_text, moment, zone_of
+from helix_cli.output.time_zone import chosen_zone, iso_text, moment, zone_of
 from helix_cli.sources.event_options import MESSAGE, named_as_typed, one_event
 from helix_cli.sources.jsonl import read_events
 from helix_memory.events import LIFECYCLE_KINDS, Event
-from helix_memory.machine_zone import local_now, machine_zone
+from helix_memory.machine_zone import local_now
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
@@ -142,7 +142,7 @@ def publish_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Read and publish."""
-    happened = moment("--time", time, zone_of(tz or machine_zone()))
+    happened = moment("--time", time, chosen_zone(tz))
     zone = zone_of(tz) if tz else None
     fields = {
         "session_id": session,

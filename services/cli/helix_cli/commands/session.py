@@ -14,8 +14,7 @@ from helix_cli.home.addresses import query_server
 from helix_cli.home.query_client import query_client
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, plain, print_message, stdout
-from helix_cli.output.time_zone import zone_of
-from helix_memory.machine_zone import machine_zone
+from helix_cli.output.time_zone import chosen_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
 from helix_shared.text.counted import counted
@@ -37,7 +36,7 @@ def ls_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask for a page and print it."""
-    zone = zone_of(tz or machine_zone())
+    zone = chosen_zone(tz)
     scope = query_options.scope_of(tenant, user, principal)
     server = query_server(query, home)
     with query_client(server) as client:
@@ -80,7 +79,7 @@ def show_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask for a page and print it."""
-    zone = zone_of(tz or machine_zone())
+    zone = chosen_zone(tz)
     earliest, end = query_options.span(after, before, zone)
     request = recall_pb2.TimelineRequest(
         scope=query_options.scope_of(tenant, user, principal),

@@ -1,4 +1,4 @@
-"""Time zones and moments that a user names; `helix_memory.machine_zone` has the zone of this machine."""
+"""Time zones and moments that a user names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from helix_memory.errors import InvalidInputError
+from helix_memory.machine_zone import machine_zone
 
 _MINUTE: Final = timedelta(minutes=1)
 
@@ -22,6 +23,14 @@ def zone_of(name: str) -> tzinfo:
     except (KeyError, ValueError, OSError) as error:
         message = f"{name!r} is not in the IANA database of this machine; write it like Europe/Berlin"
         raise InvalidInputError("--tz", message) from error
+
+
+def chosen_zone(name: str) -> tzinfo:
+    """The zone of this name; that of this machine for the empty name.
+
+    Raises: as `zone_of`.
+    """
+    return zone_of(name or machine_zone())
 
 
 def moment(option: str, text: str, zone: tzinfo) -> datetime | None:

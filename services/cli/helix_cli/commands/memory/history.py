@@ -16,8 +16,7 @@ from helix_cli.commands.memory.state import LEAST_SHOWN, is_improbable
 from helix_cli.home.addresses import query_server
 from helix_cli.home.query_client import query_client
 from helix_cli.output.terminal import ID_CHARACTERS, plain, print_message, stdout
-from helix_cli.output.time_zone import zone_of
-from helix_memory.machine_zone import machine_zone
+from helix_cli.output.time_zone import chosen_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
 
@@ -42,7 +41,7 @@ def history_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Show what a memory replaced, what replaced it, and why."""
-    zone = zone_of(tz or machine_zone())
+    zone = chosen_zone(tz)
     server = query_server(query, home)
     scope = query_options.scope_of(tenant, user, principal)
     [memory_id] = whole_ids([memory_id], scope, lambda: server)

@@ -15,8 +15,7 @@ from helix_cli.commands.memory.state import Seen, hidden_error
 from helix_cli.home.addresses import query_server
 from helix_cli.home.query_client import query_client
 from helix_cli.output.terminal import note, plain, print_message, printable, stdout
-from helix_cli.output.time_zone import moment, zone_of
-from helix_memory.machine_zone import machine_zone
+from helix_cli.output.time_zone import chosen_zone, moment
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
 
@@ -62,7 +61,7 @@ def ls_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask for a page and print it."""
-    zone = zone_of(tz or machine_zone())
+    zone = chosen_zone(tz)
     earliest, end = query_options.span(after, before, zone)
     request = recall_pb2.ListMemoriesRequest(
         scope=query_options.scope_of(tenant, user, principal),
@@ -110,7 +109,7 @@ def show_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask for one memory and print it."""
-    zone = zone_of(tz or machine_zone())
+    zone = chosen_zone(tz)
     server = query_server(query, home)
     scope = query_options.scope_of(tenant, user, principal)
     [memory_id] = whole_ids([memory_id], scope, lambda: server)
