@@ -15,6 +15,8 @@ from helix_cli.model_build.sample_texts import SAMPLE_TEXTS
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from helix_shared.encoders.encoder import Encoder
 
 # Per-channel int8 measures .992 on average and .977 at worst for MiniLM; per tensor it would be .855.
@@ -41,9 +43,14 @@ class Fidelity:
         return f"mean cosine {self.mean:.4f}, minimum {self.minimum:.4f} against fp32 on {texts} texts"
 
 
-def compare(reference: Encoder, candidate: Encoder) -> Fidelity:
-    """Embed the sample texts with both encoders; `candidate` must be sound (`require_sound`)."""
-    cosines = np.sum(reference.embed_many(SAMPLE_TEXTS) * candidate.embed_many(SAMPLE_TEXTS), axis=1)
+def sample_vectors(encoder: Encoder) -> NDArray[np.float32]:
+    """Vectors [texts, dimensions] of the sample texts."""
+    return encoder.embed_many(SAMPLE_TEXTS)
+
+
+def compare(reference: NDArray[np.float32], candidate: NDArray[np.float32]) -> Fidelity:
+    """Compare two results of `sample_vectors`; that the vectors have length 1 is left to `require_sound`."""
+    cosines = np.sum(reference * candidate, axis=1)
     return Fidelity(mean=float(cosines.mean()), minimum=float(cosines.min()))
 
 
@@ -53,7 +60,7 @@ def require_sound(encoder: Encoder, again: Encoder) -> None:
     Raises:
         PermanentError: a vector is not a unit vector, or the two loads differ for a text.
     """
-    name, vectors = encoder.card.name, encoder.embed_many(SAMPLE_TEXTS)
+    name, vectors = encoder.card.name, sample_vectors(encoder)
     lengths = np.linalg.norm(vectors, axis=1)
     if not np.allclose(lengths, 1.0, atol=UNIT_TOLERANCE):
         raise PermanentError(f"encoder gives vectors of a length other than one: {name}: use another export")

@@ -33,6 +33,9 @@ INTEGER_OPERATORS = {"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", 
 HALF_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
+Precision = Literal["int8", "fp32"]
+
+
 def find_graph(folder: Path) -> Path:
     """Find the graph of `folder`: model.onnx if there is one, else a quantised one.
 
@@ -50,7 +53,7 @@ def read_graph(path: Path) -> onnx.ModelProto:
     """Read a graph without following the paths in it.
 
     Raises:
-        InvalidInputError: it is not an ONNX graph, or has data in other files.
+        InvalidInputError: it is not an ONNX graph, has data in other files, or has half precision.
     """
     try:
         model = onnx.load(path, load_external_data=False)
@@ -60,13 +63,13 @@ def read_graph(path: Path) -> onnx.ModelProto:
     if outside is not None:
         reason = f"must contain all its data, has {outside!r} in another file: export it as a single file"
         raise InvalidInputError(path.name, reason)
+    if any(tensor.data_type in HALF_TYPES for tensor in _tensors(model.graph)):
+        raise InvalidInputError("graph", "must be float32 or int8, is half precision: export it as float32")
     return model
 
 
-def precision_of(model: onnx.ModelProto) -> Literal["int8", "fp32"]:
-    """Whether the matrix products are quantised; raises InvalidInputError for half precision."""
-    if any(tensor.data_type in HALF_TYPES for tensor in _tensors(model.graph)):
-        raise InvalidInputError("graph", "must be float32 or int8, is half precision: export it as float32")
+def precision_of(model: onnx.ModelProto) -> Precision:
+    """Whether the matrix products are quantised."""
     operators = {node.op_type for node in _nodes(model.graph)}
     return "int8" if operators & INTEGER_OPERATORS else "fp32"
 

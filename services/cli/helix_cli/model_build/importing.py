@@ -11,17 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Literal
-
-import onnx
+from typing import TYPE_CHECKING
 
 from helix_cli.model_build.description import CONFIG, Description, describe, write_description
-from helix_cli.model_build.fidelity import Fidelity, compare, require_sound
-from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
+from helix_cli.model_build.fidelity import compare, require_sound, sample_vectors
+from helix_cli.model_build.graph_file import Precision, find_graph, read_graph
 from helix_cli.model_build.publish import Existing, publish
 from helix_cli.model_build.published import PUBLISHED
-from helix_cli.model_build.quantise import quantise_checked
+from helix_cli.model_build.quantise import Making, write_graph
 from helix_cli.model_build.token_projection import write_projection
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import (
@@ -35,6 +32,10 @@ from helix_shared.encoders.model import (
 from helix_shared.encoders.session import GraphSession
 from helix_shared.encoders.tokens import TextTokens
 from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +66,16 @@ def assemble(source: Path, stage: Path, origin: Origin) -> None:
     """Write the checked model from `source` into the empty folder `stage`, its card last."""
     description = _describe(source, origin)
     model = read_graph(find_graph(source))
-    precision = precision_of(model)
-    _lay_out(source, stage, description)
-    if precision == "fp32" and not origin.keep_fp32:
-        note = _quantise_checked(source, stage, model, origin, description)
-        precision = "int8"
-    else:
-        onnx.save(model, stage / GRAPH_FILE)
-        note = f"{precision} as published"
+    making = Making(
+        lay_out=lambda folder: _lay_out(source, folder, description),
+        seal=partial(_seal, origin, description),
+        results=_vectors,
+        compare=compare,
+    )
+    making.lay_out(stage)
+    precision, note = write_graph(model, stage, making, name=origin.name, keep_fp32=origin.keep_fp32)
     write_projection(stage, max_tokens=description.max_tokens, prefix=description.passage_prefix)
-    _seal(stage, origin, description, precision=precision, note=note)
+    making.seal(stage, precision, note)
     with Encoder.load(stage) as first, Encoder.load(stage) as second:
         require_sound(first, second)
 
@@ -101,33 +102,12 @@ def _lay_out(source: Path, folder: Path, description: Description) -> None:
     write_description(folder, description)
 
 
-def _quantise_checked(
-    source: Path, stage: Path, model: onnx.ModelProto, origin: Origin, description: Description
-) -> str:
-    """Write the int8 graph into `stage` and return the comparison as text.
-
-    Raises:
-        PermanentError: it differs too much from the original.
-    """
-    with TemporaryDirectory(prefix="helix-fp32-") as scratch:
-        original = Path(scratch)
-        _lay_out(source, original, description)
-        onnx.save(model, original / GRAPH_FILE)
-        _seal(original, origin, description, precision="fp32", note="reference")
-        with Encoder.load(original, makes_codes=False) as reference:
-            compared = partial(_measured, stage, origin, description, reference)
-            return quantise_checked(model, stage / GRAPH_FILE, name=origin.name, compared=compared)
+def _vectors(folder: Path) -> NDArray[np.float32]:
+    with Encoder.load(folder, makes_codes=False) as encoder:
+        return sample_vectors(encoder)
 
 
-def _measured(stage: Path, origin: Origin, description: Description, reference: Encoder) -> Fidelity:
-    _seal(stage, origin, description, precision="int8", note="unchecked")
-    with Encoder.load(stage, makes_codes=False) as candidate:
-        return compare(reference, candidate)
-
-
-def _seal(
-    folder: Path, origin: Origin, description: Description, *, precision: Literal["int8", "fp32"], note: str
-) -> None:
+def _seal(origin: Origin, description: Description, folder: Path, precision: Precision, note: str) -> None:
     """Write the card with the checksums of all files in `folder`."""
     (folder / CARD_FILE).unlink(missing_ok=True)
     dimensions = _dimensions(folder, description)

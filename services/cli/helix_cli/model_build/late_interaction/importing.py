@@ -8,30 +8,28 @@ checksum in every generation) applies to it as it is.
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import onnx
 
-from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
+from helix_cli.model_build.graph_file import Precision, find_graph, read_graph
 from helix_cli.model_build.importing import copy_files, file_checksums
 from helix_cli.model_build.late_interaction.description import Description, describe
 from helix_cli.model_build.late_interaction.fidelity import (
-    Fidelity,
     compare,
     require_sound,
     sample_states,
 )
 from helix_cli.model_build.late_interaction.graph import dense_weights, with_projection
 from helix_cli.model_build.publish import Existing, publish
-from helix_cli.model_build.quantise import quantise_checked
+from helix_cli.model_build.quantise import Making, write_graph
 from helix_cli.model_build.token_projection import coded_ids_of, save_projection
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.late_interaction import LateInteractionModel
 from helix_shared.encoders.model import (
-    GRAPH_FILE,
     LATE_INTERACTION_FILE,
     LATE_INTERACTION_FOLDER,
     PROJECTION_FILE,
@@ -107,15 +105,16 @@ def _ids_and_states(model: LateInteractionModel, text: str) -> tuple[NDArray[np.
 
 def _import_inner(source: Path, inner: Path, origin: Origin, description: Description) -> None:
     """Write the late-interaction model itself into the empty folder `inner`, its card last."""
-    shutil.copyfile(source / TOKENIZER_FILE, inner / TOKENIZER_FILE)
+    making = Making(
+        lay_out=lambda folder: shutil.copyfile(source / TOKENIZER_FILE, folder / TOKENIZER_FILE),
+        seal=partial(_seal, origin, description),
+        results=lambda folder: sample_states(LateInteractionModel.load(folder)),
+        compare=compare,
+    )
+    making.lay_out(inner)
     model = _projected(source, description)
-    precision = precision_of(model)
-    note = f"{precision} as published"
-    if precision == "fp32" and not origin.keep_fp32:
-        note, precision = _quantise_checked(inner, model, origin, description), "int8"
-    else:
-        onnx.save(model, inner / GRAPH_FILE)
-    _seal(inner, origin, description, precision=precision, note=note)
+    precision, note = write_graph(model, inner, making, name=origin.name, keep_fp32=origin.keep_fp32)
+    making.seal(inner, precision, note)
 
 
 def _projected(source: Path, description: Description) -> onnx.ModelProto:
@@ -153,29 +152,7 @@ def _width(graph: Path, tokenizer: Path, description: Description) -> tuple[int,
     return states.shape[1], session.output
 
 
-def _quantise_checked(inner: Path, model: onnx.ModelProto, origin: Origin, description: Description) -> str:
-    """Write the int8 graph into `inner` and return the comparison as text.
-
-    Raises:
-        PermanentError: it differs too much from the original.
-    """
-    with TemporaryDirectory(prefix="helix-fp32-") as scratch:
-        original = Path(scratch)
-        shutil.copyfile(inner / TOKENIZER_FILE, original / TOKENIZER_FILE)
-        onnx.save(model, original / GRAPH_FILE)
-        _seal(original, origin, description, precision="fp32", note="reference")
-        reference = sample_states(LateInteractionModel.load(original))
-
-        def compared() -> Fidelity:
-            _seal(inner, origin, description, precision="int8", note="unchecked")
-            return compare(reference, sample_states(LateInteractionModel.load(inner)))
-
-        return quantise_checked(model, inner / GRAPH_FILE, name=origin.name, compared=compared)
-
-
-def _seal(
-    folder: Path, origin: Origin, description: Description, *, precision: Literal["int8", "fp32"], note: str
-) -> None:
+def _seal(origin: Origin, description: Description, folder: Path, precision: Precision, note: str) -> None:
     """Write the card with the checksums of all files in `folder`."""
     (folder / LATE_INTERACTION_FILE).unlink(missing_ok=True)
     card = LateInteractionCard(

@@ -7,24 +7,22 @@ sequence classification with one label does. A float32 graph is quantised and co
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Semaphore
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
-import onnx
 
 from helix_cli.model_build.description import CONFIG, TOKENIZER_CONFIG, read_json, stated_max_tokens
-from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
+from helix_cli.model_build.graph_file import Precision, find_graph, read_graph
 from helix_cli.model_build.importing import file_checksums
 from helix_cli.model_build.late_interaction.description import is_late_interaction
 from helix_cli.model_build.publish import Existing, publish
-from helix_cli.model_build.quantise import quantise_checked
+from helix_cli.model_build.quantise import Making, write_graph
 from helix_cli.model_build.rerankers.fidelity import Fidelity, compare, require_sound, sample_logits
 from helix_shared.encoders.cross_encoder import CrossEncoder
 from helix_shared.encoders.model import (
-    GRAPH_FILE,
     RERANKER_FILE,
     TOKENIZER_FILE,
     RerankerCard,
@@ -83,15 +81,21 @@ def _assemble(source: Path, stage: Path, origin: Origin) -> None:
     _require_one_label(source)
     graph = find_graph(source)
     model = read_graph(graph)
-    precision = precision_of(model)
     _require_runs(source, graph, max_tokens)
-    _lay_out(source, stage)
-    note = f"{precision} as published"
-    if precision == "fp32" and not origin.keep_fp32:
-        note, precision = _quantise_checked(source, stage, model, origin, max_tokens), "int8"
-    else:
-        onnx.save(model, stage / GRAPH_FILE)
-    _seal(stage, origin, max_tokens, precision=precision, note=note)
+
+    def compared(reference: NDArray[np.float64], candidate: NDArray[np.float64]) -> Fidelity:
+        require_sound(origin.name, reference, reference)
+        return compare(reference, candidate)
+
+    making = Making(
+        lay_out=partial(_lay_out, source),
+        seal=partial(_seal, origin, max_tokens),
+        results=_logits,
+        compare=compared,
+    )
+    making.lay_out(stage)
+    precision, note = write_graph(model, stage, making, name=origin.name, keep_fp32=origin.keep_fp32)
+    making.seal(stage, precision, note)
     require_sound(origin.name, _logits(stage), _logits(stage))
 
 
@@ -139,36 +143,11 @@ def _lay_out(source: Path, folder: Path) -> None:
             shutil.copyfile(source / file, folder / file)
 
 
-def _quantise_checked(
-    source: Path, stage: Path, model: onnx.ModelProto, origin: Origin, max_tokens: int
-) -> str:
-    """Write the int8 graph into `stage` and return the comparison as text.
-
-    Raises:
-        PermanentError: it differs too much from the original.
-    """
-    with TemporaryDirectory(prefix="helix-fp32-") as scratch:
-        original = Path(scratch)
-        _lay_out(source, original)
-        onnx.save(model, original / GRAPH_FILE)
-        _seal(original, origin, max_tokens, precision="fp32", note="reference")
-        reference = _logits(original)
-        require_sound(origin.name, reference, reference)
-
-        def compared() -> Fidelity:
-            _seal(stage, origin, max_tokens, precision="int8", note="unchecked")
-            return compare(reference, _logits(stage))
-
-        return quantise_checked(model, stage / GRAPH_FILE, name=origin.name, compared=compared)
-
-
 def _logits(folder: Path) -> NDArray[np.float64]:
     return sample_logits(CrossEncoder.load(folder, places=Semaphore(1)))
 
 
-def _seal(
-    folder: Path, origin: Origin, max_tokens: int, *, precision: Literal["int8", "fp32"], note: str
-) -> None:
+def _seal(origin: Origin, max_tokens: int, folder: Path, precision: Precision, note: str) -> None:
     """Write the card with the checksums of all files in `folder`."""
     (folder / RERANKER_FILE).unlink(missing_ok=True)
     card = RerankerCard(
