@@ -54,6 +54,31 @@ class Run:
         return int(low + np.searchsorted(self.ordinals(int(low), int(high)), ordinal, side=side))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Where the rows of each group are, of rows that are ordered by group (`group_of`)."""
+
+    keys: NDArray[np.uint64]
+    """The groups, ascending."""
+    starts: NDArray[np.int64]
+    """First row of each group, and the end of the last one."""
+
+    @classmethod
+    def of(cls, ordered: NDArray[np.uint64]) -> Self:
+        """Those of the group of each row, ascending."""
+        is_first = np.ones(len(ordered), bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+        firsts = np.flatnonzero(is_first)
+        return cls(ordered[firsts], np.append(firsts, len(ordered)))
+
+    def span(self, group: np.uint64) -> tuple[int, int]:
+        """Start and end of a group; equal if it has no rows."""
+        found = int(np.searchsorted(self.keys, group))
+        if found == len(self.keys) or self.keys[found] != group:
+            return 0, 0
+        return int(self.starts[found]), int(self.starts[found + 1])
+
+
 def group_of(tenants: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A hash of tenants [n] and codes [n] of something inside them."""
     mixed: NDArray[np.uint64] = codes.astype(np.uint64) ^ (tenants.astype(np.uint64) * _MIX)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from helix_query.generations.run import Run, group_of
+from helix_query.generations.run import Groups, Run, group_of
 from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.graph.base import flat
 from helix_shared.artifacts.signals.columns import code
@@ -45,10 +45,8 @@ class SegmentOrder:
     """The rows of one segment, ordered by session and event sequence."""
 
     segment: Segment
-    groups: NDArray[np.uint64]
-    """The sessions, ascending."""
-    starts: NDArray[np.int64]
-    """Start of each session in `rows`, and the end of the last one."""
+    sessions: Groups
+    """Where each session is in `rows`."""
     rows: NDArray[np.int32]
     sequences: NDArray[np.int64]
     """Event sequences beside `rows`, ascending inside a session."""
@@ -66,29 +64,17 @@ class SegmentOrder:
         columns = {name: getattr(signals, name)[segment.ordinals] for name in _COLUMNS}
         groups, sequences = _groups(columns), columns["stream_sequence"]
         order = np.lexsort((sequences, groups))
-        groups = groups[order]
-        is_first = np.ones(len(groups), bool)
-        np.not_equal(groups[1:], groups[:-1], out=is_first[1:])
-        firsts = np.flatnonzero(is_first)
         answers = signals.answers_code[segment.ordinals]
         answering = np.flatnonzero(answers)
         answering = answering[np.argsort(answers[answering], kind="stable")]
         return cls(
             segment,
-            groups[firsts],
-            np.append(firsts, len(groups)),
+            Groups.of(groups[order]),
             order.astype(np.int32),
             sequences[order],
             answers[answering],
             answering.astype(np.int32),
         )
-
-    def session(self, group: np.uint64) -> tuple[int, int]:
-        """Start and end of a session in `rows`; equal if it has no row here."""
-        found = int(np.searchsorted(self.groups, group))
-        if found == len(self.groups) or self.groups[found] != group:
-            return 0, 0
-        return int(self.starts[found]), int(self.starts[found + 1])
 
     def place(self, first: int, last: int, sequence: int, ordinal: int) -> int:
         """Index of a memory in the session at `first:last`, or where it would be inserted."""
@@ -123,7 +109,7 @@ class SessionOrder:
         [group], sequence = _groups(columns), int(columns["stream_sequence"][0])
         before, after = [], []
         for number, segment in enumerate(self.segments):
-            first, last = segment.session(group)
+            first, last = segment.sessions.span(group)
             if first == last:
                 continue
             place = segment.place(first, last, sequence, ordinal)
@@ -145,7 +131,7 @@ class SessionOrder:
         [group] = group_of(np.array([code(tenant_id)], np.int64), np.array([code(session_id)], np.int64))
         found = []
         for start, one in zip(signals.starts.tolist(), self.segments, strict=False):
-            first, last = one.session(group)
+            first, last = one.sessions.span(group)
             if first < last:
                 found.append(Run(one.sequences[first:last], one.rows[first:last], one.segment, start))
         return found
@@ -159,11 +145,12 @@ class SessionOrder:
         """
         places, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for start, one in zip(signals.starts.tolist(), self.segments, strict=False):
-            if not len(one.groups):
+            keys, starts = one.sessions.keys, one.sessions.starts
+            if not len(keys):
                 continue
-            at = np.minimum(one.groups.searchsorted(groups), len(one.groups) - 1)
-            here = np.flatnonzero(one.groups[at] == groups)
-            firsts, counts = one.starts[at[here]], one.starts[at[here] + 1] - one.starts[at[here]]
+            at = np.minimum(keys.searchsorted(groups), len(keys) - 1)
+            here = np.flatnonzero(keys[at] == groups)
+            firsts, counts = starts[at[here]], starts[at[here] + 1] - starts[at[here]]
             rows = one.rows[flat(firsts, counts)]
             ordinals = one.segment.ordinals[rows]
             # rows that a later segment replaced are left out

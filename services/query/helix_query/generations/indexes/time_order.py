@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from helix_query.generations.run import Run, group_of
+from helix_query.generations.run import Groups, Run, group_of
 from helix_shared.artifacts.signals.columns import code
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ class SegmentTimes:
     """The rows of one segment, ordered by tenant, owner and time."""
 
     segment: Segment
-    groups: NDArray[np.uint64]
-    """Tenants with owners, ascending."""
-    starts: NDArray[np.int64]
-    """Start of each of them in `rows`, and the end of the last one."""
+    owners: Groups
+    """Where the memories of each owner in a tenant are in `rows`."""
     rows: NDArray[np.int32]
     times: NDArray[np.int64]
     """`occurred_at` beside `rows`."""
@@ -46,12 +44,7 @@ class SegmentTimes:
         )
         groups = group_of(tenants, owners)
         order = np.lexsort((times, groups))
-        groups = groups[order]
-        is_first = np.ones(len(groups), bool)
-        np.not_equal(groups[1:], groups[:-1], out=is_first[1:])
-        firsts = np.flatnonzero(is_first)
-        starts = np.append(firsts, len(groups))
-        return cls(segment, groups[firsts], starts, order.astype(np.int32), times[order])
+        return cls(segment, Groups.of(groups[order]), order.astype(np.int32), times[order])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +68,7 @@ class TimeOrder:
         wanted = [group_of(tenant, np.array([code(owner)], np.int64))[0] for owner in owners]
         for start, one in zip(signals.starts.tolist(), self.segments, strict=False):
             for group in wanted:
-                place = int(np.searchsorted(one.groups, group))
-                if place < len(one.groups) and one.groups[place] == group:
-                    part = slice(int(one.starts[place]), int(one.starts[place + 1]))
-                    found.append(Run(one.times[part], one.rows[part], one.segment, start))
+                first, last = one.owners.span(group)
+                if first < last:
+                    found.append(Run(one.times[first:last], one.rows[first:last], one.segment, start))
         return found
