@@ -59,13 +59,7 @@ def model_folder(root: Path, name: str) -> Path:
         InvalidInputError: `name` cannot be a model's name.
         NotFoundError: there is no such model.
     """
-    folder = folder_path(root, name)
-    if not (folder / CARD_FILE).is_file():
-        present = ", ".join(found.name for found in model_folders(root)) or "none"
-        raise NotFoundError(
-            f"no model {name!r} under {root} (present: {present}): run `helix models build` or `import`"
-        )
-    return folder
+    return _found(root, name, CARD_FILE, kind="model", made_by="`helix models build` or `import`")
 
 
 def reranker_folder(root: Path, name: str) -> Path:
@@ -75,13 +69,7 @@ def reranker_folder(root: Path, name: str) -> Path:
         InvalidInputError: `name` cannot be a model's name.
         NotFoundError: there is no such reranker.
     """
-    folder = folder_path(root, name)
-    if not (folder / RERANKER_FILE).is_file():
-        present = ", ".join(found.name for found in reranker_folders(root)) or "none"
-        raise NotFoundError(
-            f"no reranker {name!r} under {root} (present: {present}): run `helix models import`"
-        )
-    return folder
+    return _found(root, name, RERANKER_FILE, kind="reranker", made_by="`helix models import`")
 
 
 def default_model(root: Path) -> Path:
@@ -128,6 +116,14 @@ def folder_with_checksum(root: Path, checksum: str) -> Path | None:
         except CorruptArtifactError:
             continue
     return None
+
+
+def _found(root: Path, name: str, card: str, *, kind: str, made_by: str) -> Path:
+    folder = folder_path(root, name)
+    if not (folder / card).is_file():
+        present = ", ".join(found.name for found in _folders(root, card)) or "none"
+        raise NotFoundError(f"no {kind} {name!r} under {root} (present: {present}): run {made_by}")
+    return folder
 
 
 def _folders(root: Path, card: str) -> list[Path]:
