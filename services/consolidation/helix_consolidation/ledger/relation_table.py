@@ -13,8 +13,8 @@ import numpy as np
 
 from helix_shared.artifacts.relations.records import (
     CLOSES,
+    DUPLICATE,
     RELATION,
-    RELATION_KINDS,
     REVIVES,
     TAKES_BACK,
     UNSURE,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.relations.records import DecidedRelation
 
-_DUPLICATE: Final = RELATION_KINDS.index("DUPLICATE")
 _FIRST_CAPACITY: Final = 1_024
 NONE: Final = -1
 """Ordinal of an erased memory."""
@@ -195,7 +194,7 @@ class RelationTable:
         for row in retracted(records).tolist():
             self._void(row)
         is_special = (records["flags"] & (CLOSES | REVIVES | TAKES_BACK) != 0) | (
-            records["kind"] == _DUPLICATE
+            records["kind"] == DUPLICATE
         )
         for row in np.flatnonzero(is_special).tolist():
             self._index(row)
@@ -209,7 +208,7 @@ class RelationTable:
         record = self._records[row]
         if record["newer"] == NONE:
             return
-        if record["flags"] & CLOSES or record["kind"] == _DUPLICATE:
+        if record["flags"] & CLOSES or record["kind"] == DUPLICATE:
             self._on_status.setdefault(int(record["older"]), []).append(row)
         if record["flags"] & REVIVES:
             self._revivals.setdefault(int(record["older"]), []).append(row)

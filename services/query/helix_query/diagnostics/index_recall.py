@@ -7,7 +7,6 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,11 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.recall.visibility import Mask
     from helix_shared.artifacts.signals.reader import Signals
     from helix_shared.artifacts.vectors.reader import VectorReader
-
-Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
-"""Which of some ordinals [n] count, as booleans [n]."""
 
 QUERIES: Final = 32
 DEPTH: Final = 100

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.generation.reader import Generation
 
 Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
+"""Which of some ordinals [n] are visible, or count, as booleans [n]."""
 
 NO_ORDINALS: Final = np.empty(0, np.int64)
 DEEPER: Final = 4

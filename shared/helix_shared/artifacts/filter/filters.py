@@ -34,12 +34,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class NameFilter(Filter):
-    """A name of the memory is one of `values`, of which there is at least one."""
+class ValuesFilter(Filter):
+    """A filter by the names in one field of the request, of which there is at least one."""
 
     values: tuple[str, ...]
     field: ClassVar[str]
     """Field of the request."""
+
+    @classmethod
+    def requested(cls, request: RequestedFilter) -> Self | None:
+        """The filter by the names of the request."""
+        values = request.names(cls.field)
+        return cls(values) if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class NameFilter(ValuesFilter):
+    """A name of the memory is one of `values`."""
+
     column: ClassVar[str]
     """Column of `record_schema`."""
     term_field: ClassVar[str]
@@ -50,12 +62,6 @@ class NameFilter(Filter):
 
     def __post_init__(self) -> None:
         check_names(f"filter.{self.field}", self.values)
-
-    @classmethod
-    def requested(cls, request: RequestedFilter) -> Self | None:
-        """The filter by the names of the request."""
-        values = request.names(cls.field)
-        return cls(values) if values else None
 
     def sql(self) -> Iterable[str]:
         """One condition."""
@@ -187,24 +193,14 @@ class EventTime(Filter):
 
 
 @dataclass(frozen=True, slots=True)
-class FlagFilter(Filter):
-    """A filter by the flags `values`, of which there is at least one.
+class FlagFilter(ValuesFilter):
+    """A filter by the flags `values`.
 
     The field `clear_of` of the lexicon lists the flags that a memory does not have.
     """
 
-    values: tuple[str, ...]
-    field: ClassVar[str]
-    """Field of the request."""
-
     def __post_init__(self) -> None:
         checks.known(f"filter.{self.field}", self.values, "flag", FLAGS)
-
-    @classmethod
-    def requested(cls, request: RequestedFilter) -> Self | None:
-        """The filter by the flags of the request."""
-        values = request.names(cls.field)
-        return cls(values) if values else None
 
     def flagged(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of `ordinals` [n] have one of the flags, by their bits."""

@@ -11,6 +11,7 @@ import errno
 import re
 from typing import TYPE_CHECKING, Final
 
+from helix_shared.artifacts.lexicon.languages import holds_unspaced
 from helix_shared.text.scripts import HANGUL, UNSPACED
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ _ENDS: Final = (
 _PIECE = re.compile(f"[^{_ENDS}]+")
 _PIECE_AMONG = re.compile(f"[^{_ENDS}{UNSPACED}{HANGUL}]+")
 """The same for names in a text without spaces."""
-_AMONG = re.compile(f"[{UNSPACED}{HANGUL}]")
 _QUOTED = re.compile(
     r"\"([^\"\n]{2,64})\"|\u201c([^\u201c\u201d\n]{2,64})\u201d|`([^`\n]{2,64})`"
     r"|\u300c([^\u300c\u300d\n]{2,64})\u300d|\u300a([^\u300a\u300b\n]{2,64})\u300b"
@@ -96,7 +96,7 @@ def _found(text: str) -> Iterator[str]:
 
 def _pieces(text: str) -> Iterator[re.Match[str]]:
     yield from _PIECE.finditer(text)
-    if _AMONG.search(text):
+    if holds_unspaced(text):
         yield from _PIECE_AMONG.finditer(text)
 
 

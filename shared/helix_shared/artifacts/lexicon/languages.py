@@ -35,7 +35,7 @@ _SIMPLE: Final = re.compile(
 """European letters, without combining marks, fractions and trade marks."""
 _SPECIAL: Final = re.compile(r"([\xbc-\xbe\u2150-\u215f\u2189])|([\u2120\u2122])|[\xad\u200b\u2060\ufeff]")
 """Fractions, which are split from the number before them, trade marks, and invisible characters."""
-_CHARACTERS: Final = re.compile(f"[{UNSPACED}{HANGUL}]")
+_UNSPACED: Final = re.compile(f"[{UNSPACED}{HANGUL}]")
 _SECTION: Final = re.compile(f"([{UNSPACED}{HANGUL}]+)|[^{UNSPACED}{HANGUL}]+")
 _WORD: Final = re.compile(r"[^\W_]+")
 _HAN: Final = re.compile(rf"[{HAN}]")
@@ -49,6 +49,11 @@ ENGLISH: Final = "english"
 _LATIN: Final = re.compile("[a-z\xdf-\u024f\u1e00-\u1eff]")
 
 
+def holds_unspaced(text: str) -> bool:
+    """Whether a text has characters of a script that is searched by characters, not by words."""
+    return _UNSPACED.search(text) is not None
+
+
 def is_plain(text: str) -> bool:
     """Whether all letters of a text are ASCII."""
     return text.isascii() or _PLAIN.fullmatch(text) is not None
@@ -60,7 +65,7 @@ def terms(text: str, *, english: TextAnalyzer, stop_words: Collection[str]) -> I
         yield from _words(unicodedata.normalize("NFKC", text), english, stop_words)
         return
     text = normalised("NFKC", _SPECIAL.sub(_split_special, text))
-    if not _CHARACTERS.search(text):
+    if not holds_unspaced(text):
         yield from _words(text, english, stop_words)
         return
     for section in _SECTION.finditer(text):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 RelationKind = Literal["DUPLICATE", "UPDATES", "EXTENDS", "CONTRADICTS", "RELATES"]
 RELATION_KINDS: Final[tuple[RelationKind, ...]] = get_args(RelationKind)
 """How a newer memory relates to an older one; the index is stored. Add at the end only."""
+DUPLICATE: Final = RELATION_KINDS.index("DUPLICATE")
+"""Number of a repetition."""
 RELATES: Final = "RELATES"
 """The weakest relation; also the edge of the graph between near-duplicates."""
 

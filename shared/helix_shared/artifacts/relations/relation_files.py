@@ -17,6 +17,7 @@ from helix_shared.artifacts.files.mapped import mapped
 from helix_shared.artifacts.files.saved import save_array
 from helix_shared.artifacts.files.segment_files import SegmentFiles, oldest_first
 from helix_shared.artifacts.relations.records import (
+    DUPLICATE,
     RELATION,
     RELATION_KINDS,
     REVIVES,
@@ -39,7 +40,6 @@ RELATIONS: Final = "relations"
 """Folder in a generation."""
 NAMES_FILE: Final = "evidence.json"
 """Names of evidence, a JSON list."""
-_DUPLICATE: Final = RELATION_KINDS.index("DUPLICATE")
 VOID_FILE: Final = "void.npy"
 """Rows of the relations that do not count, ascending: undone, or of memories that no longer hold."""
 
@@ -115,7 +115,7 @@ class RelationReader:
         counts: list[NDArray[np.bool_]] = [np.zeros(0, bool)]
         start = 0
         for segment in self._segments:
-            restates = (segment["kind"] == _DUPLICATE) & (segment["flags"] & REVIVES == 0)
+            restates = (segment["kind"] == DUPLICATE) & (segment["flags"] & REVIVES == 0)
             rows = np.flatnonzero(restates | (segment["probability"] == 0))
             found.append(segment[rows])
             counts.append(restates[rows] & ~np.isin(rows + start, self._void))

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from helix_query.profile.sections.graph import Expand
     from helix_query.recall.graph.walk import GraphWalk
+    from helix_query.recall.visibility import Mask
 
 
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
-Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 
 MAX_JUDGED: Final = 16_384
 """Memories with the most mass whose visibility is judged at most: chosen to take a millisecond."""
@@ -38,7 +38,7 @@ def expand(
     *,
     memories: int,
     cosines: Cosines,
-    visible: Visible,
+    visible: Mask,
     graph_candidates: int,
     bridge: Bridge | None = None,
 ) -> Candidates:
@@ -110,9 +110,7 @@ def _of_memories(mass: Mass, *, memories: int) -> Mass:
     return Mass(mass.nodes[:count], mass.shares[:count])
 
 
-def _graph_candidates(
-    candidates: Candidates, mass: Mass, *, visible: Visible, count: int
-) -> NDArray[np.int64]:
+def _graph_candidates(candidates: Candidates, mass: Mass, *, visible: Mask, count: int) -> NDArray[np.int64]:
     """At most `count` visible memories with the most mass that are not yet candidates, best first."""
     fresh = (mass.shares > 0) & ~np.isin(mass.nodes, candidates.ordinals)
     nodes, shares = mass.nodes[fresh], mass.shares[fresh]
