@@ -24,7 +24,7 @@ from helix_memory.client.remembering import Remembering
 from helix_memory.client.results import Profile, Recalled, StoredMemory, Written
 from helix_memory.client.session import Session
 from helix_memory.errors import InvalidInputError
-from helix_memory.events import LIFECYCLE_KINDS
+from helix_memory.events import LIFECYCLE_KINDS, NO_MEMORY_KINDS
 from helix_memory.identity import memory_id as first_memory_of
 from helix_memory.machine_zone import local_now
 from helix_memory.recall import checks
@@ -37,8 +37,6 @@ QUERY_PORT: Final = 7461
 """Ports of `helix up` where they are free."""
 ATTEMPTS: Final = 5
 """Of a call to the query service that is too busy or does not answer, within the deadline."""
-_NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
-"""Kinds of events that make no memory of their own."""
 _ABOUT_MEMORIES: Final = (*LIFECYCLE_KINDS, "correct")
 """Kinds of events about memories that exist."""
 
@@ -226,7 +224,7 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         waits, seconds = arguments.switch("wait", fields.get("wait", False)), self._deadline_seconds
         letter = self._writer.newest_letter(seconds=seconds) if waits else 0
         receipt = self._writer.write(event, seconds=seconds)
-        made = "" if kind in _NO_MEMORY else first_memory_of(event.tenant_id, event.event_id, 0)
+        made = "" if kind in NO_MEMORY_KINDS else first_memory_of(event.tenant_id, event.event_id, 0)
         written = Written(event.event_id, made, receipt.sequence, receipt.duplicate)
         if waits:
             self._settle(written, after=max(0, letter - EARLIER_LETTERS) if receipt.duplicate else letter)

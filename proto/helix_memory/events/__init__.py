@@ -10,6 +10,7 @@ from __future__ import annotations
 from helix_memory.events.codec import (
     EVENT_ADAPTER,
     EVENT_MODELS,
+    NO_MEMORY_KINDS,
     Event,
     encode_event,
     explain,
@@ -32,6 +33,7 @@ __all__ = [
     "EVENT_ADAPTER",
     "EVENT_MODELS",
     "LIFECYCLE_KINDS",
+    "NO_MEMORY_KINDS",
     "CorrectEvent",
     "DocumentEvent",
     "DocumentPart",

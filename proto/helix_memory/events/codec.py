@@ -49,6 +49,8 @@ EVENT_MODELS: Final[Mapping[str, type[EventBase]]] = {
     "feedback": FeedbackEvent,
     "session": SessionEvent,
 }
+NO_MEMORY_KINDS: Final = (*subjects.LIFECYCLE_KINDS, "session")
+"""Kinds of events that make no memory of their own."""
 
 
 def parse_event(body: bytes) -> Event:

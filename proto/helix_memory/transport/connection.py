@@ -29,6 +29,8 @@ PROBES: Final = 3
 
 UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
 """What a call to NATS raises while the server is unreachable."""
+NO_MESSAGE_CODES: Final = (10043, 10057)
+"""Error codes of the server where a message that is to be removed is not there."""
 
 _log = logging.getLogger(__name__)
 

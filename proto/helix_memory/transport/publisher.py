@@ -36,6 +36,8 @@ ATTEMPTS: Final = 8
 FIRST_DELAY_SECONDS: Final = 0.05
 LONGEST_DELAY_SECONDS: Final = 2.0
 HEADER_ALLOWANCE_BYTES: Final = 1_024
+FIRST_ONLY: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
+"""Headers with which the stream refuses a second message on a subject."""
 
 _MESSAGE_TOO_LARGE: Final = 10054
 _STREAM_FULL: Final = 10077

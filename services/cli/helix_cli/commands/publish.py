@@ -34,7 +34,7 @@ from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import chosen_zone, iso_text, moment, zone_of
 from helix_cli.sources.event_options import MESSAGE, named_as_typed, one_event
 from helix_cli.sources.jsonl import read_events
-from helix_memory.events import LIFECYCLE_KINDS, Event
+from helix_memory.events import NO_MEMORY_KINDS, Event
 from helix_memory.machine_zone import local_now
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
@@ -51,9 +51,6 @@ NEEDED: Final = {
     "session": "the session and its phase, started or ended: --session s1 --set phase=started",
 }
 """What an event about existing memories or a session cannot do without, by kind."""
-
-_NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
-"""Kinds that make no memory which could be recalled."""
 
 Option = typer.Option
 HELP: Final = f"""
@@ -195,7 +192,7 @@ def publish_command(
     if not tz and any(refusal.field == "occurred_at" for refusal in tally.refusals):
         note("hint: --tz names the zone of times without an offset, e.g. --tz Europe/Berlin")
     waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
-    done = "applied" if kind in _NO_MEMORY else "recallable"
+    done = "applied" if kind in NO_MEMORY_KINDS else "recallable"
     if one is None or not ids_in(one.event):
         conclude(tally, waiting, as_json=as_json, done=done)
         return

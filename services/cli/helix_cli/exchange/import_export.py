@@ -20,7 +20,7 @@ from helix_cli.exchange.rename import Renaming
 from helix_memory import subjects
 from helix_memory.errors import PermanentError as Refused
 from helix_memory.transport.batch import Outgoing, split
-from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.publisher import FIRST_ONLY, Publisher
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.provisioning.provision import ensure_answers
 from helix_shared.broker.stored_at import sealed, sealing_key
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from helix_cli.clients.sending import Tally
 
-FIRST_ONLY: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
-"""The stream refuses a second answer to one question."""
 _SUBJECTS: Final = {EVENT: subjects.ALL_EVENTS, ANSWER: subjects.ALL_ANSWERS}
 _TOKENS: Final = {EVENT: 4, ANSWER: 5}
 

@@ -7,11 +7,12 @@ release that extracts more from it does so without asking.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helix_memory import subjects
+from helix_memory.transport.publisher import FIRST_ONLY
 from helix_shared.broker import log
 from helix_shared.errors import PermanentError
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_memory.transport.publisher import Publishes
-
-FIRST_ONLY: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
-"""The stream refuses a second record under one key."""
 
 
 class RecordedAnswer(BaseModel):

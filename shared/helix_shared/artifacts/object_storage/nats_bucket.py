@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from nats.js import api
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
+from helix_memory.transport.connection import NO_MESSAGE_CODES
 from helix_shared.object_bucket import BUCKET, CHUNKS, METAS, STREAM
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ HEADER_BYTES: Final = 8 * 1024
 """Kept free of a message for subject and headers."""
 BATCH: Final = 512
 _WRONG_SEQUENCE: Final = (10071, 10164)
-_NO_MESSAGE: Final = (10043, 10057)
 _NO_STREAM: Final = 10059
 _DIGEST: Final = "SHA-256="
 
@@ -217,7 +217,7 @@ class NatsBucket:
             try:
                 await self._jetstream.delete_msg(STREAM, sequence)
             except APIError as error:
-                if error.err_code not in _NO_MESSAGE:
+                if error.err_code not in NO_MESSAGE_CODES:
                     raise
 
     async def erase_chunks(self, nuid: str) -> None:

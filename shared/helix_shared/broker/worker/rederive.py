@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
 _MEMORIES: Final = "memories"
-_MADE_OF_MEMORIES: Final = ("expansions", "links")
+MADE_OF_MEMORIES: Final = ("expansions", "links")
 """Edges whose worker derives its message from that of the memories."""
 REQUEST_SECONDS: Final = 20.0
 """Longest wait for a reply: a long document is embedded again."""
@@ -61,7 +61,7 @@ async def request_derivation(
         PermanentError: `redrive`, and the worker refuses the event; with its reason.
         TemporaryError: no worker replies, or it cannot derive the message; the reason is given.
     """
-    if edge in _MADE_OF_MEMORIES and not memories:
+    if edge in MADE_OF_MEMORIES and not memories:
         first = await request_derivation(client, _MEMORIES, sequence=sequence, model=model, redrive=redrive)
         memories = first.body
     headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence), subjects.MODEL_HEADER: model}

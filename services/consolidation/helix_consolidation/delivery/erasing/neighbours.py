@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_memory import subjects
 from helix_shared.broker import log
-from helix_shared.broker.worker.rederive import request_derivation
+from helix_shared.broker.worker.rederive import MADE_OF_MEMORIES, request_derivation
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ASKED_AT_ONCE: Final = 4
 """Ingest answers requests one at a time."""
 _MEMORIES: Final = "memories"
-_ENRICHED: Final = ("expansions", "links")
 
 _log = logger(__name__)
 
@@ -60,7 +59,7 @@ async def _derive(client: Client, publisher: Publishes, sequence: int, model: st
     memories = await request_derivation(client, _MEMORIES, sequence=sequence, model=model)
     enriched = [
         (edge, await request_derivation(client, edge, sequence=sequence, memories=memories.body))
-        for edge in _ENRICHED
+        for edge in MADE_OF_MEMORIES
     ]
     last = 0
     for edge, derived in ((_MEMORIES, memories), *enriched):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from nats.js.errors import APIError, NotFoundError
 
+from helix_memory.transport.connection import NO_MESSAGE_CODES
 from helix_shared.broker.log_reader import read_messages
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 AT_ONCE: Final = 16
 """Requests in flight about single messages."""
-_GONE: Final = (10043, 10057)
-"""Codes of the server: no message has this sequence."""
 
 
 async def for_each(work: Callable[[T], Awaitable[R]], values: Iterable[T]) -> list[R]:
@@ -64,6 +63,6 @@ async def remove_message(jetstream: JetStreamContext, stream: str, sequence: int
     except NotFoundError:
         return False
     except APIError as error:
-        if error.err_code in _GONE:
+        if error.err_code in NO_MESSAGE_CODES:
             return False
         raise
