@@ -6,10 +6,10 @@ user, because a rebuild needs it. So it is not under the user's key.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory import subjects
+from helix_shared.json_object import json_object
 from helix_shared.value_codes import code_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ WITH_TEXT: Final = frozenset({"message", "tool", "memory", "correct", "document"
 
 def key_owner(subject: str, body: bytes) -> str:
     """Code of the owner of an event, 16 hexadecimal digits; an event that is refused has one, too."""
-    fields = fields_of(body)
+    fields = json_object(body)
     user = fields.get("user_id") if holds_text(subjects.kind_of(subject), fields) else ""
     return owner_code(subjects.tenant_of(subject), user if isinstance(user, str) else "")
 
@@ -36,12 +36,3 @@ def holds_text(kind: str, fields: Mapping[str, Any]) -> bool:
     """Whether an event of this kind with these fields says something, besides ids."""
     says = kind in WITH_TEXT and fields.get("deleted") is not True
     return says and (kind != "feedback" or bool(fields.get("query")))
-
-
-def fields_of(body: bytes) -> dict[str, Any]:
-    """The fields of an event, also of one that is refused; none where it is no JSON object."""
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return fields if isinstance(fields, dict) else {}

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from helix_shared.artifacts.files.durability import sha256_of, sync
 from helix_shared.errors import CorruptArtifactError
+from helix_shared.json_object import json_object
 from helix_shared.machine.whole_file import remove_drafts, write_whole
 
 OBJECTS: Final = "objects"
@@ -195,7 +196,6 @@ def _stamp(path: Path) -> list[int]:
 def _read_checked(path: Path) -> dict[str, list[int]]:
     """What the last backup noted; empty: every piece is read."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        return json_object(path.read_bytes())
+    except OSError:
         return {}
-    return found if isinstance(found, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from nats.js import JetStreamContext
@@ -11,6 +10,7 @@ from nats.js.errors import BucketNotFoundError, KeyNotFoundError
 from helix_memory.transport.polling import async_poll
 from helix_shared.broker import streams
 from helix_shared.broker.shard_bucket import read_map
+from helix_shared.json_object import json_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,9 @@ async def writer_status(jetstream: JetStreamContext) -> WriterStatus:
 async def _status_of(jetstream: JetStreamContext, shard: int) -> WriterStatus:
     try:
         entry = await (await jetstream.key_value(streams.LEASES)).get(streams.writer_key(shard))
-        claim = json.loads(entry.value or b"{}")
     except (BucketNotFoundError, KeyNotFoundError):
         return WriterStatus()
-    except ValueError:
-        return WriterStatus(has_lease=True)
-    problem = claim.get(streams.WRITER_PROBLEM) if isinstance(claim, dict) else ""
+    problem = json_object(entry.value).get(streams.WRITER_PROBLEM)
     return WriterStatus(has_lease=True, problem=str(problem or ""))
 
 

@@ -15,7 +15,7 @@ from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.identity import MEMORY_ID_PATTERN
-from helix_shared.keys.owner import fields_of
+from helix_shared.json_object import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +102,7 @@ _UNKNOWN: Final = (
 
 def event_id_of(record: EventRecord) -> str:
     """The id in the body of an event; where there is none, that of its message id."""
-    event_id = fields_of(record.body).get("event_id")
+    event_id = json_object(record.body).get("event_id")
     if isinstance(event_id, str):
         return event_id
     return record.message_id.partition(":")[2]
@@ -110,7 +110,7 @@ def event_id_of(record: EventRecord) -> str:
 
 def named_ids(body: bytes) -> set[str]:
     """The ids of memories that an event names."""
-    fields = fields_of(body)
+    fields = json_object(body)
     values: list[Any] = []
     for name in NAMING_FIELDS:
         value = fields.get(name)

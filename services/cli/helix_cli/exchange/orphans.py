@@ -19,7 +19,7 @@ from helix_memory.identity import memory_id
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.identity import MEMORY_ID_PATTERN
-from helix_shared.keys.owner import fields_of
+from helix_shared.json_object import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ class Orphans:
         """The record as it is exported; calls come in the order of the log."""
         if not self.erased or subjects.kind_of(record.subject) != CORRECT:
             return record
-        fields = fields_of(record.body)
+        fields = json_object(record.body)
         tenant, corrects = record.subject.split(".")[3], fields.get("memory_id")
         if not isinstance(corrects, str) or not MEMORY_ID_PATTERN.match(corrects):
             return record

@@ -16,7 +16,7 @@ from helix_memory import subjects
 from helix_shared.errors import InvalidInputError
 from helix_shared.event_log.record import EventRecord
 from helix_shared.identity import MEMORY_ID_PATTERN, sources_of, statement_id
-from helix_shared.keys.owner import fields_of
+from helix_shared.json_object import json_object
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Renaming:
             self._ids |= {was: now for was, now in zip(before, after, strict=True) if was in self._wanted}
 
     def _body(self, body: bytes) -> bytes:
-        fields = fields_of(body)
+        fields = json_object(body)
         if not fields:
             return body  # refused by the source, and refused again
         if fields.get("tenant_id") == self.old:

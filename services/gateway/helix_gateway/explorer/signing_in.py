@@ -13,7 +13,7 @@ import hmac
 import json
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers
@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect, Request, cookie_parser
 from helix_gateway.callers import PRINCIPALS, TENANT, TIME_ZONE, USER
 from helix_gateway.failures import ForeignError
 from helix_shared.errors import HelixError, InvalidInputError
+from helix_shared.json_object import json_object
 from helix_shared.rpc.access.authenticator import KEY, SCHEME
 
 if TYPE_CHECKING:
@@ -66,11 +67,7 @@ class Cookies:
     @property
     def scope(self) -> dict[str, str]:
         """What the viewer chose: tenant, user, principals, time zone."""
-        try:
-            found = json.loads(_decoded(self.values.get(SCOPE_COOKIE, "")) or "{}")
-        except ValueError:
-            return {}
-        fields: Any = found if isinstance(found, dict) else {}
+        fields = json_object(_decoded(self.values.get(SCOPE_COOKIE, "")))
         return {name: one for name in _SCOPE_HEADERS if isinstance(one := fields.get(name), str) and one}
 
     @property

@@ -6,7 +6,6 @@ It is written last, so a folder with a manifest is complete.
 from __future__ import annotations
 
 import hashlib
-import json
 from datetime import datetime
 from functools import reduce
 from operator import xor
@@ -19,6 +18,7 @@ from helix_memory.refusal import first_broken
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.errors import REBUILD, CorruptArtifactError
 from helix_shared.identity import id_digest
+from helix_shared.json_object import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -156,7 +156,7 @@ class Manifest(_Frozen):
         try:
             found = cls.model_validate_json(body)
         except ValidationError as error:
-            check_format(_stated(body))
+            check_format(json_object(body))
             path, reason = first_broken(error)
             field = ".".join(path)
             raise CorruptArtifactError(
@@ -186,17 +186,9 @@ def _checksum_of(manifest: Manifest) -> str:
 def raw_manifest(folder: Path) -> dict[str, Any]:
     """What a manifest says, of whatever format; empty if it cannot be read."""
     try:
-        return _stated((folder / MANIFEST_NAME).read_bytes())
+        return json_object((folder / MANIFEST_NAME).read_bytes())
     except OSError:
         return {}
-
-
-def _stated(body: bytes) -> dict[str, Any]:
-    try:
-        stated = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return stated if isinstance(stated, dict) else {}
 
 
 def check_format(stated: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from helix_consolidation.delivery.erasing.remembered import Named
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.errors import HelixError
-from helix_shared.keys.owner import fields_of
+from helix_shared.json_object import json_object
 from helix_shared.pairs.messages import read_pairs
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ async def _remove(jetstream: JetStreamContext, stream: str, going: list[_Copy]) 
 
 def _events_in(body: bytes) -> frozenset[str]:
     """Ids of the events in a refused message: the event, or those that derived rows are of and quote."""
-    event = fields_of(body).get("event_id")
+    event = json_object(body).get("event_id")
     if isinstance(event, str):
         return frozenset((event,))
     try:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from helix_consolidation.ledger.event_reach import value_code, visibility_of
 from helix_memory import subjects
 from helix_shared.audience import audience_of, owner_of
-from helix_shared.keys.owner import fields_of, holds_text
+from helix_shared.json_object import json_object
+from helix_shared.keys.owner import holds_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +46,7 @@ class Selectors:
     def of(self, subject: str, sequence: int, body: bytes) -> Iterator[tuple[Task, str]]:
         """The erasures that select a logged event, each with its id; empty where that cannot be read."""
         address = subjects.parse_event_subject(subject)
-        fields = fields_of(body)
+        fields = json_object(body)
         if address is None or not holds_text(address.kind, fields):
             return
         parts = {

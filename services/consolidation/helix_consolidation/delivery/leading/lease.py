@@ -20,13 +20,14 @@ import os
 import time
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 
 from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
+from helix_shared.json_object import json_object
 from helix_shared.machine.processes import machine
 from helix_shared.telemetry.logs import logger
 
@@ -197,7 +198,7 @@ class Lease:
                 entry = await self._bucket.get(self._key)
             except KeyNotFoundError:
                 raise KeyWrongLastSequenceError from None
-            if _decoded(entry.value).get(HOLDER) != self._claim[HOLDER]:
+            if json_object(entry.value).get(HOLDER) != self._claim[HOLDER]:
                 raise
             return await self._bucket.update(self._key, value, last=entry.revision)
 
@@ -205,7 +206,7 @@ class Lease:
 async def _take_over(bucket: KeyValue, key: str, value: bytes, lock_identity: str) -> int | None:
     try:
         entry = await bucket.get(key)
-        if _decoded(entry.value).get("lock") != lock_identity or entry.revision is None:
+        if json_object(entry.value).get("lock") != lock_identity or entry.revision is None:
             return None
         return await bucket.update(key, value, last=entry.revision)
     except (KeyNotFoundError, KeyWrongLastSequenceError):
@@ -214,12 +215,3 @@ async def _take_over(bucket: KeyValue, key: str, value: bytes, lock_identity: st
 
 def _encoded(claim: dict[str, str]) -> bytes:
     return json.dumps(claim).encode()
-
-
-def _decoded(value: bytes | None) -> dict[str, Any]:
-    """The claim in an entry; empty when it is not a JSON object."""
-    try:
-        claim = json.loads(value or b"{}")
-    except ValueError:
-        return {}
-    return claim if isinstance(claim, dict) else {}
