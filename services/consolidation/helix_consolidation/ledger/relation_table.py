@@ -7,7 +7,7 @@ memory are indexed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -107,9 +107,7 @@ class RelationTable:
 
     def from_(self, newer: Collection[int]) -> list[int]:
         """Rows of the relations from any of these memories."""
-        if not newer or not self._size:
-            return []
-        return self._rows(np.isin(self.records["newer"], np.fromiter(newer, np.int64, len(newer))))
+        return self._rows_at("newer", newer)
 
     def unsure(self, streams: NDArray[np.int64], event: int) -> list[int]:
         """Rows that a verdict may move, of the memories of an event; `streams` are the events by ordinal."""
@@ -141,9 +139,7 @@ class RelationTable:
 
     def to(self, older: Collection[int]) -> list[int]:
         """Rows of the relations to any of these memories."""
-        if not older or not self._size:
-            return []
-        return self._rows(np.isin(self.records["older"], np.fromiter(older, np.int64, len(older))))
+        return self._rows_at("older", older)
 
     def on_status(self, older: int) -> list[int]:
         """Rows that close a memory, or say it again."""
@@ -198,6 +194,11 @@ class RelationTable:
         )
         for row in np.flatnonzero(is_special).tolist():
             self._index(row)
+
+    def _rows_at(self, end: Literal["newer", "older"], ordinals: Collection[int]) -> list[int]:
+        if not ordinals or not self._size:
+            return []
+        return self._rows(np.isin(self.records[end], np.fromiter(ordinals, np.int64, len(ordinals))))
 
     def _rows(self, chosen: NDArray[np.bool_]) -> list[int]:
         records = self.records

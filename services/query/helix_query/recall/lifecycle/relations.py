@@ -64,9 +64,7 @@ NONE: Final = Replacements(np.empty(0, np.int64), np.empty(0, np.int64), np.empt
 
 def replacements_of(context: RecallContext, ordinals: NDArray[np.int64], constants: Outdated) -> Replacements:
     """The visible memories that replace one of `ordinals`, with at least the profile's `min_probability`."""
-    factors = np.zeros(len(EDGE_KINDS))
-    factors[[EDGE_KINDS.index(kind) for kind in REPLACING]] = 1.0
-    factors[EDGE_KINDS.index(RELATES)] = constants.related
+    factors = _factors(related=constants.related)
     graph, visibility = context.generation.graph, context.visibility
     tokens = context.generation.signals.token_count
     found = NONE
@@ -100,11 +98,18 @@ def replaced_by(
     context: RecallContext, ordinals: NDArray[np.int64], *, min_probability: float
 ) -> NDArray[np.int64]:
     """The visible memories that one of `ordinals` replaces with at least this probability, ascending."""
-    factors = np.zeros(len(EDGE_KINDS))
-    factors[[EDGE_KINDS.index(kind) for kind in REPLACING]] = 1.0
+    factors = _factors(related=0.0)
     _, older, weights = _links(context.generation.graph, ordinals, factors, forward=True)
     older = np.unique(older[weights >= min_probability])[:LINKS]
     return older[context.visibility.is_visible(older)]
+
+
+def _factors(*, related: float) -> NDArray[np.float64]:
+    """Share of the weight that counts of each kind of edge."""
+    factors = np.zeros(len(EDGE_KINDS))
+    factors[[EDGE_KINDS.index(kind) for kind in REPLACING]] = 1.0
+    factors[EDGE_KINDS.index(RELATES)] = related
+    return factors
 
 
 def _links(
