@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from helix_shared.naming.form import canonical, folded
+from helix_shared.text.scripts import is_of_word
 
 READ_CHARACTERS: Final = 8_000
 """Characters of a text in which the name is looked for."""
@@ -46,7 +47,7 @@ def _spans(name: str, text: str) -> Iterator[tuple[int, int]]:
     start = characters.find(name)
     while start >= 0:
         end = start + len(name)
-        if not (_is_in_word(characters[start - 1 : start]) or _is_in_word(characters[end : end + 1])):
+        if not (is_of_word(characters[start - 1 : start]) or is_of_word(characters[end : end + 1])):
             yield places[start], places[end - 1] + 1
         start = characters.find(name, start + 1)
 
@@ -61,10 +62,6 @@ def _with_single_spaces(text: str) -> tuple[str, list[int]]:
             parts.append(part)
             places.extend([place] * len(part))
     return "".join(parts), places
-
-
-def _is_in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def _with_marks(text: str, start: int, end: int) -> str:

@@ -40,6 +40,11 @@ _LETTER: Final = re.compile(rf"[{UNSPACED}]")
 _SPACED: Final = re.compile(rf"[^\W{UNSPACED}]+")
 
 
+def is_of_word(character: str) -> bool:
+    """Whether a character is a letter, a digit or `_`: what a regular expression calls a word character."""
+    return character.isalnum() or character == "_"
+
+
 def ends_with_question_mark(sentence: str) -> bool:
     """Whether a sentence ends with a question mark; white space, quotes and other marks may follow it."""
     return _QUESTION_END.match(sentence.rstrip()[: -_CLOSING_CHARACTERS - 1 : -1]) is not None

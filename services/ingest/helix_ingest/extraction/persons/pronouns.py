@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.persons.mentions import MOST_CHARACTERS, Mention, mentions
+from helix_shared.text.scripts import is_of_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,13 +136,9 @@ def _whole_words(words: str, text: str) -> Iterator[tuple[int, int]]:
     start = text.find(words) if words else -1
     while start >= 0:
         end = start + len(words)
-        if not any(map(_is_of_word, text[max(0, start - 1) : start] + text[end : end + 1])):
+        if not any(map(is_of_word, text[max(0, start - 1) : start] + text[end : end + 1])):
             yield start, end
         start = text.find(words, end)
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def _same_as(mention: Mention, persons: list[_Person]) -> _Person | None:
