@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from helix_shared.event_log.record import EventRecord
 
-_DIGEST_BYTES: Final = 16
+_DIGEST_BYTES: Final = 15
+_END: Final = b"."
+"""numpy drops zero bytes at the end of what an array of bytes holds, so none ends with one."""
+_ID_BYTES: Final = _DIGEST_BYTES + len(_END)
 
 
 class PresentIds:
@@ -21,7 +24,7 @@ class PresentIds:
 
     def __init__(self) -> None:
         self._digests, self._sequences = bytearray(), array("Q")
-        self._ids = np.empty(0, f"S{_DIGEST_BYTES}")
+        self._ids = np.empty(0, f"S{_ID_BYTES}")
         self._places = np.empty(0, np.uint64)
 
     def add(self, records: Iterable[EventRecord]) -> None:
@@ -33,7 +36,7 @@ class PresentIds:
 
     def sort(self) -> None:
         """Make the ids searchable."""
-        found = np.frombuffer(self._digests, f"S{_DIGEST_BYTES}")
+        found = np.frombuffer(self._digests, f"S{_ID_BYTES}")
         order = np.argsort(found, kind="stable")
         self._ids, self._places = found[order], np.frombuffer(self._sequences, np.uint64)[order]
 
@@ -46,4 +49,4 @@ class PresentIds:
 
 def _digest(message_id: str) -> bytes:
     content = message_id.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest() + _END
