@@ -7,17 +7,18 @@ it is, so importing twice changes nothing. The time of storage of the source goe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.exchange.erased import named_ids
+from helix_cli.exchange.erased import event_id_of, named_ids
 from helix_cli.exchange.export import REFUSED_HEADER, events_of
 from helix_cli.exchange.present import PresentIds
 from helix_cli.exchange.rename import Renaming
-from helix_memory import subjects
+from helix_memory import limits, subjects
 from helix_memory.errors import PermanentError as Refused
 from helix_memory.transport.batch import Outgoing, split
 from helix_memory.transport.publisher import FIRST_ONLY, Publisher
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_cli.clients.sending import Tally
+    from helix_shared.event_log.record import EventRecord
 
 _SUBJECTS: Final = {EVENT: subjects.ALL_EVENTS, ANSWER: subjects.ALL_ANSWERS}
 _TOKENS: Final = {EVENT: 4, ANSWER: 5}
+_EVENT_ID: Final = re.compile(limits.EVENT_ID_PATTERN)
 
 Advance = Callable[[], None]
 """Hears of every event that is published or was there."""
@@ -136,7 +139,7 @@ def _outgoing(
     now = datetime.now(UTC)
     for line in _lines(checked, EVENT):
         record = renaming.event(line.record) if renaming else line.record
-        message_id = record.message_id or f"import:{subjects.tenant_of(record.subject)}:{record.sequence}"
+        message_id = _message_id(record)
         headers = {name: value for name, value in record.headers.items() if name != REFUSED_HEADER}
         if len(headers) < len(record.headers):
             tally.expected.add(message_id)
@@ -147,6 +150,20 @@ def _outgoing(
             continue
         times = sealed(key, record.subject, record.body, message_id, min(record.stored_at, now))
         yield Outgoing(record.subject, record.body, message_id, {**headers, **times})
+
+
+def _message_id(record: EventRecord) -> str:
+    """The id of a message; one that was published without an id gets that of its event.
+
+    A sequence is no name for it: exports of two instances have different events of one sequence.
+    """
+    if record.message_id:
+        return record.message_id
+    tenant, event_id = subjects.tenant_of(record.subject), event_id_of(record)
+    if _EVENT_ID.fullmatch(event_id):
+        return subjects.message_id(tenant, event_id)
+    # refused where it comes from, and refused again
+    return f"import:{tenant}:{record.sequence}"
 
 
 async def _publish_answers(

@@ -49,7 +49,8 @@ class Renaming:
         known = subjects.message_id(self.old, event_id)
         own = record.message_id == known or record.message_id.startswith(f"{known}:")
         name = subjects.message_id(self.new, event_id) if own else f"{self.new}:{record.message_id}"
-        return replace(renamed, message_id=name)
+        # an event that has no id gets none: one name for all such would make one event of them
+        return replace(renamed, message_id=name if record.message_id else "")
 
     def answer(self, record: EventRecord) -> EventRecord:
         """The recorded answer as one of the new tenant; its key does not depend on the tenant."""
