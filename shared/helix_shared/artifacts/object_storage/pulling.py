@@ -10,12 +10,14 @@ last good generation current; the next attempt downloads only what is missing he
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.files.durability import sha256_of, sync, write_synced
+from helix_shared.artifacts.files.file_tree import plain_tree
 from helix_shared.artifacts.generation.folders import (
     SIGNALS,
     STAGING,
@@ -116,20 +118,35 @@ class Puller:
                 part.unlink()
 
     def repair(self) -> bool:
-        """Remove damaged parts of the current generation from this disk; returns whether there were any.
+        """Remove damaged parts from this disk; returns whether the current generation is to be made again.
 
-        The next `pull` downloads them again.
+        It is where a part was damaged, and where one of its files is missing, cut or another one. The next
+        `pull` downloads the parts that are not here.
         """
         number = current_number(self._root)
         if number is None:
             return False
-        entries = {entry.sha256: entry for entry in Manifest.read(folder_of(self._root, number)).files}
-        bad = [one for sha256, one in entries.items() if self._is_here(one) and not self._is_whole(one)]
-        for entry in bad:
-            self._part(entry).unlink()
-        if bad:
-            self._seen, self._here = None, _NONE
-        return bool(bad)
+        parts = (path for path in (self._root / PARTS).glob("*/*") if path.suffix != _UNFINISHED)
+        bad = [part for part in parts if sha256_of(part) != part.name]
+        for part in bad:
+            part.unlink()
+        if not bad and self._is_linked(folder_of(self._root, number)):
+            return False
+        self._seen, self._here = None, _NONE
+        return True
+
+    def _is_linked(self, folder: Path) -> bool:
+        """Whether a generation has the files of its manifest, each a link to its part, and no others."""
+        try:
+            entries = Manifest.read(folder).files
+            files, _ = plain_tree(folder)
+            parts = {entry.path: self._part(entry).stat() for entry in entries}
+        except (CorruptArtifactError, FileNotFoundError):
+            return False
+        del files[MANIFEST_NAME]
+        return files.keys() == parts.keys() and all(
+            os.path.samestat(files[path], parts[path]) for path in parts
+        )
 
     def _refuse_older(self, position: Position) -> None:
         if position.epoch < self._here.epoch or position.generation <= self._here.generation:
@@ -168,9 +185,6 @@ class Puller:
     def _is_here(self, entry: FileEntry) -> bool:
         part = self._part(entry)
         return part.is_file() and part.stat().st_size == entry.size
-
-    def _is_whole(self, entry: FileEntry) -> bool:
-        return sha256_of(self._part(entry)) == entry.sha256
 
     def _download(self, entry: FileEntry, generation: int) -> None:
         part, path = self._part(entry), part_path(entry.sha256)

@@ -180,8 +180,9 @@ def test_a_damaged_part_is_named_and_the_last_good_generation_answers(
     replica.wait_for(lambda one: one.status().generation == 3 and not one.status().replica.problem)
 
 
+@pytest.mark.parametrize("is_cut", [False, True], ids=["damaged", "cut"])
 def test_a_part_that_is_damaged_on_the_replicas_disk_is_pulled_again(
-    corpus: Corpus, uploader: Uploader, start_replica: Callable[[], Service], tmp_path: Path
+    corpus: Corpus, uploader: Uploader, start_replica: Callable[[], Service], tmp_path: Path, *, is_cut: bool
 ) -> None:
     """A start finds it; the same generation is served once the part came again."""
     corpus.add(ROWS)
@@ -194,7 +195,7 @@ def test_a_part_that_is_damaged_on_the_replicas_disk_is_pulled_again(
     part = tmp_path / "replica" / part_path(entry.sha256)
     body = bytearray(part.read_bytes())
     body[len(body) // 2] ^= 1
-    part.write_bytes(body)
+    part.write_bytes(body[:-1] if is_cut else body)
     again = start_replica()
     again.wait_for(lambda one: one.status().generation == 1)
     assert "generation_refused" in again.log.read_text()

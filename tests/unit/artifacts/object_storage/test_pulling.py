@@ -221,6 +221,64 @@ def test_a_part_that_was_damaged_on_this_disk_is_pulled_again(
     assert verify(folder_of(replica, 1), verified=set()) == manifest
 
 
+def _unlink_both(part: Path, link: Path) -> None:
+    part.unlink()
+    link.unlink()
+
+
+@pytest.mark.parametrize("is_started_again", [False, True], ids=["running", "started again"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda part, _: os.truncate(part, part.stat().st_size - 1),
+        lambda _, link: link.unlink(),
+        _unlink_both,
+        lambda _, link: (link.parent / "foreign").write_bytes(b"x"),
+    ],
+    ids=["cut", "without its link", "missing", "beside a foreign file"],
+)
+def test_what_was_lost_on_this_disk_is_made_again(
+    store: ObjectStore,
+    replica: Path,
+    published: Publish,
+    uploader: Uploader,
+    damage: Callable[[Path, Path], object],
+    *,
+    is_started_again: bool,
+) -> None:
+    """The pointer did not change since, so nothing else would look at it."""
+    manifest = published()
+    uploader.upload()
+    puller = Puller(store, replica)
+    puller.pull()
+    entry = max(manifest.files, key=lambda one: one.size)
+    damage(replica / part_path(entry.sha256), folder_of(replica, 1) / entry.path)
+    if is_started_again:
+        puller = Puller(store, replica)
+    assert puller.repair()
+    pulled = puller.pull()
+    assert pulled is not None
+    assert pulled.bytes <= entry.size
+    assert verify(folder_of(replica, 1), verified=set()) == manifest
+    assert not puller.repair()
+
+
+def test_a_manifest_that_was_damaged_on_this_disk_is_pulled_again(
+    store: ObjectStore, replica: Path, published: Publish, uploader: Uploader
+) -> None:
+    """No part is downloaded for it."""
+    manifest = published()
+    uploader.upload()
+    puller = Puller(store, replica)
+    puller.pull()
+    _flip(folder_of(replica, 1) / MANIFEST_NAME)
+    assert puller.repair()
+    pulled = puller.pull()
+    assert pulled is not None
+    assert (pulled.manifest, pulled.bytes) == (manifest, 0)
+    assert verify(folder_of(replica, 1), verified=set()) == manifest
+
+
 def test_a_crash_leaves_no_half_part(
     store: ObjectStore, replica: Path, published: Publish, uploader: Uploader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
