@@ -29,8 +29,9 @@ from helix_shared.artifacts.object_storage.layout import (
     part_path,
     sha256_of_bytes,
 )
+from helix_shared.artifacts.object_storage.naming import has_manifest, pointer_to_replace, put_manifest
 from helix_shared.artifacts.object_storage.record import UploadRecord
-from helix_shared.artifacts.object_storage.remote import Stored, read_manifest, read_pointer, stored_positions
+from helix_shared.artifacts.object_storage.remote import Stored, read_manifest, stored_positions
 from helix_shared.artifacts.object_storage.store import SMALL_BYTES, ConflictError
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
 
@@ -44,6 +45,7 @@ OUTGOING: Final = "uploading"
 """Folder in the data folder with links to what is being uploaded: retiring does not take it away."""
 _AT_ONCE: Final = 8
 """Small parts that are uploaded at the same time; large ones follow one by one."""
+_NONE: Final = Position(0, 0)
 
 
 class FencedError(PermanentError):
@@ -114,6 +116,25 @@ class Uploader:
         self._upload_parts(folder, present)
         return len(present)
 
+    def restore_names(self) -> bool:
+        """Write manifest and pointer of the last upload again if one is missing or damaged; returns whether.
+
+        Raises: as `upload`.
+        """
+        stored = self._pointed
+        if stored is None:
+            return False
+        pointer, version = pointer_to_replace(self._store)
+        is_named = pointer is not None and pointer.sha256 == sha256_of_bytes(stored.body)
+        is_foreign = pointer is not None and not is_named
+        if is_foreign or (is_named and has_manifest(self._store, stored)):
+            return False
+        try:
+            self._publish(stored, version if is_named else self._follow(stored))
+        finally:
+            self._pointed = stored
+        return True
+
     def forget(self, sha256s: Iterable[str]) -> None:
         """Note that parts were collected, so that they are not skipped."""
         for sha256 in sha256s:
@@ -160,17 +181,24 @@ class Uploader:
         return uploaded
 
     def _follow(self, stored: Stored) -> Version | None:
-        """Check that a generation may follow the pointer; returns its version, None before the first.
+        """Check that a generation may follow the pointer; returns its version, None where it is missing.
+
+        A damaged one is replaced where the newest manifest is of this data folder.
 
         Raises: as `upload`.
         """
-        found = read_pointer(self._store)
-        if found is None:
+        # a writer that took the folder over finds what the last one recorded there
+        self.record = UploadRecord.read(self._root, self._store.url)
+        pointer, version = pointer_to_replace(self._store)
+        if pointer is None:
             self._pointed = None
-            newest = max(stored_positions(self._store), default=Position(0, 0))
+            newest = max(stored_positions(self._store), default=_NONE)
             self._ensure_not_fenced(stored.position, newest.epoch)
-            return None
-        pointer, version = found
+            is_own = newest == _NONE or newest.path in self.record.manifests
+            is_damaged = version is not None
+            if is_damaged and not (is_own and newest <= stored.position):
+                raise CorruptArtifactError(f"object {POINTER} of {self._store.url} is damaged")
+            return version
         self._ensure_not_fenced(stored.position, pointer.epoch)
         if not self._is_own(pointer):
             raise PermanentError(
@@ -183,7 +211,7 @@ class Uploader:
                 f"{stored.position.generation}; nothing is uploaded"
             )
         if self._pointed is None or sha256_of_bytes(self._pointed.body) != pointer.sha256:
-            # without its manifest every part is uploaded, and the next generation repairs the store
+            # without its manifest every part is uploaded
             self._pointed = None
             with suppress(NotFoundError, CorruptArtifactError):
                 self._pointed = read_manifest(self._store, pointer.position, sha256=pointer.sha256)
@@ -198,8 +226,6 @@ class Uploader:
 
     def _is_own(self, pointer: Pointer) -> bool:
         """Whether this data folder published it."""
-        # a writer that took the folder over finds what the last one recorded there
-        self.record = UploadRecord.read(self._root, self._store.url)
         if self.record.manifests.get(pointer.position.path) == pointer.sha256:
             return True
         local = folder_of(self._root, pointer.generation) / MANIFEST_NAME
@@ -233,16 +259,7 @@ class Uploader:
         # before the manifest: after a crash the next start knows it as its own
         self.record = self.record.with_manifest(stored.position.path, sha256)
         self.record.write(self._root)
-        try:
-            self._store.create(stored.position.path, stored.body)
-        except ConflictError as error:
-            # an upload that was interrupted before the pointer
-            found = self._store.read(stored.position.path)
-            if found is None or found.body != stored.body:
-                raise PermanentError(
-                    f"{self._store.url} has another manifest of epoch {stored.position.epoch} and generation "
-                    f"{stored.position.generation}; nothing is uploaded"
-                ) from error
+        put_manifest(self._store, stored)
         pointer = Pointer(epoch=stored.position.epoch, generation=stored.position.generation, sha256=sha256)
         body = pointer.model_dump_json().encode()
         try:

@@ -14,7 +14,7 @@ from helix_query.generations.shards.shard import ReplicaView
 from helix_shared.artifacts.generation.folders import CURRENT, current_number, published_numbers
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.object_storage.cloud_store import CloudStore
-from helix_shared.artifacts.object_storage.layout import PARTS
+from helix_shared.artifacts.object_storage.layout import PARTS, POINTER
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import FILE
 from helix_shared.artifacts.object_storage.remote import read_pointer
@@ -74,6 +74,20 @@ def test_uploads_go_on_after_a_failure_that_cannot_be_recorded(
     found = read_pointer(store)
     assert found is not None
     assert found[0].generation == 2
+
+
+def test_the_writer_writes_a_lost_pointer_again_without_a_new_generation(
+    store: ObjectStore, root: Path, published: Publish
+) -> None:
+    """Nobody may publish for days, and a replica that starts meanwhile would have nothing."""
+    published()
+    thread = UploadThread(ConsolidationSettings(bucket=store.url, data_dir=root, bucket_collect_seconds=1e-6))
+    thread.step()
+    store.delete([POINTER])
+    thread.step()
+    found = read_pointer(store)
+    assert found is not None
+    assert found[0].generation == 1
 
 
 @pytest.mark.parametrize("is_running", [True, False])

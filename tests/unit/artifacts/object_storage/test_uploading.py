@@ -10,11 +10,12 @@ from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.object_storage.layout import MANIFESTS, PARTS, POINTER, Position
 from helix_shared.artifacts.object_storage.opening import open_store
-from helix_shared.artifacts.object_storage.record import UploadRecord
+from helix_shared.artifacts.object_storage.pulling import Puller
+from helix_shared.artifacts.object_storage.record import FILE, UploadRecord
 from helix_shared.artifacts.object_storage.remote import read_pointer
 from helix_shared.artifacts.object_storage.store import ObjectStore, Version
 from helix_shared.artifacts.object_storage.uploading import OUTGOING, FencedError, Uploader
-from helix_shared.errors import PermanentError
+from helix_shared.errors import CorruptArtifactError, PermanentError
 
 Publish = Callable[..., Manifest]
 DAY = 86_400.0
@@ -155,6 +156,68 @@ def test_a_store_without_pointer_still_fences(store: ObjectStore, root: Path, pu
     store.create(Position(5, 1).path, b"of a later writer")
     with pytest.raises(FencedError, match="epoch 5"):
         Uploader(store, root, grace_seconds=DAY).upload()
+
+
+def _lose(store: ObjectStore, path: str, left: bytes | None) -> None:
+    store.delete([path])
+    if left is not None:
+        store.create(path, left)
+
+
+@pytest.mark.parametrize("left", [None, b"rubbish"], ids=["missing", "damaged"])
+@pytest.mark.parametrize("path", [POINTER, Position(1, 2).path], ids=["pointer", "manifest"])
+@pytest.mark.parametrize("then", ["nothing", "a start", "a generation", "a start and a generation"])
+def test_a_pointer_or_manifest_that_the_store_lost_is_written_again(
+    store: ObjectStore,
+    root: Path,
+    published: Publish,
+    tmp_path: Path,
+    left: bytes | None,
+    path: str,
+    then: str,
+) -> None:
+    """The writer has both; a new replica would find nothing to serve until the next generation."""
+    published()
+    uploader = Uploader(store, root, grace_seconds=DAY)
+    uploader.upload()
+    published()
+    uploader.upload()
+    assert not uploader.restore_names()
+    _lose(store, path, left)
+    if "start" in then:
+        uploader = Uploader(store, root, grace_seconds=DAY)
+    if "generation" in then:
+        published()
+    uploader.upload()
+    if then == "nothing":
+        assert uploader.restore_names()
+    assert not uploader.restore_names()
+    assert uploader.upload() is None
+    pulled = Puller(store, tmp_path / "replica").pull()
+    assert pulled is not None
+    assert pulled.manifest.generation == (3 if "generation" in then else 2)
+
+
+def test_a_damaged_pointer_is_replaced_by_its_own_writer_alone(
+    store: ObjectStore, root: Path, published: Publish, tmp_path: Path
+) -> None:
+    """It may have named a generation of a later writer, or of another data folder."""
+    published(epoch=1)
+    uploader = Uploader(store, root, grace_seconds=DAY)
+    uploader.upload()
+    other = tmp_path / "other"
+    shutil.copytree(root, other, ignore=shutil.ignore_patterns(FILE))
+    _lose(store, POINTER, b"rubbish")
+    with pytest.raises(CorruptArtifactError, match=f"object {POINTER} .* is damaged"):
+        _upload(store, other)
+    store.create(Position(5, 7).path, b"of a later writer")
+    with pytest.raises(FencedError, match="epoch 5"):
+        uploader.restore_names()
+    with pytest.raises(FencedError, match="epoch 5"):
+        _upload(store, root)
+    found = store.read(POINTER)
+    assert found is not None
+    assert found.body == b"rubbish"
 
 
 def test_generations_of_two_data_folders_do_not_mix(

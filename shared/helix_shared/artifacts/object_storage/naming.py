@@ -1,0 +1,79 @@
+"""The manifest of a generation and the pointer to it, as their writer reads and writes them.
+
+Both can be damaged or missing in object storage. The writer has their content, and writes it again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_shared.artifacts.object_storage.layout import POINTER, Pointer
+from helix_shared.artifacts.object_storage.remote import read_manifest
+from helix_shared.artifacts.object_storage.store import ConflictError
+from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError
+
+if TYPE_CHECKING:
+    from helix_shared.artifacts.object_storage.remote import Stored
+    from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+
+
+def pointer_to_replace(store: ObjectStore) -> tuple[Pointer | None, Version | None]:
+    """The pointer and its version; without a version it is missing, without a pointer it is damaged.
+
+    Raises:
+        CorruptArtifactError: the store lost a part of it.
+        TemporaryError: the store does not answer.
+    """
+    try:
+        found = store.read(POINTER)
+    except NotFoundError:
+        return None, None
+    if found is None:
+        return None, None
+    try:
+        return Pointer.parse(found.body), found.version
+    except CorruptArtifactError:
+        return None, found.version
+
+
+def has_manifest(store: ObjectStore, stored: Stored) -> bool:
+    """Whether the manifest of a generation is there, byte for byte.
+
+    Raises:
+        TemporaryError: the store does not answer.
+    """
+    try:
+        return read_manifest(store, stored.position).body == stored.body
+    except (NotFoundError, CorruptArtifactError):
+        return False
+
+
+def put_manifest(store: ObjectStore, stored: Stored) -> None:
+    """Write the manifest of a generation, unless it is there; in place of one that nobody can read.
+
+    Raises:
+        PermanentError: there is another one.
+        TemporaryError: the store does not answer.
+    """
+    path = stored.position.path
+    try:
+        store.create(path, stored.body)
+    except ConflictError as error:
+        # of an upload that was interrupted before the pointer, or damaged since
+        if has_manifest(store, stored):
+            return
+        if _is_readable(store, stored):
+            raise PermanentError(
+                f"{store.url} has another manifest of epoch {stored.position.epoch} and generation "
+                f"{stored.position.generation}; nothing is uploaded"
+            ) from error
+        store.delete([path])
+        store.create(path, stored.body)
+
+
+def _is_readable(store: ObjectStore, stored: Stored) -> bool:
+    try:
+        read_manifest(store, stored.position)
+    except CorruptArtifactError:
+        return False
+    return True
