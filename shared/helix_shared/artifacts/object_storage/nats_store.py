@@ -263,5 +263,6 @@ class NatsStore(ObjectStore):
 
 
 def _file_of(name: str) -> str:
-    """The file of which an object is a part."""
-    return name.partition("~")[0]
+    """The file of which an object is a part; the prefix of an address may have a `~` of its own."""
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{last.partition('~')[0]}"

@@ -251,6 +251,18 @@ def test_prefixes_of_one_bucket_do_not_know_each_other(store: ObjectStore, objec
     other.close()
 
 
+def test_a_prefix_may_have_the_sign_of_parts(object_server: NatsServer, tmp_path: Path) -> None:
+    """Its objects were taken for parts of one file, and no listing had any of them."""
+    store = open_store(f"{object_server.url}/~a/b~c")
+    file, body = _file(tmp_path, PART_BYTES + 1)
+    path = part_path(hashlib.sha256(body).hexdigest())
+    store.upload(path, file)
+    assert [(one.path, one.size) for one in store.list(PARTS)] == [(path, len(body))]
+    store.delete([path])
+    assert not list(store.list(PARTS))
+    store.close()
+
+
 def test_a_server_without_the_bucket_names_the_command(tmp_path: Path) -> None:
     """And the uploader tries again: the command may come later."""
     with NatsServer(tmp_path / "empty") as server:
