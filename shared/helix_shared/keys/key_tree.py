@@ -45,7 +45,12 @@ class KeyTree:
         return None
 
     def forget(self, first: int, last: int) -> bool:
-        """Forget the keys of the events `first` to `last`; returns whether one of them was there."""
+        """Forget the keys of the events `first` to `last`; returns whether one of them was there.
+
+        A single event costs some microseconds, a range as much as there are nodes.
+        """
+        if first == last:
+            return self._forget_one(first)
         left: dict[tuple[int, int], bytes] = {}
         waiting, is_changed = list(self.nodes.items()), False
         while waiting:
@@ -60,6 +65,19 @@ class KeyTree:
                 waiting += [((level + 1, prefix << 1 | bit), _half(key, bit)) for bit in (0, 1)]
         self.nodes = left
         return is_changed
+
+    def _forget_one(self, sequence: int) -> bool:
+        """The only node above it, if there is one, is replaced by those beside the way to it."""
+        for level in range(LEVELS + 1):
+            key = self.nodes.pop((level, sequence >> (LEVELS - level)), None)
+            if key is None:
+                continue
+            for below in range(level + 1, LEVELS + 1):
+                prefix = sequence >> (LEVELS - below)
+                self.nodes[below, prefix ^ 1] = _half(key, (prefix ^ 1) & 1)
+                key = _half(key, prefix & 1)
+            return True
+        return False
 
     def to_bytes(self) -> bytes:
         """The nodes one after another."""

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import random
+import time
 
 import pytest
 
@@ -41,6 +42,18 @@ def test_forgotten_events_have_no_key_and_all_others_keep_theirs() -> None:
     after = {sequence: KeyTree.from_bytes(tree.to_bytes()).key_of(sequence) for sequence in range(300)}
     assert after == {sequence: None if sequence in gone else key for sequence, key in before.items()}
     assert not tree.forget(77, 78)
+
+
+def test_many_events_between_others_are_forgotten_in_a_moment() -> None:
+    """As many as a long session of a tenant without users; twice as many took four times as long."""
+    tree = KeyTree.fresh()
+    kept = tree.key_of(2)
+    spent = time.process_time()
+    for sequence in range(1, 100_000, 10):
+        assert tree.forget(sequence, sequence)
+    assert time.process_time() - spent < 10.0  # .2 s, and minutes with a look at every node for every event
+    assert tree.key_of(2) == kept
+    assert tree.key_of(1) is None
 
 
 def test_no_node_that_is_left_leads_to_a_forgotten_key() -> None:
