@@ -1,8 +1,12 @@
 """What helm renders, against the published schemas, and which values it refuses."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
+import yaml
+
+from helix_memory.sharding import MOST_SHARDS
 
 from .chart_files import CHART, NEEDS_HELM, ROOT, TOOLS, VALUES, helm, objects, template, text
 
@@ -101,6 +105,22 @@ def test_keda_needs_the_monitoring_of_another_nats() -> None:
     """It asks there how many messages wait."""
     done = template("own_nats_elsewhere", "--set", "broker.monitoring=")
     assert "broker.monitoring: is needed" in done.stderr
+
+
+@pytest.mark.parametrize(("characters", "is_taken"), [(40, True), (41, False)])
+def test_a_release_name_leaves_room_for_those_of_pods(characters: int, *, is_taken: bool) -> None:
+    """The hash of a StatefulSet's revision is a label with its name: 52 characters, or no pod is made."""
+    values = Path(__file__).parent / "values/default.yaml"
+    options = ["--values", str(values), "--set", f"writer.shards={MOST_SHARDS}"]
+    done = helm("template", "m" * characters, str(CHART), *options)
+    assert (done.returncode == 0) is is_taken
+    if not is_taken:
+        assert "release name: has 41 characters; at most 40" in done.stderr
+        return
+    made = [one for one in yaml.safe_load_all(done.stdout) if one]
+    names = [one["metadata"]["name"] for one in made if one["kind"] == "StatefulSet"]
+    assert len(names) == MOST_SHARDS + 1
+    assert max(map(len, names)) <= 52
 
 
 @pytest.mark.parametrize("name", VALUES)
