@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 NAMING_FIELDS: Final = ("memory_id", "memory_ids", "other", "helpful", "unhelpful")
 """Fields of events that hold ids of memories."""
 TOMBSTONES: Final = "consolidation/tombstones"
-_PIECE_BYTES: Final = 32
-"""A piece of a text without a heading is longer."""
+_PIECE_BYTES: Final = 16
+"""Pieces of a text without headings are longer on average: two that follow each other do not fit into one."""
 _PACKED_CHARACTERS: Final = 256
 """A piece of a page or table is longer, unless the page ends."""
 _SPARE_PIECES: Final = 8
@@ -124,9 +124,12 @@ def memory_ids(tenant_id: str, event_id: str, body: bytes) -> list[str]:
 
 
 def _most_pieces(body: bytes) -> int:
-    """Pieces that a text may have at most; a heading, which needs a line or a tag, may begin a short one."""
+    """Pieces that a text may have at most.
+
+    A heading, which needs a line or a tag, may begin a short one, and so does each part of a document.
+    """
     # a line break inside JSON needs a backslash, unless it is one of Unicode
-    breaks = sum(map(body.count, (b"\\", b"\xe2\x80", b"\xc2\x85", b"<")))
+    breaks = sum(map(body.count, (b"\\", b"\xe2\x80", b"\xc2\x85", b"<", b'"text"')))
     # what these files hold may be longer than they are
     is_packed = b"html" in body or b"_base64" in body
     packed = limits.PDF_PAGES + limits.EXTRACTED_CHARACTERS // _PACKED_CHARACTERS if is_packed else 0

@@ -18,8 +18,9 @@ AT = datetime(2026, 11, 24, tzinfo=UTC)
 def event(sequence: int, kind: str, event_id: str, **fields: Any) -> EventRecord:
     """An event of acme in the log."""
     body = {"event_id": event_id, "tenant_id": "acme", "kind": kind, **fields}
+    compact = json.dumps(body, separators=(",", ":")).encode()
     subject = f"helix.v1.events.acme.-.{kind}"
-    return EventRecord(sequence, subject, AT, json.dumps(body).encode(), f"acme:{event_id}")
+    return EventRecord(sequence, subject, AT, compact, f"acme:{event_id}")
 
 
 def renamed(*records: EventRecord) -> tuple[list[dict[str, Any]], Renaming]:
@@ -50,6 +51,17 @@ def test_named_memories_are_those_of_the_new_tenant() -> None:
     assert bodies[3]["memory_ids"] == [memory_id("umbrella", "d1", piece), memory_id("umbrella", "c1", 0)]
     assert bodies[4]["helpful"] == [memory_id("umbrella", "m1", 0)]
     assert bodies[5]["other"] == memory_id("umbrella", "c1", 0)
+    assert not renaming.unknown
+
+
+def test_every_part_of_a_document_is_named_as_that_of_the_new_tenant() -> None:
+    """What is forgotten stays forgotten, also the last of many short parts."""
+    parts = [{"text": f"Rule {number}."} for number in range(200)]
+    bodies, renaming = renamed(
+        event(1, "document", "d1", document_id="d", parts=parts),
+        event(2, "forget", "f1", memory_ids=[memory_id("acme", "d1", 199)]),
+    )
+    assert bodies[1]["memory_ids"] == [memory_id("umbrella", "d1", 199)]
     assert not renaming.unknown
 
 
