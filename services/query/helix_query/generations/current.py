@@ -80,6 +80,7 @@ class CurrentGeneration:
         # `encoders` keeps none by itself: that of a shard that was given up stays loaded
         self._encoder: Encoder | None = None
         self._last = 0, 0
+        self._opening = 0
         self._scratch = scratch
         self._profile = profile
         self._poll_seconds = poll_seconds
@@ -100,6 +101,11 @@ class CurrentGeneration:
         """Number of the generation that answers; 0: none."""
         snapshot = self._leases.snapshot
         return 0 if snapshot is None else snapshot.number
+
+    @property
+    def opening(self) -> int:
+        """Number of the generation that is being opened, whose folder must stay; 0: none."""
+        return self._opening
 
     def is_refused(self, number: int) -> bool:
         """Whether a generation is not served, although it is here."""
@@ -186,7 +192,7 @@ class CurrentGeneration:
     def _adopt(self, number: int) -> bool:
         if self._refusals.is_refused(number):
             return False
-        began = time.monotonic()
+        began, self._opening = time.monotonic(), number
         try:
             snapshot = self._load(number)
         except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
@@ -195,6 +201,8 @@ class CurrentGeneration:
             self._swap(snapshot)
             SWAP_SECONDS.observe(time.monotonic() - began)
             return True
+        finally:
+            self._opening = 0
         return False
 
     def _load(self, number: int) -> Snapshot:

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from helix_memory.transport.connection import connect
-from helix_shared.artifacts.generation.folders import folder_of
+from helix_query.generations.current import CurrentGeneration
+from helix_query.generations.replica import Replica
+from helix_query.generations.shards.shard import ReplicaView
+from helix_query.generations.verified_files import VerifiedFiles
+from helix_query.profile.files import load_profiles
+from helix_shared.artifacts.generation.folders import folder_of, published_numbers
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.object_storage.cloud_store import CloudStore
 from helix_shared.artifacts.object_storage.layout import part_path
@@ -200,6 +205,42 @@ def test_a_part_that_is_damaged_on_the_replicas_disk_is_pulled_again(
     again.wait_for(lambda one: one.status().generation == 1)
     assert "generation_refused" in again.log.read_text()
     assert "damaged parts are pulled again" in again.log.read_text()
+
+
+def test_a_shard_that_loads_slower_than_it_is_published_is_loaded(
+    corpus: Corpus, uploader: Uploader, bucket: str, models_dir: Path, tmp_path: Path
+) -> None:
+    """Three generations come while the first one is verified, as of a large shard that is asked for again."""
+    root, store, profile = tmp_path / "replica", open_store(bucket), load_profiles()["helix"]
+    current = CurrentGeneration(root, models_dir, scratch=tmp_path / "scratch", profile=profile)
+    replica = Replica(store, root, ReplicaView(root, current), poll_seconds=1.0)
+
+    def publish() -> None:
+        corpus.add([{"text": "the release was decided for the spring"}])
+        corpus.publish()
+        uploader.upload()
+        replica.step()
+
+    verify, verified = VerifiedFiles.verify, []
+
+    def slowly(self: VerifiedFiles, folder: Path, *, beside: bool) -> Manifest:
+        verified.append(int(folder.name))
+        if len(verified) < 10:
+            for _ in range(3):
+                publish()
+        return verify(self, folder, beside=beside)
+
+    publish()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VerifiedFiles, "verify", slowly)
+        assert current.refresh()
+    assert verified == [1]
+    with current.lease() as snapshot:
+        assert snapshot.number == 1
+    assert current.refresh()
+    replica.step()
+    assert published_numbers(root) == [4]
+    current.close()
 
 
 def test_a_replica_does_not_pull_into_the_folder_of_a_writer(

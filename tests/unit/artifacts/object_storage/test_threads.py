@@ -42,6 +42,7 @@ class Unloaded(Nothing):
     """A shard that nobody asked for."""
 
     is_open = False
+    opening = 0
 
 
 class Panicking(CloudStore):

@@ -36,6 +36,10 @@ class Loadable(SnapshotSource, Protocol):
         """Number of the generation that answers; 0: none."""
 
     @property
+    def opening(self) -> int:
+        """Number of the generation that is being opened, whose folder must stay; 0: none."""
+
+    @property
     def is_open(self) -> bool:
         """Whether a generation is open, one that is still leased included."""
 
@@ -129,7 +133,8 @@ class ReplicaView:
     """What a replica may ask of a shard.
 
     Of one that is not loaded the two newest generations stay; the newest alone where erasures lie between
-    them, because the older one has what was erased.
+    them, because the older one has what was erased. One that is being opened stays until that has ended: a
+    large one takes longer than the next ones take to come.
     """
 
     def __init__(self, root: Path, current: Loadable) -> None:
@@ -143,7 +148,9 @@ class ReplicaView:
         if self._current.number:
             return self._current.number
         newest, *older = published_numbers(self._root)[:2] or [0]
-        return older[0] if older and self._is_clean(newest, older[0]) else newest
+        kept = older[0] if older and self._is_clean(newest, older[0]) else newest
+        opening = self._current.opening
+        return min(kept, opening) if opening else kept
 
     def _is_clean(self, newest: int, older: int) -> bool:
         """Whether nothing was erased between two generations, or the newest cannot be read."""
