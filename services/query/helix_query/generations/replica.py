@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from helix_query.generations.replica_state import ReplicaState
 from helix_query.metrics import REPLICA_DOWNLOADED_BYTES, REPLICA_FAILURES, REPLICA_LAG_SECONDS
-from helix_shared.artifacts.generation.folders import current_number
+from helix_shared.artifacts.generation.folders import current_number, published_numbers
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import BadPartError, Puller
 from helix_shared.errors import CorruptArtifactError, HelixError, InvalidInputError
@@ -43,6 +43,10 @@ class Serving(Protocol):
     @property
     def number(self) -> int:
         """Number of the generation that answers; 0: none."""
+
+    @property
+    def opening(self) -> int:
+        """Number of the generation that is being opened, whose folder must stay; 0: none."""
 
     def is_refused(self, number: int) -> bool:
         """Whether a generation is not served, although it is here."""
@@ -114,9 +118,17 @@ class Replica:
             if pulled.manifest.generation == self._repaired:
                 self._current.retry()
         served = self._current.number
-        if served > self._retired_before:
-            self._puller.retire(before=served)
+        if served > self._retired_before or (served and pulled is not None):
+            self._puller.retire(before=served, until=self._first_untried())
             self._retired_before = served
+
+    def _first_untried(self) -> int:
+        """What lies between the generation that answers and this one was refused, or passed over.
+
+        The two newest stay, and one that is being opened.
+        """
+        untried = (*published_numbers(self._root)[:2], self._current.opening)
+        return min(filter(None, untried), default=0)
 
     def _run(self) -> None:
         while not self._stop.is_set():

@@ -102,13 +102,14 @@ class Puller:
         self._seen = version
         return pulled
 
-    def retire(self, *, before: int) -> None:
-        """Remove generations with a lower number than `before`, and the parts that only they had.
+    def retire(self, *, before: int, until: int = 0) -> None:
+        """Remove generations with a lower number than `before`, and those between it and `until`.
 
-        Whoever has such a generation open keeps its files until it closes them.
+        The parts that only they had go, too. Whoever has such a generation open keeps its files until it
+        closes them.
         """
         for number in published_numbers(self._root):
-            if number < before:
+            if number < before or before < number < until:
                 trash = staging_of(self._root, f"retired-{number}")
                 folder_of(self._root, number).rename(trash)
                 shutil.rmtree(trash)

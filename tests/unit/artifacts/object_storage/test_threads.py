@@ -29,6 +29,7 @@ class Nothing:
     """A service that serves no generation."""
 
     number = 0
+    opening = 0
 
     def is_refused(self, number: int) -> bool:
         """None is refused."""
@@ -42,7 +43,6 @@ class Unloaded(Nothing):
     """A shard that nobody asked for."""
 
     is_open = False
-    opening = 0
 
 
 class Panicking(CloudStore):
@@ -123,6 +123,32 @@ def test_an_erasure_leaves_no_older_generation_of_a_shard_that_is_not_loaded(
             parts = {path.name for path in (folder / PARTS).glob("*/*")}
             assert parts == {entry.sha256 for entry in erased.files}
     assert kept == [[1], [2, 1], [3, 2], [4], [5, 4], [6, 5]]
+
+
+def test_a_replica_keeps_few_generations_that_are_refused(
+    store: ObjectStore, root: Path, published: Publish, tmp_path: Path
+) -> None:
+    """As those of a model that is not installed: the one that answers stays, and what may be tried still."""
+
+    class Refusing(Nothing):
+        number = 1
+
+    folder, uploader, current = tmp_path / "replica", Uploader(store, root, grace_seconds=DAY), Refusing()
+    replica = Replica(store, folder, current, poll_seconds=1.0)
+    for number in range(1, 7):
+        manifest = published()
+        uploader.upload()
+        current.opening = 3 if number in (4, 5) else 0
+        replica.attempt()
+        assert replica.state().problem == ""
+        if number == 1:
+            parts = {entry.sha256 for entry in manifest.files}
+        if number == 5:
+            assert published_numbers(folder) == [5, 4, 3, 1]
+        if number in (5, 6):
+            parts |= {entry.sha256 for entry in manifest.files}
+    assert published_numbers(folder) == [6, 5, 1]
+    assert {path.name for path in (folder / PARTS).glob("*/*")} == parts
 
 
 def test_a_replica_outlives_a_panic_and_says_so(tmp_path: Path) -> None:

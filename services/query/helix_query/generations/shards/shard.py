@@ -167,6 +167,11 @@ class ReplicaView:
         files = Manifest.read(folder_of(self._root, number)).files
         return frozenset(entry.sha256 for entry in files if entry.path.startswith(f"{RECEIPTS}/"))
 
+    @property
+    def opening(self) -> int:
+        """As `current` says."""
+        return self._current.opening
+
     def is_refused(self, number: int) -> bool:
         """As `current` says."""
         return self._current.is_refused(number)
