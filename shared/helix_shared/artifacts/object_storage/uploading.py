@@ -168,9 +168,12 @@ class Uploader:
         manifest = Manifest.parse(body, where=str(folder))
         stored = Stored(Position(manifest.epoch, manifest.generation), body, manifest)
         version = self._follow(stored)
-        if self._pointed is not None and self._pointed.body == body:
-            return None
         entries = {entry.sha256: entry for entry in manifest.files}
+        if self._pointed is not None and self._pointed.body == body:
+            if self.record.generation != manifest.generation:
+                # a writer that ended after the pointer did not note it
+                self._note(Uploaded(manifest, 0, 0, len(entries)))
+            return None
         known = self._known()
         missing = [entry for sha256, entry in entries.items() if sha256 not in known]
         self._upload_parts(folder, missing)

@@ -291,6 +291,27 @@ def test_the_record_tells_what_is_uploaded_and_what_is_wrong(
     assert UploadRecord.read(root, "s3://elsewhere").generation == 0
 
 
+def test_the_record_tells_of_an_upload_after_which_the_writer_ended(
+    store: ObjectStore, root: Path, published: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the pointer and the record; `helix status` named the generation before until the next one."""
+    published()
+    _upload(store, root)
+    published()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Uploader, "_note", killed)
+        with pytest.raises(KeyboardInterrupt):
+            _upload(store, root)
+    assert (_pointed(store), UploadRecord.read(root).generation) == ((1, 2), 1)
+    _upload(store, root)
+    record = UploadRecord.read(root)
+    assert (record.generation, record.uploaded_parts) == (2, 0)
+
+
 def _upload(store: ObjectStore, root: Path) -> None:
     Uploader(store, root, grace_seconds=DAY).upload()
 
