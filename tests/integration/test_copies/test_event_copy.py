@@ -13,6 +13,7 @@ from helix_cli.backup.backup import back_up
 from helix_cli.backup.contents import EventsCopy
 from helix_cli.backup.event_copy import _Pieces, copy_events, entries_of, publish_events
 from helix_cli.backup.objects import Objects
+from helix_cli.backup.stream_copy import restore, snapshot
 from helix_cli.exchange.export import export
 from helix_memory import subjects
 from helix_shared.broker import log
@@ -79,6 +80,27 @@ async def test_a_log_with_holes_and_a_repeated_id_keeps_its_sequences(
     assert info.state.last_seq == 8
     assert info.config.duplicate_window == 3600
     assert (await jetstream.publish(subject, b"{}")).seq == 9
+
+
+async def test_streams_of_a_cluster_are_restored_on_one_server(nats_client: Client, tmp_path: Path) -> None:
+    """Its server refuses three copies, so such a backup could not be restored at all."""
+    jetstream, objects = nats_client.jetstream(), Objects(tmp_path / "backup")
+    await jetstream.publish(subjects.event_subject("acme", "s", "memory"), b"{}")
+    await jetstream.publish("helix.v1.dlq.ingest.acme", b"{}")
+    of_cluster = {"num_replicas": 3, "placement": {"cluster": "", "tags": ["ssd"]}}
+    with KeyStore.held(tmp_path / "keys") as keys:
+        events = await copy_events(nats_client, objects, keys, None)
+        letters = await snapshot(nats_client, subjects.DLQ_STREAM, objects)
+        for name in (subjects.EVENTS_STREAM, subjects.DLQ_STREAM):
+            await jetstream.delete_stream(name)
+        letters = letters.model_copy(update={"config": letters.config | of_cluster})
+        await restore(nats_client, subjects.DLQ_STREAM, letters, objects)
+        await provision(jetstream)
+        events = events.model_copy(update={"config": events.config | of_cluster})
+        await publish_events(nats_client, events, objects, keys)
+    for name in (subjects.EVENTS_STREAM, subjects.DLQ_STREAM):
+        info = await jetstream.stream_info(name)
+        assert (info.state.messages, info.config.num_replicas, info.config.placement) == (1, 1, None)
 
 
 async def test_nothing_of_one_data_folder_is_made_where_others_are_elsewhere(

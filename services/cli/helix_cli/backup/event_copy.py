@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from helix_cli.backup.contents import EventPiece, EventsCopy
 from helix_cli.backup.log_writing import WrittenLog, write_log
 from helix_cli.backup.sealed import PIECE_BYTES, open_event, seal_event
-from helix_cli.backup.stream_copy import ask
+from helix_cli.backup.stream_copy import ask, of_one_server
 from helix_memory import subjects
 from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import CorruptArtifactError, TemporaryError
@@ -149,7 +149,8 @@ async def publish_events(client: Client, copy: EventsCopy, objects: Objects, key
         CorruptArtifactError: a piece is damaged.
         TemporaryError: NATS does not answer, or counts otherwise.
     """
-    written = await write_log(client, entries_of(copy, objects, keys), config=copy.config)
+    config = of_one_server(copy.config)
+    written = await write_log(client, entries_of(copy, objects, keys), config=config)
     state = (await client.jetstream().stream_info(subjects.EVENTS_STREAM)).state
     if (state.messages, state.last_seq) != (written.events, copy.last):
         raise TemporaryError(

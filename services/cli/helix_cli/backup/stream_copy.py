@@ -16,6 +16,8 @@ from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.errors import CorruptArtifactError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nats.aio.client import Client
 
     from helix_cli.backup.objects import Pieces
@@ -59,6 +61,11 @@ async def snapshot(client: Client, stream: str, objects: Pieces) -> StreamCopy:
     return StreamCopy(config=answer["config"], state=answer["state"], pieces=tuple(pieces))
 
 
+def of_one_server(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a stream for the server of a restore: one of a cluster has copies, and tags of servers."""
+    return {name: value for name, value in config.items() if name != "placement"} | {"num_replicas": 1}
+
+
 async def restore(client: Client, stream: str, copy: StreamCopy, objects: Pieces) -> None:
     """Create a stream from its snapshot; there must be none of its name.
 
@@ -66,7 +73,7 @@ async def restore(client: Client, stream: str, copy: StreamCopy, objects: Pieces
         CorruptArtifactError: a piece is missing or damaged, or the server refuses the content.
         TemporaryError: NATS does not answer.
     """
-    request = {"config": copy.config, "state": copy.state}
+    request = {"config": of_one_server(copy.config), "state": copy.state}
     try:
         answer = await ask(client, f"$JS.API.STREAM.RESTORE.{stream}", request)
         target = answer["deliver_subject"]
