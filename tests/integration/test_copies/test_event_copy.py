@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from nats.aio.client import Client
+from nats.js.errors import APIError
 
 from helix_cli.backup.backup import back_up
 from helix_cli.backup.contents import EventsCopy
@@ -15,7 +16,7 @@ from helix_cli.backup.event_copy import _Pieces, copy_events, entries_of, publis
 from helix_cli.backup.objects import Objects
 from helix_cli.backup.stream_copy import restore, snapshot
 from helix_cli.exchange.export import export
-from helix_memory import subjects
+from helix_memory import limits, subjects
 from helix_shared.broker import log
 from helix_shared.broker.log_reader import BATCH, read_range
 from helix_shared.broker.provisioning.provision import provision
@@ -101,6 +102,24 @@ async def test_streams_of_a_cluster_are_restored_on_one_server(nats_client: Clie
     for name in (subjects.EVENTS_STREAM, subjects.DLQ_STREAM):
         info = await jetstream.stream_info(name)
         assert (info.state.messages, info.config.num_replicas, info.config.placement) == (1, 1, None)
+
+
+async def test_an_event_as_large_as_the_log_takes_is_restored(nats_client: Client, tmp_path: Path) -> None:
+    """It has no room for the headers of its time: whoever published one made every backup useless."""
+    jetstream, subject = nats_client.jetstream(), subjects.event_subject("acme", "s", "memory")
+    await jetstream.publish(subject, b"x" * limits.EVENT_BYTES)
+    await jetstream.publish(subject, b"{}")
+    wanted, objects = await log_of(nats_client), Objects(tmp_path / "backup")
+    before = (await jetstream.stream_info(subjects.EVENTS_STREAM)).config
+    with KeyStore.held(tmp_path / "keys") as keys:
+        copy = await copy_events(nats_client, objects, keys, None)
+        await jetstream.delete_stream(subjects.EVENTS_STREAM)
+        await provision(jetstream)
+        await publish_events(nats_client, copy, objects, keys)
+    assert [replace(one, message_id="") for one in await log_of(nats_client)] == wanted
+    assert (await jetstream.stream_info(subjects.EVENTS_STREAM)).config.max_msg_size == before.max_msg_size
+    with pytest.raises(APIError, match="exceeds maximum"):
+        await jetstream.publish(subject, b"x" * (limits.EVENT_BYTES + 1))
 
 
 async def test_nothing_of_one_data_folder_is_made_where_others_are_elsewhere(

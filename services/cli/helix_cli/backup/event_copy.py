@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from helix_cli.backup.contents import EventPiece, EventsCopy
 from helix_cli.backup.log_writing import WrittenLog, write_log
 from helix_cli.backup.sealed import PIECE_BYTES, open_event, seal_event
-from helix_cli.backup.stream_copy import ask, of_one_server
+from helix_cli.backup.stream_copy import of_one_server
+from helix_cli.clients.stream_api import ask
 from helix_memory import subjects
 from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import CorruptArtifactError, TemporaryError

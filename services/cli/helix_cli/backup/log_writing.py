@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_cli.backup.stream_copy import ask
+from helix_cli.clients.stream_api import ask, with_room_for_seals
 from helix_memory import subjects
 from helix_memory.transport.batch import Outgoing, split
 from helix_memory.transport.publisher import Publisher
@@ -51,14 +51,15 @@ async def write_log(
 ) -> WrittenLog:
     """Write entries, of which the first has the sequence `first`, behind the end of the log.
 
-    `config` is that of the stream, as the server gives it. Where this ends midway, the stream keeps fillers
-    and a short window for repeated ids; the next call, which may have no entries, mends both.
+    `config` is that of the stream, as the server gives it. Where this ends midway, the stream keeps fillers,
+    a short window for repeated ids and a higher limit of bytes; the next call, which may have no entries,
+    mends all of it.
 
     Raises:
         TemporaryError: NATS does not answer, or counts otherwise.
     """
     update = f"$JS.API.STREAM.UPDATE.{subjects.EVENTS_STREAM}"
-    await ask(client, update, {**config, "duplicate_window": int(WINDOW_SECONDS * 1e9)})
+    await ask(client, update, {**with_room_for_seals(config), "duplicate_window": int(WINDOW_SECONDS * 1e9)})
     written, number = WrittenLog(), first
     key = await sealing_key(client)
     publisher = Publisher(client.jetstream())

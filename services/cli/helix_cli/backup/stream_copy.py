@@ -12,6 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.backup.contents import StreamCopy
+from helix_cli.clients.stream_api import ask
 from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.errors import CorruptArtifactError, PermanentError, TemporaryError
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from helix_cli.backup.objects import Pieces
 
-REQUEST_SECONDS: Final = 30.0
 CHUNK_SECONDS: Final = 30.0
 RESTORED_SECONDS: Final = 600.0
 CHUNK_BYTES: Final = 512 * 1024
@@ -109,20 +109,6 @@ def _blocks(received: bytes) -> tuple[list[bytes], bytes]:
         blocks.append(received[start:end])
         start = end
     return blocks, received[start:]
-
-
-async def ask(client: Client, subject: str, request: dict[str, Any]) -> dict[str, Any]:
-    """What JetStream replies to a request.
-
-    Raises:
-        PermanentError: it refuses.
-        nats.errors.Error: it does not answer.
-    """
-    reply = await client.request(subject, json.dumps(request).encode(), timeout=REQUEST_SECONDS)
-    answer: dict[str, Any] = json.loads(reply.data)
-    if "error" in answer:
-        raise PermanentError(f"NATS refuses {subject}: {answer['error'].get('description', answer['error'])}")
-    return answer
 
 
 def _require_good(body: bytes, stream: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from helix_cli.backup.coordination import continue_leases, place_tenants
 from helix_cli.backup.log_writing import FILLER, name_log, write_log
-from helix_cli.backup.stream_copy import ask
+from helix_cli.clients.stream_api import ask
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_consolidation.delivery.streams.stream_state import event_stream
 from helix_memory import subjects

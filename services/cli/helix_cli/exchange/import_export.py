@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from helix_cli.clients.stream_api import room_for_seals
 from helix_cli.exchange.erased import event_id_of, named_ids
 from helix_cli.exchange.export import REFUSED_HEADER, events_of
 from helix_cli.exchange.present import PresentIds
@@ -21,7 +23,7 @@ from helix_cli.exchange.rename import Renaming
 from helix_memory import limits, subjects
 from helix_memory.errors import PermanentError as Refused
 from helix_memory.transport.batch import Outgoing, split
-from helix_memory.transport.publisher import FIRST_ONLY, Publisher
+from helix_memory.transport.publisher import FIRST_ONLY, Publisher, Receipt
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.provisioning.provision import ensure_answers
 from helix_shared.broker.stored_at import sealed, sealing_key
@@ -116,16 +118,26 @@ async def publish_export(
     for batch in split(_outgoing(checked, renaming, key, present, tally, advance)):
         receipts = await publisher.publish_together(client, batch) if len(batch) > 1 else None
         for number, message in enumerate(batch):
-            receipt = (
-                await publisher.publish(
-                    message.subject, message.body, message_id=message.message_id, headers=message.headers
-                )
-                if receipts is None
-                else receipts[number]
-            )
+            receipt = await _publish(client, publisher, message) if receipts is None else receipts[number]
             tally.count(receipt, message.message_id)
             advance()
     return answers
+
+
+async def _publish(client: Client, publisher: Publisher, message: Outgoing) -> Receipt:
+    """Publish one event, also one that is as large as the log takes without the headers of its time."""
+    event = partial(
+        publisher.publish,
+        message.subject,
+        message.body,
+        message_id=message.message_id,
+        headers=message.headers,
+    )
+    try:
+        return await event()
+    except InvalidInputError:
+        async with room_for_seals(client):
+            return await event()
 
 
 def _outgoing(

@@ -1,4 +1,4 @@
-"""Events that a program published without `Nats-Msg-Id` are copied like others."""
+"""Events that another client published, without an id or as large as the log takes, are copied as well."""
 
 import json
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from nats.aio.client import Client
 from helix_cli.clients.sending import Tally
 from helix_cli.exchange.export import events_of, export
 from helix_cli.exchange.import_export import check, publish_export
-from helix_memory import subjects
+from helix_memory import limits, subjects
 from helix_shared.broker.log_reader import read_range
 from helix_shared.event_log.export_file import EVENT, ExportWriter, Header
 from helix_shared.event_log.record import EventRecord
@@ -69,3 +69,16 @@ async def test_exports_of_two_instances_do_not_hide_each_other(nats_client: Clie
             writer.finish()
         assert (await _take(nats_client, path, tenant="")).published == 1
     assert await _ids(nats_client, "acme") == ["acme:one", "acme:two"]
+
+
+async def test_an_event_as_large_as_the_log_takes_is_imported(nats_client: Client, tmp_path: Path) -> None:
+    """It has no room for the headers of its time; the import ended there."""
+    fields = {"kind": "memory", "event_id": "large", "tenant_id": "acme", "text": ""}
+    text = "x" * (limits.EVENT_BYTES - len(json.dumps(fields)))
+    await nats_client.jetstream().publish(SUBJECT, json.dumps({**fields, "text": text}).encode())
+    await _publish(nats_client)
+    path = await _exported(nats_client, tmp_path / "acme.jsonl")
+    assert (await _take(nats_client, path, tenant="other")).published == COUNT + 2
+    assert (await _ids(nats_client, "other"))[:2] == ["other:large", "other:e1"]
+    info = await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)
+    assert info.config.max_msg_size == limits.EVENT_BYTES
