@@ -82,3 +82,16 @@ async def test_an_event_as_large_as_the_log_takes_is_imported(nats_client: Clien
     assert (await _ids(nats_client, "other"))[:2] == ["other:large", "other:e1"]
     info = await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)
     assert info.config.max_msg_size == limits.EVENT_BYTES
+
+
+async def test_a_message_that_is_no_event_does_not_end_an_import(nats_client: Client, tmp_path: Path) -> None:
+    """Whoever may publish for a tenant could make all of its exports useless."""
+    for session in ("*", ">", "a.b"):
+        # no client sends such a subject
+        await nats_client._send_command(f"PUB helix.v1.events.acme.{session}.memory 2\r\n{{}}\r\n".encode())
+    await nats_client.flush()
+    await _publish(nats_client)
+    with (tmp_path / "acme.jsonl").open("wb") as target:
+        found = await export(nats_client, target, tenants=["acme"], data_of=lambda _: tmp_path / "data")
+    assert (found.events, found.malformed) == (COUNT + 1, 3)
+    assert (await _take(nats_client, tmp_path / "acme.jsonl", tenant="other")).published == COUNT + 1

@@ -54,12 +54,15 @@ class Exported:
     """An answer may repeat what was erased, so tenants with an erase event export none."""
     completed: int = 0
     """Corrections of erased memories, which are memories of their own in the export."""
+    malformed: int = 0
+    """Messages that are left out since their subjects are not those of events: no worker takes them."""
 
 
 @dataclass(slots=True)
 class _Counted:
     events: int = 0
     left_out: int = 0
+    malformed: int = 0
     last_erasure: dict[str, int] = field(default_factory=dict)
     """Sequence of the last erase event, by tenant."""
     tenants: Counter[str] = field(default_factory=Counter)
@@ -117,7 +120,7 @@ async def export(
     refused = await _refused(client, tenants)
     orphans = Orphans(erased, lambda tenant: data_of(place.shard_of(tenant)))
     async for record in _records(client, subjects.EVENTS_STREAM, events_of(tenants), last):
-        if not erased.holds(record):
+        if _is_event(record) and not erased.holds(record):
             whole = orphans.complete(record)
             writer.add(EVENT, _marked(whole) if record.sequence in refused else whole)
             advance(written := written + 1, total)
@@ -132,6 +135,7 @@ async def export(
         dict(sorted(counted.tenants.items())),
         sorted(counted.last_erasure),
         orphans.completed,
+        counted.malformed,
     )
 
 
@@ -158,6 +162,9 @@ async def _count(client: Client, tenants: Sequence[str], last: int, erased: Eras
     counted = _Counted()
     filters = events_of(tenants)
     async for record in _records(client, subjects.EVENTS_STREAM, filters, last, headers_only=not erased):
+        if not _is_event(record):
+            counted.malformed += 1
+            continue
         tenant = subjects.tenant_of(record.subject)
         if subjects.kind_of(record.subject) == ERASE:
             counted.last_erasure[tenant] = record.sequence
@@ -167,6 +174,11 @@ async def _count(client: Client, tenants: Sequence[str], last: int, erased: Eras
         counted.events += 1
         counted.tenants[tenant] += 1
     return counted
+
+
+def _is_event(record: EventRecord) -> bool:
+    """Whether the subject names tenant, session and kind; an import refuses a file with another one."""
+    return subjects.parse_event_subject(record.subject) is not None
 
 
 async def _answer_places(

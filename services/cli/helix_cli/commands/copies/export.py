@@ -98,6 +98,8 @@ def run_export(server: Server, target: IO[bytes], *, tenants: list[str], home: H
         note(f"there are no events of {', '.join(empty)}")
     if written.left_out:
         note(f"left out {written.left_out} events of which a memory was erased")
+    if written.malformed:
+        note(f"left out {written.malformed} messages whose subjects are not those of events")
     if written.completed:
         note(f"{written.completed} corrections of erased memories are exported as memories of their own")
     if written.tenants_without_answers:
