@@ -4,13 +4,20 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.requests import query_of
+from helix_query.profile.past_question import PastQuestion
+from helix_query.recall.candidates import Candidates, Route
+from helix_query.recall.context import RecallContext
+from helix_query.recall.lifecycle.related import with_related
 from helix_query.recall.result import RecallResult
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.identity import memory_id
 
-from .past import NOW, Past, served_from
+from .past import NOW, PROFILES, Past, served_from
 
 pytestmark = pytest.mark.integration
 
@@ -135,3 +142,40 @@ def test_the_packed_context_is_in_the_order_of_time(gate: Past) -> None:
     by_id = {_id(row["name"]): row["occurred_at"] for row in ROWS}
     times = [by_id[one] for one in packed.memory_ids]
     assert times == sorted(times)
+
+
+def test_of_many_replaced_memories_the_most_probable_become_candidates(corpus: Any, encoder: Encoder) -> None:
+    """And of equally probable ones the latest, whatever their place in the store."""
+    most = PROFILES["helix"].rank.outdated.added
+    rows = [
+        *(
+            _closed(f"code {n}", f"The code of gate {n} is {n}.", "present", 90 - n, 9)
+            for n in range(3 * most)
+        ),
+        {"name": "present", "text": "Every gate opens with a card now.", "occurred_at": NOW - 9 * DAY},
+    ]
+    corpus.add([dict(row) for row in rows])
+    number = {row["name"]: corpus.ordinals[f"acme/{row['name']}"] for row in rows}
+    best = [2 * most - 1, 3 * most - 1]
+    for n in range(3 * most):
+        probability = 0.95 if n in best else 0.75
+        corpus.live.graph.relate(number["present"], number[f"code {n}"], "UPDATES", probability)
+    past = served_from(corpus.root, encoder, corpus, [dict(row) for row in rows])
+    request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="what was the old code?")
+    route = Route(past_question=PastQuestion.EARLIER, asks_for_former=True)
+    context = RecallContext.of(
+        query_of(request, profiles=PROFILES, clock=NOW), past.served, PROFILES["helix"]
+    ).of_route(route)
+    one = np.ones(1)
+    present = Candidates(np.array([number["present"]]), one, one, one * 0, np.ones(1, np.uint8))
+
+    found = with_related(
+        context, present, lambda ordinals: np.zeros(len(ordinals), np.float32), past=route.past_question
+    )
+
+    latest = [n for n in reversed(range(3 * most)) if n not in best][: most - len(best)]
+    assert found.ordinals.tolist() == [
+        number["present"],
+        *(number[f"code {n}"] for n in [*reversed(best), *latest]),
+    ]
+    past.served.generation.close()

@@ -87,7 +87,9 @@ def _with_replacements(
         if not len(fresh.newer):
             break
         pairs = pairs.joined(fresh)
-        newer = _best_missing(candidates, fresh, most=constants.added)
+        newer = _best_missing(
+            candidates, fresh.newer, of=fresh.older, probability=fresh.probability, most=constants.added
+        )
         if not len(newer):
             break
         candidates, looked_up = candidates.with_found_by_graph(newer, cosines), newer
@@ -103,26 +105,42 @@ def _of_one_person(context: RecallContext, pairs: Replacements) -> Replacements:
 
 
 def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosines) -> Candidates:
-    """The candidates with the memories that the best of them, and those in turn, have surely replaced."""
+    """The candidates with the memories that the best of them, and those in turn, have surely replaced.
+
+    Where there are more than `added`, the most probable of the best candidates, of equal ones the latest.
+    """
     constants = context.profile.rank.outdated
     best = np.argsort(-candidates.fused, kind="stable")[: constants.added]
     looked_up = candidates.ordinals[best]
     for _ in range(1 + REPEATED_LOOKUPS if constants.enabled else 0):
-        older = replaced_by(context, looked_up, min_probability=MIN_ADDED_PROBABILITY)
-        looked_up = np.setdiff1d(older, candidates.ordinals)[: constants.added]
+        pairs = replaced_by(context, looked_up, min_probability=MIN_ADDED_PROBABILITY)
+        looked_up = _best_missing(
+            candidates, pairs.older, of=pairs.newer, probability=pairs.probability, most=constants.added
+        )
         candidates = candidates.with_found_by_graph(looked_up, cosines)
     return candidates
 
 
-def _best_missing(candidates: Candidates, pairs: Replacements, *, most: int) -> NDArray[np.int64]:
-    """At most `most` replacements that are not candidates yet, by probability times score of the replaced."""
-    missing = pairs.to(~_is_in(pairs.newer, candidates.ordinals))
+def _best_missing(
+    candidates: Candidates,
+    linked: NDArray[np.int64],
+    *,
+    of: NDArray[np.int64],
+    probability: NDArray[np.float64],
+    most: int,
+) -> NDArray[np.int64]:
+    """At most `most` of the `linked` that are not candidates yet, best first, each once.
+
+    They go by the probability of the link times the score of the candidate `of` which it is, equal ones in
+    the given order.
+    """
+    missing = ~_is_in(linked, candidates.ordinals)
     order = np.argsort(candidates.ordinals)
-    places = order[np.searchsorted(candidates.ordinals[order], missing.older)]
-    worth = missing.probability * candidates.fused[places]
-    newer = missing.newer[np.argsort(-worth, kind="stable")]
-    _, first = np.unique(newer, return_index=True)
-    found: NDArray[np.int64] = newer[np.sort(first)[:most]]
+    places = order[np.searchsorted(candidates.ordinals[order], of[missing])]
+    worth = probability[missing] * candidates.fused[places]
+    best = linked[missing][np.argsort(-worth, kind="stable")]
+    _, first = np.unique(best, return_index=True)
+    found: NDArray[np.int64] = best[np.sort(first)[:most]]
     return found
 
 

@@ -96,12 +96,17 @@ def replacements_of(context: RecallContext, ordinals: NDArray[np.int64], constan
 
 def replaced_by(
     context: RecallContext, ordinals: NDArray[np.int64], *, min_probability: float
-) -> NDArray[np.int64]:
-    """The visible memories that one of `ordinals` replaces with at least this probability, ascending."""
+) -> Replacements:
+    """The pairs in which one of `ordinals` replaces a visible memory with at least this probability.
+
+    The most probable come first, of equal ones the later memory.
+    """
     factors = _factors(related=0.0)
-    _, older, weights = _links(context.generation.graph, ordinals, factors, forward=True)
-    older = np.unique(older[weights >= min_probability])[:LINKS]
-    return older[context.visibility.is_visible(older)]
+    rows, older, weights = _links(context.generation.graph, ordinals, factors, forward=True)
+    pairs = Replacements(ordinals[rows], older, weights).to(weights >= min_probability)
+    order = np.lexsort((-context.sequences_of(pairs.older).astype(np.int64), -pairs.probability))
+    pairs = pairs.to(order[:LINKS])
+    return pairs.to(context.visibility.is_visible(pairs.older))
 
 
 def _factors(*, related: float) -> NDArray[np.float64]:
