@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -381,6 +382,28 @@ def test_more_calls_than_places_are_refused(world: World) -> None:
             break
         except grpc.RpcError:
             assert time.monotonic() < deadline
+
+
+@pytest.mark.parametrize("places", ["1", "3"])
+def test_few_places_of_the_tenant_are_waited_for(
+    world: World, models_dir: Path, tmp_path: Path, places: str
+) -> None:
+    """Fewer than a batch has requests, and deep recalls of the tenant at once, which share them."""
+    folder = world.query.log.parent / "data"
+    narrow = start_service(folder, models_dir, tmp_path / "query.log", HELIX_QUERY_TENANT_IN_FLIGHT=places)
+    narrow.wait_for(is_serving)
+    service = start_deep(
+        narrow.address, tmp_path / "deep.log", BASE_URL=world.server.url, MODEL="small", TENANTS="acme"
+    )
+    try:
+        with ThreadPoolExecutor(3) as callers:
+            results = list(callers.map(lambda _: service.recall(QUESTION, top_k=5), range(3)))
+        assert [list(one.left_out) for one in results] == [[], [], []]
+        assert all(one.is_deep for one in results)
+        assert {texts_of(one.recall)[0] for one in results} == {WANTED}
+    finally:
+        service.stop()
+        narrow.stop()
 
 
 def test_without_an_endpoint_it_says_so(world: World, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,8 @@ from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.shard_routing import RoutedCall, ShardGuesses, addresses_of
 from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of, is_loading
+from helix_shared.errors import InvalidInputError
+from helix_shared.rpc.guard import PUSHBACK
 
 if TYPE_CHECKING:
     from helix_shared.errors import HelixError
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
 Metadata = Sequence[tuple[str, str]]
 LOADING_SECONDS: Final = 0.1
 """Between two calls of a service that loads the shard of the tenant."""
+LEAST_SECONDS: Final = 0.01
+"""The shortest wait before the next call of a service that is full."""
+MILLISECONDS: Final = 1_000
+BATCH_FIELD: Final = "requests"
+"""Field of the error for a batch with more requests than the query service has places for."""
 
 
 class QueryService:
@@ -55,11 +63,34 @@ class QueryService:
         *,
         until: float,
     ) -> list[recall_pb2.RecallResponse | HelixError]:
-        """Responses or errors of at most 16 requests without a scope, in order, from one generation.
+        """Responses or errors of at most 16 requests without a scope, in order.
+
+        They are from one generation, unless the query service has fewer places than there are requests
+        (`HELIX_QUERY_TENANT_IN_FLIGHT`, `HELIX_QUERY_IN_FLIGHT`): then it is asked for parts, in turn.
 
         Raises:
             HelixError: the query service refuses all of them, or does not answer.
         """
+        until = min(until, time.monotonic() + self._seconds)
+        answers: list[recall_pb2.RecallResponse | HelixError] = []
+        most = len(requests)
+        while len(answers) < len(requests):
+            part = requests[len(answers) : len(answers) + most]
+            try:
+                answers += await self._batch(scope, part, metadata, until)
+            except InvalidInputError as error:
+                if error.field != BATCH_FIELD or len(part) == 1:
+                    raise
+                most = (len(part) + 1) // 2
+        return answers
+
+    async def _batch(
+        self,
+        scope: recall_pb2.Scope,
+        requests: Sequence[recall_pb2.RecallRequest],
+        metadata: Metadata,
+        until: float,
+    ) -> list[recall_pb2.RecallResponse | HelixError]:
         batch = recall_pb2.BatchRecallRequest(scope=scope, requests=requests)
         reply = await self._call("BatchRecall", batch, metadata, until)
         return [
@@ -101,7 +132,8 @@ class QueryService:
     async def _call(self, name: str, request: Any, metadata: Metadata, until: float) -> Any:
         """The reply of the shard of the tenant; one that refuses the call says which it is.
 
-        A shard that is being loaded is waited for.
+        A shard that is being loaded is waited for, and a service that is full, or has no more places for this
+        tenant now, for as long as it says.
         """
         until = min(until, time.monotonic() + self._seconds)
         routed = RoutedCall(self._guesses, request, metadata)
@@ -111,10 +143,25 @@ class QueryService:
             try:
                 return await call(request, timeout=seconds, metadata=tuple(metadata))
             except grpc.aio.AioRpcError as error:
-                wait = LOADING_SECONDS if is_loading(error) else routed.wait_after(error, until)
+                wait = _wait_of(error)
+                if wait is None:
+                    wait = routed.wait_after(error, until)
                 if wait is None or time.monotonic() + wait >= until:
                     raise self._error(error.code(), str(error.details() or error.code().name)) from error
             await asyncio.sleep(wait)
 
     def _error(self, code: grpc.StatusCode, details: str) -> HelixError:
         return error_of(code, details, who=self._who)
+
+
+def _wait_of(error: grpc.aio.AioRpcError) -> float | None:
+    """Seconds until the same service may answer the call; None: it would not, or does not say."""
+    if is_loading(error):
+        return LOADING_SECONDS
+    pairs: Any = error.trailing_metadata() or ()
+    stated = [str(value) for key, value in pairs if key == PUSHBACK]
+    # anything but a number of milliseconds: do not call again (gRFC A6)
+    if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED or not stated or not stated[0].isdecimal():
+        return None
+    seconds = max(int(stated[0]) / MILLISECONDS, LEAST_SECONDS)
+    return seconds * random.uniform(1.0, 1.4)  # noqa: S311  jitter, not a secret
