@@ -39,8 +39,70 @@ ASIDE_SECONDS: Final = 5.0
 MOST_OVERTAKEN: Final = 3
 """Calls in a row that another replica answered first: it may stand still, and each call would wait for it."""
 
-_ELSEWHERE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+ELSEWHERE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 """Another replica may answer a call that ends so; any other status is that of the request."""
+
+
+class ReplicaChoice:
+    """Which of `count` replicas of a shard to ask for a tenant, and when a second one; thread-safe."""
+
+    def __init__(self, count: int) -> None:
+        self._lock = threading.Lock()
+        self._aside_until = [0.0] * count
+        self._overtaken = [0] * count
+        self._seconds: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=TIMED_CALLS))
+        self._credit = MOST_CREDIT
+
+    def order(self, tenant: str) -> Iterator[int]:
+        """The replicas in the order in which a tenant's calls go to them."""
+        now = time.monotonic()
+        with self._lock:
+            aside = [until > now for until in self._aside_until]
+        return iter(sorted(rendezvous_order(tenant, len(aside)), key=aside.__getitem__))
+
+    def hedge_seconds(self, name: str, request: Any) -> float:
+        """Seconds after which a call counts as slow; infinite where it waits for an event."""
+        if _waits_for_event(request):
+            return math.inf
+        with self._lock:
+            self._credit = min(self._credit + HEDGE_SHARE, MOST_CREDIT)
+            seconds = sorted(self._seconds[name])
+        if len(seconds) < FEWEST_CALLS:
+            return FIRST_HEDGE_SECONDS
+        return max(seconds[int(HEDGE_QUANTILE * len(seconds))], LEAST_HEDGE_SECONDS)
+
+    def may_hedge(self) -> bool:
+        """Whether a slow call may be sent to a second replica; it counts as sent."""
+        with self._lock:
+            if self._credit < 1.0:
+                return False
+            self._credit -= 1.0
+            return True
+
+    def note_reply(self, name: str, seconds: float, replica: int, overtaken: Iterable[int]) -> None:
+        """Keep the time of a call, and which replicas another one overtook."""
+        with self._lock:
+            self._seconds[name].append(seconds)
+            self._overtaken[replica] = 0
+            for other in overtaken:
+                self._overtaken[other] += 1
+                if self._overtaken[other] >= MOST_OVERTAKEN:
+                    self._put_aside(other)
+
+    def require_elsewhere(self, replica: int, error: grpc.RpcError) -> None:
+        """Put a replica that did not answer aside.
+
+        Raises:
+            grpc.RpcError: `error`, which another replica would give as well.
+        """
+        is_for_another = error.code() in ELSEWHERE
+        if is_for_another or error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            self._put_aside(replica)
+        if not is_for_another:
+            raise error
+
+    def _put_aside(self, replica: int) -> None:
+        self._aside_until[replica] = time.monotonic() + ASIDE_SECONDS
 
 
 class ReplicatedStub:
@@ -50,11 +112,7 @@ class ReplicatedStub:
         """Call over `stubs`; where no replica can be reached or all are full, `attempts` times in all."""
         self._stubs = tuple(stubs)
         self._attempts = attempts
-        self._lock = threading.Lock()
-        self._aside_until = [0.0] * len(self._stubs)
-        self._overtaken = [0] * len(self._stubs)
-        self._seconds: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=TIMED_CALLS))
-        self._credit = MOST_CREDIT
+        self._choice = ReplicaChoice(len(self._stubs))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(request: Any, *, timeout: float, metadata: Any = None) -> Any:
@@ -63,7 +121,7 @@ class ReplicatedStub:
                 try:
                     return self._first_reply(name, request, until, metadata)
                 except grpc.RpcError as error:
-                    if error.code() not in _ELSEWHERE or time.monotonic() + wait >= until:
+                    if error.code() not in ELSEWHERE or time.monotonic() + wait >= until:
                         raise
                 time.sleep(wait)
             return self._first_reply(name, request, until, metadata)
@@ -76,12 +134,11 @@ class ReplicatedStub:
         Raises:
             grpc.RpcError: what a replica refuses, or that none answers.
         """
-        began = time.monotonic()
-        waits = bool(getattr(request, "min_seq", 0))
-        hedge_at = math.inf if waits else began + self._hedge_seconds(name)
+        began, choice = time.monotonic(), self._choice
+        hedge_at = began + choice.hedge_seconds(name, request)
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         running: dict[Any, int] = {}
-        others = self._order(tenant_of(request))
+        others = choice.order(tenant_of(request))
 
         def ask(replica: int) -> None:
             future = getattr(self._stubs[replica], name).future(
@@ -95,19 +152,19 @@ class ReplicatedStub:
         try:
             while True:
                 try:
-                    future = ended.get(timeout=_seconds_to(hedge_at))
+                    future = ended.get(timeout=seconds_to(hedge_at))
                 except queue.Empty:
                     hedge_at = math.inf
-                    replica = next(others, None) if self._may_hedge() else None
+                    replica = next(others, None) if choice.may_hedge() else None
                     if replica is not None:
                         ask(replica)
                     continue
                 replica = running.pop(future)
                 if future.code() is grpc.StatusCode.OK:
-                    self._note(name, time.monotonic() - began, replica, overtaken=running.values())
+                    choice.note_reply(name, time.monotonic() - began, replica, overtaken=running.values())
                     return future.result()
-                self._require_elsewhere(replica, future)
-                error = _more_telling(error, future)
+                choice.require_elsewhere(replica, future)
+                error = more_telling(error, future)
                 other = next(others, None)
                 if other is not None:
                     ask(other)
@@ -117,49 +174,6 @@ class ReplicatedStub:
             for future in running:
                 future.cancel()
 
-    def _require_elsewhere(self, replica: int, error: grpc.RpcError) -> None:
-        """Put a replica that did not answer aside, and raise an error that another one would give as well."""
-        is_for_another = error.code() in _ELSEWHERE
-        if is_for_another or error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-            self._put_aside(replica)
-        if not is_for_another:
-            raise error
-
-    def _order(self, tenant: str) -> Iterator[int]:
-        """The replicas in the order in which a tenant's calls go to them."""
-        now = time.monotonic()
-        with self._lock:
-            aside = [until > now for until in self._aside_until]
-        return iter(sorted(rendezvous_order(tenant, len(self._stubs)), key=aside.__getitem__))
-
-    def _hedge_seconds(self, name: str) -> float:
-        with self._lock:
-            self._credit = min(self._credit + HEDGE_SHARE, MOST_CREDIT)
-            seconds = sorted(self._seconds[name])
-        if len(seconds) < FEWEST_CALLS:
-            return FIRST_HEDGE_SECONDS
-        return max(seconds[int(HEDGE_QUANTILE * len(seconds))], LEAST_HEDGE_SECONDS)
-
-    def _may_hedge(self) -> bool:
-        with self._lock:
-            if self._credit < 1.0:
-                return False
-            self._credit -= 1.0
-            return True
-
-    def _note(self, name: str, seconds: float, replica: int, overtaken: Iterable[int]) -> None:
-        """Keep the time of a call, and which replicas another one overtook."""
-        with self._lock:
-            self._seconds[name].append(seconds)
-            self._overtaken[replica] = 0
-            for other in overtaken:
-                self._overtaken[other] += 1
-                if self._overtaken[other] >= MOST_OVERTAKEN:
-                    self._put_aside(other)
-
-    def _put_aside(self, replica: int) -> None:
-        self._aside_until[replica] = time.monotonic() + ASIDE_SECONDS
-
 
 def tenant_of(request: Any) -> str:
     """The tenant that a request names; empty where only its credential says it."""
@@ -167,7 +181,13 @@ def tenant_of(request: Any) -> str:
     return str(scope.tenant_id)
 
 
-def _more_telling(error: grpc.RpcError | None, other: grpc.RpcError) -> grpc.RpcError:
+def _waits_for_event(request: Any) -> bool:
+    """Whether a call, or one of a batch, has a `min_seq`."""
+    each = getattr(request, "requests", None) or (getattr(request, "recall", request),)
+    return any(getattr(one, "min_seq", 0) for one in each)
+
+
+def more_telling(error: grpc.RpcError | None, other: grpc.RpcError) -> grpc.RpcError:
     """Of two errors the one that says more of when to ask again: soon, later, or nothing at all."""
 
     def tells(one: grpc.RpcError) -> int:
@@ -176,6 +196,6 @@ def _more_telling(error: grpc.RpcError | None, other: grpc.RpcError) -> grpc.Rpc
     return other if error is None else max(error, other, key=tells)
 
 
-def _seconds_to(moment: float) -> float | None:
+def seconds_to(moment: float) -> float | None:
     """The time until a moment of the monotonic clock; None: it never comes."""
     return None if math.isinf(moment) else max(0.0, moment - time.monotonic())

@@ -22,7 +22,8 @@ class DeepSettings(AccessSettings, EndpointSettings):
     query_address: str = Field(
         "127.0.0.1:7461",
         pattern=r"^\S+:\d{1,5}$",
-        description="host:port of the query service; those of all shards with commas",
+        description="host:port of the query service; those of shards are separated by commas, "
+        "those of the replicas of one by vertical bars",
     )
     query_ca_file: Path | None = Field(None, description="CA (PEM) of the query service: connect with TLS")
     query_cert_file: Path | None = Field(None, description="own certificate (PEM), for mTLS")

@@ -6,10 +6,12 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 
+from helix_deep.fast.replicas import ReplicatedStub
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.shard_routing import RoutedCall, ShardGuesses, addresses_of
@@ -36,7 +38,9 @@ class QueryService:
     def __init__(self, address: str, *, seconds: float, credentials: CallCredentials | None = None) -> None:
         """Connect at the first call; none waits longer than `seconds`, or than until the moment it is given.
 
-        `address` names the query service of each shard, in order, with commas.
+        `address` names the query service of each shard, in order, with commas. Several replicas of one shard
+        have `|` between them: another one is asked where one is slow or away.
+
         Moments are of the monotonic clock. `credentials` are of the channel; a call has its caller's token.
 
         Raises:
@@ -46,8 +50,9 @@ class QueryService:
         self._seconds = seconds
         options = [("grpc.max_receive_message_length", REPLY_BYTES)]
         own = credentials or CallCredentials()
-        self._channels = [own.aio_channel(replicas[0], options) for replicas in addresses_of(address)]
-        self._stubs: list[Any] = [recall_pb2_grpc.RecallServiceStub(one) for one in self._channels]
+        shards = [[own.aio_channel(one, options) for one in replicas] for replicas in addresses_of(address)]
+        self._channels = list(chain.from_iterable(shards))
+        self._stubs = [_stub_of(replicas) for replicas in shards]
         self._guesses = ShardGuesses(len(self._stubs))
 
     async def close(self) -> None:
@@ -152,6 +157,12 @@ class QueryService:
 
     def _error(self, code: grpc.StatusCode, details: str) -> HelixError:
         return error_of(code, details, who=self._who)
+
+
+def _stub_of(channels: Sequence[Any]) -> Any:
+    """What calls the replicas of one shard."""
+    stubs = [recall_pb2_grpc.RecallServiceStub(one) for one in channels]
+    return stubs[0] if len(stubs) == 1 else ReplicatedStub(stubs)
 
 
 def _wait_of(error: grpc.aio.AioRpcError) -> float | None:
