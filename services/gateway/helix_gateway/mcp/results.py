@@ -109,7 +109,9 @@ class KeptChange(Kept):
     """A write about memories that exist."""
 
     missing: list[str] | None = Field(
-        description="Of what was named, what does not exist or belongs to others: nothing was done about it. "
+        description="Of what was named, what this caller cannot find: it does not exist or is of others. "
+        "The write is stored with it and changes nothing of it, except that a caller without a user also "
+        "changes memories of users. "
         "null: not known (the role recall is lacking, the look-up failed, or the event is not applied yet)."
     )
 

@@ -32,10 +32,11 @@ class Changed(Written):
     """A write about memories that exist."""
 
     missing: tuple[str, ...] | None
-    """Of the ids in the request, those of no memory that this caller can recall. Nothing was done about them,
-    but an erasure also removes what is on its way, and a caller without a user reaches those of users, too.
-    None where it is not known: the caller lacks the role recall, the query service did not answer, the event
-    was not applied in time and may reach an id that is on its way, or an erasure was applied already."""
+    """Of the ids in the request, those of no memory that this caller can recall. The write has them, too. It
+    changes nothing of them, but an erasure also removes what is on its way, and a caller without a user also
+    changes memories of users. None where it is not known: the caller lacks the role recall, the query service
+    did not answer, the event was not applied in time and may reach an id that is on its way, or an erasure
+    was applied already."""
 
 
 async def changed_memories(
