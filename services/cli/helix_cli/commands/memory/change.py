@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
+from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import whole_ids
@@ -33,7 +34,7 @@ from helix_cli.sources.event_options import one_event
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.recall_client import RecallClient
-from helix_shared.errors import NotFoundError
+from helix_shared.errors import NotFoundError, OtherInstanceError, TemporaryError
 from helix_shared.identity import memory_id as memory_id_of
 from helix_shared.sources.source_event import SourceEvent
 
@@ -41,6 +42,7 @@ AwaitChange = Annotated[
     bool,
     typer.Option("--wait/--no-wait", help="Whether to wait for the change, and say what it changed."),
 ]
+APPLIED: Final = "applied; what it changed is not known, because the query service did not answer before it"
 Told = Callable[[Seen, Seen], Change]
 """What became of a memory, from what was served before and after its event."""
 
@@ -137,6 +139,7 @@ class Changes:
 
         Raises:
             typer.Exit: an event was refused, or a memory stays as it was.
+            TemporaryError: the events are stored, but were not seen to be processed in time.
             HelixError: as `publish_items` and `await_outcome`, or an event breaks a rule: none is published.
         """
         items = {memory_id: self._event(kind, memory_id, fields) for memory_id, fields in events.items()}
@@ -155,7 +158,7 @@ class Changes:
 
     def _publish(self, items: dict[str, SourceEvent], told: Told, affected: dict[str, str]) -> None:
         waiting = self.wait_seconds is not None
-        before = self._seen(items) if waiting else {}
+        before = self._seen_before(items) if waiting else None
         broker = nats_server(self.nats, self.home)
         tally = publish_items(
             items.values(),
@@ -167,10 +170,11 @@ class Changes:
         )
         try:
             if self.wait_seconds is not None:
-                await_outcome(tally, Waiting(self.server, broker, self.wait_seconds))
-                for refusal in tally.refusals:
-                    del affected[refusal.where]
-                self._tell(before, affected, told)
+                with _told_as_stored(tally):
+                    await_outcome(tally, Waiting(self.server, broker, self.wait_seconds))
+                    for refusal in tally.refusals:
+                        del affected[refusal.where]
+                    self._tell(before, affected, told)
             elif not self.as_json:
                 typer.echo(outcome(tally))
         finally:
@@ -183,16 +187,36 @@ class Changes:
         with self.client() as client:
             return seen(client, self.scope, list(ids))
 
-    def _tell(self, before: dict[str, Seen], affected: dict[str, str], told: Told) -> None:
-        after = self._seen(affected.values())
+    def _seen_before(self, ids: Iterable[str]) -> dict[str, Seen] | None:
+        """The memories before their events, which need no query service: None where it does not answer."""
+        try:
+            return self._seen(ids)
+        except OtherInstanceError:
+            raise
+        except TemporaryError as error:
+            note(f"what the memories were before the change is not known: {error}")
+            return None
+
+    def _tell(self, before: dict[str, Seen] | None, affected: dict[str, str], told: Told) -> None:
+        after = {} if before is None else self._seen(affected.values())
         for one, other in affected.items():
-            change = told(before[one], after[other])
+            change = Change(APPLIED) if before is None else told(before[one], after[other])
             if not change.is_change:
                 self.result.keep(one, change.text)
                 continue
             self.result.changed[one] = other
             if not self.as_json:
                 typer.echo(f"{short(one)}: {change.text}")
+
+
+@contextmanager
+def _told_as_stored(tally: Tally) -> Iterator[None]:
+    """Say that the events are stored where it cannot be seen in time what became of them."""
+    try:
+        yield
+    except TemporaryError:
+        note(f"the change is stored, up to sequence {tally.last_sequence}; it was not seen to be applied yet")
+        raise
 
 
 def _new_version(item: SourceEvent) -> str:
