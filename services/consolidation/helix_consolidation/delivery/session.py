@@ -111,23 +111,16 @@ async def writer_session(
 ) -> AsyncIterator[WriterSession]:
     """Open a session under `lease`; at the end everything is closed, and no thread of it runs.
 
+    That holds also where opening fails half way, as when NATS goes away, or is cancelled.
+
     Raises:
         HelixError: the data folder and the streams do not fit, or the stores disagree.
     """
-    executor = ThreadPoolExecutor(1, thread_name_prefix="stores")
-    try:
-        session = await _open(client, settings, lease, health, executor)
-        try:
-            yield session
-        finally:
-            executor.submit(session.shard.close)
-            if session.archive is not None:
-                session.archive.close()
-            for inbox in session.inboxes:
-                await inbox.close()
-    finally:
+    async with contextlib.AsyncExitStack() as owned:
+        executor = ThreadPoolExecutor(1, thread_name_prefix="stores")
         # work in a thread continues when its caller is cancelled: wait until it ends
-        await asyncio.to_thread(executor.shutdown)
+        owned.push_async_callback(asyncio.to_thread, executor.shutdown)
+        yield await _open(client, settings, lease, health, executor, owned)
 
 
 async def _open(
@@ -136,22 +129,25 @@ async def _open(
     lease: Lease,
     health: Health,
     executor: ThreadPoolExecutor,
+    owned: contextlib.AsyncExitStack,
 ) -> WriterSession:
+    """The session; `owned` closes what was opened, whether all of it was or not."""
     jetstream = client.jetstream()
     # nobody changes the map while this process has the lease of one of its shards
     place = await _place(jetstream, settings.shard)
     log = await event_stream(jetstream)
-    shard = await _open_shard(settings, executor, place, log)
+    shard = await _open_shard(settings, executor, place, log, owned)
     await _compare_streams(jetstream, lease, shard, log)
     await _follow_map(client, settings, executor, shard, log)
     await request_redelivery(jetstream, shard.state, shard=place.shard)
     arrived = asyncio.Event()
-    inboxes = await _open_inboxes(client, settings, place, arrived)
+    inboxes = await _open_inboxes(client, settings, place, arrived, owned)
     archive, erase_archived = None, partial(erase_where_none_is_written, settings.data_dir, log)
     if settings.archive:
         archive = EventArchive(
             client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes, place=place
         )
+        owned.callback(archive.close)
     uploads = await open_uploads(settings)
     shard.purge.attach(uploads)
     writer = Writer(
@@ -182,19 +178,35 @@ async def _place(jetstream: JetStreamContext, shard: int) -> ShardPlace:
 
 
 async def _open_shard(
-    settings: ConsolidationSettings, executor: Executor, place: ShardPlace, log: StreamState
+    settings: ConsolidationSettings,
+    executor: Executor,
+    place: ShardPlace,
+    log: StreamState,
+    owned: contextlib.AsyncExitStack,
 ) -> Shard:
     """Open the stores; a new data folder of an empty log, or of one shard of several, begins empty."""
-    open_shard = partial(
-        Shard.open,
-        settings.data_dir,
-        maintain_every=settings.maintain_every,
-        form=settings.vector_form,
-        decay=decay_rule(settings),
-        place=place,
-    )
+    opened: list[Shard] = []
+
+    def open_shard() -> Shard:
+        opened.append(
+            Shard.open(
+                settings.data_dir,
+                maintain_every=settings.maintain_every,
+                form=settings.vector_form,
+                decay=decay_rule(settings),
+                place=place,
+            )
+        )
+        return opened[0]
+
+    def close() -> None:
+        for shard in opened:
+            shard.close()
+
     loop = asyncio.get_running_loop()
     require_trained_prefix(settings.models_dir, settings.scan_dimensions)
+    # in the thread that opens it, which may still do so when the wait for it is cancelled
+    owned.callback(executor.submit, close)
     shard = await loop.run_in_executor(executor, open_shard)
     if shard.manifest is None and not (log.last_sequence and place.is_only):
         await loop.run_in_executor(executor, begin_empty, shard, settings.models_dir)
@@ -228,10 +240,15 @@ async def _follow_map(
 
 
 async def _open_inboxes(
-    client: Client, settings: ConsolidationSettings, place: ShardPlace, arrived: asyncio.Event
+    client: Client,
+    settings: ConsolidationSettings,
+    place: ShardPlace,
+    arrived: asyncio.Event,
+    owned: contextlib.AsyncExitStack,
 ) -> list[Inbox]:
-    return [
-        Inbox(
+    inboxes = []
+    for stream, durable in durables_of(place.shard):
+        inbox = Inbox(
             client,
             stream,
             await PullReader.open(client, stream=stream, consumer=durable),
@@ -240,5 +257,6 @@ async def _open_inboxes(
             collect_seconds=settings.collect_seconds,
             held_messages=settings.held_messages,
         )
-        for stream, durable in durables_of(place.shard)
-    ]
+        owned.push_async_callback(inbox.close)
+        inboxes.append(inbox)
+    return inboxes
