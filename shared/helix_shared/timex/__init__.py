@@ -21,7 +21,8 @@ Conventions for ambiguous English:
   decides: before the reference in the past tense; after it in the present and future tense, in commands and
   in plans ("decided to launch on"). "Since" means the past; "until" and "by" without a past tense the future.
   In a sentence without a verb that names an appointment ("Dentist on 2 April") it is in the future, and
-  `certainty` is "guessed". Otherwise, and for habits, it is the nearest past one, and `certainty` is "open".
+  `certainty` is "guessed". Otherwise, for habits, and for the season or month of a rule ("people should drink
+  more in summer"), it is the nearest past one, and `certainty` is "open".
 * "N units before X": the N-th unit counted back from the start of X ("the week before 9 June" is
   2 to 8 June); "after" counts forward from its end. "Early", "mid", "late", "end of" do not narrow.
 * "The third week of May" is its days 15 to 21; "the second weekend" has the second Saturday.

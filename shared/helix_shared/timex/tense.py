@@ -15,6 +15,7 @@ from helix_shared.timex import verbs
 from helix_shared.timex.booked import tells_booked
 from helix_shared.timex.clause import Evidence, read_after, read_before
 from helix_shared.timex.cues import OPENS_A_STRETCH
+from helix_shared.timex.general import states_rule
 from helix_shared.timex.words import WEEKDAY
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def implied(passage: Passage, span: tuple[int, int]) -> Implied:
     around = _surroundings(passage, span)
     if around.cue == "since":
         return Implied("past", "stated")
-    if verbs.HABITS.intersection(_clause(around)):
+    clause = _clause(around)
+    if verbs.HABITS.intersection(clause) or states_rule(clause, passage, span):
         return Implied("past", "open")
     is_weekday = _WEEKDAY_ONLY.fullmatch(passage.folded, *span)
     if not passage.asks and not is_weekday and tells_booked(_body(around), around.after, around.cue):
@@ -201,8 +203,8 @@ def _begins_sentence(text: str) -> bool:
 
 
 def _clause(around: _Surroundings) -> list[str]:
-    """Return the tokens of the clause of the date."""
-    return [*_until_boundary(reversed(_body(around))), *_until_boundary(_behind(around))]
+    """Return the tokens of the clause of the date, without those that introduce it."""
+    return [*_until_boundary(reversed(_body(around)))[::-1], *_until_boundary(_behind(around))]
 
 
 def _body(around: _Surroundings) -> list[str]:

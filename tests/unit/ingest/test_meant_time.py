@@ -103,3 +103,11 @@ def test_what_names_no_single_day_of_a_month_stays_open_in_a_turn(text: str) -> 
     """A guess would be wrong most of the time."""
     found = meant_time(text, THURSDAY, is_turn=True)
     assert found is None or found.certainty != "guessed"
+
+
+def test_what_everybody_should_do_every_summer_happens_at_no_time() -> None:
+    """What "I should" do is a plan for the next summer; "people should" is nobody's."""
+    assert meant_time("people should drink more water in summer", THURSDAY, is_turn=True) is None
+    mine = meant_time("I should call mum in summer", THURSDAY, is_turn=True)
+    assert mine is not None
+    assert f"{mine.start:%Y-%m}" == "2026-06"
