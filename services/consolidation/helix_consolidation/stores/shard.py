@@ -228,7 +228,7 @@ class Shard:
             return _finished(vectors)
         if self._needs_maintenance:
             self._needs_maintenance = False
-            vectors.begin_maintenance(resting=True)
+            return _maintained(vectors.begin_maintenance(resting=True))
         return False
 
     def close(self) -> None:
@@ -276,12 +276,15 @@ class Shard:
         """Finish maintenance of the vector table, and begin it for every so many generations."""
         _finished(live.vectors)
         if number % self._maintain_every == 0:
-            live.vectors.begin_maintenance()
+            _maintained(live.vectors.begin_maintenance())
 
 
 def _finished(vectors: VectorWriter) -> bool:
-    """Finish maintenance, which reads the whole table, and give the memory for that back."""
-    is_finished = vectors.finish_maintenance()
-    if is_finished:
+    return _maintained(vectors.finish_maintenance())
+
+
+def _maintained(is_done: bool) -> bool:
+    """Give the memory of maintenance back, which reads the whole table."""
+    if is_done:
         return_free_memory()
-    return is_finished
+    return is_done

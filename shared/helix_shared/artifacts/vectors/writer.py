@@ -150,20 +150,22 @@ class VectorWriter:
         remove_superseded(self._folder)
         return True
 
-    def begin_maintenance(self, *, resting: bool = False) -> None:
+    def begin_maintenance(self, *, resting: bool = False) -> bool:
         """Start `maintain` in a thread if it pays; the table may be written and linked meanwhile.
 
-        A conflicting change of old rows aborts it. It then waits for an idle table; overdue, it runs here.
+        A conflicting change of old rows aborts it. It then waits for an idle table; overdue, it runs here,
+        where nothing else writes: changes that keep coming would abort it again. Returns whether it ran here.
         """
         if self._maintenance.is_running or not self._pays(resting=resting):
-            return
+            return False
+        if self._was_aborted and worth_compacting(self._table, self.count, resting=False, patience=OVERDUE):
+            return self.maintain()
         if resting or not self._was_aborted:
             # A handle of its own: Lance resolves or reports conflicts with what this one writes.
             self._maintenance.start(
                 lambda: _build_and_compact(open_table(self._folder), self._form, resting=resting)
             )
-        elif worth_compacting(self._table, self.count, resting=False, patience=OVERDUE):
-            self.maintain()
+        return False
 
     @property
     def is_maintaining(self) -> bool:

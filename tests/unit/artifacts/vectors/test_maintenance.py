@@ -179,6 +179,31 @@ def test_aborted_compaction_waits_for_an_idle_table_and_is_forced_when_overdue(
     assert len(list((tmp_path / TABLE / "data").iterdir())) == 1
 
 
+def test_changes_that_keep_coming_do_not_put_compaction_off_for_ever(
+    tmp_path: Path, records: Records
+) -> None:
+    """Each attempt on the idle table is aborted by the next change of an old row, until it is overdue."""
+    writer, changed = VectorWriter.create(tmp_path, 8), 0
+    writer.upsert(records([{"ordinal": row} for row in range(ROWS)]))
+    writer.maintain(force=True)
+    attempts, forced = 0, 0
+    while forced < 2 and attempts < 30:
+        for _ in range(2):
+            changed += 1
+            writer.upsert(records([{"ordinal": changed % ROWS, "text": f"change {changed}"}]))
+        forced += writer.begin_maintenance(resting=True)
+        if writer.is_maintaining:
+            fragments = int(open_table(tmp_path).stats()["fragment_stats"]["num_fragments"])
+            assert fragments < maintenance.OVERDUE * maintenance.FEWEST_FRAGMENTS
+            attempts += 1
+            # until the attempt has ended
+            while not writer.finish_maintenance():
+                changed += 1
+                writer.upsert(records([{"ordinal": 7 * changed % ROWS, "text": f"change {changed}"}]))
+    assert len(texts(writer.scan(["ordinal", "text"]))) == ROWS
+    assert attempts > 1
+
+
 def test_an_indexed_table_keeps_few_fragments_and_few_parts_of_its_vector_index(
     tmp_path: Path, records: Records
 ) -> None:
