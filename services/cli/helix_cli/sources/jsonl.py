@@ -12,7 +12,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterator
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, BinaryIO, Final
 
 import pydantic_core
@@ -94,4 +94,7 @@ def _in_zone(text: str, zone: tzinfo) -> str:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return text
-    return text if moment.tzinfo else iso_text(moment.replace(tzinfo=zone))
+    try:
+        return text if moment.tzinfo else iso_text(moment.replace(tzinfo=zone))
+    except OverflowError:  # its event refuses the year
+        return moment.replace(tzinfo=UTC).isoformat()

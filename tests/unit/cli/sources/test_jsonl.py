@@ -155,3 +155,11 @@ def test_a_time_without_a_zone_is_one_of_the_zone_that_is_named() -> None:
     wrong = line.replace(b"2026-03-02T18:30", b"soon")
     (refused,) = read_events(io.BytesIO(wrong), "file", zone=ZoneInfo("Europe/Madrid"))
     assert isinstance(refused, Refusal)
+
+
+def test_a_time_that_the_named_zone_cannot_have_is_refused() -> None:
+    """Year 1 began there before all times; the lines after it are read."""
+    lines = [json.dumps(MESSAGE | {"occurred_at": at}).encode() for at in ("0001-01-01", "2026-03-02")]
+    refused, _ = read_events(io.BytesIO(b"\n".join(lines)), "file", zone=ZoneInfo("Asia/Tokyo"))
+    assert isinstance(refused, Refusal)
+    assert (refused.field, refused.reason) == ("occurred_at", "must lie in the years 1001 to 2999")

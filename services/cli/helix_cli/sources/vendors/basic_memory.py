@@ -27,7 +27,7 @@ from helix_cli.sources.documents.document import (
 from helix_cli.sources.documents.markdown import contents
 from helix_cli.sources.vendors.export_file import refusing
 from helix_cli.sources.vendors.front_matter import front_matter, listed, one
-from helix_cli.sources.vendors.vendor_fields import Made, tags_of, time_in, with_context
+from helix_cli.sources.vendors.vendor_fields import Made, later_by, tags_of, time_in, with_context
 from helix_memory import identity
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.errors import InvalidInputError
@@ -180,17 +180,20 @@ def _with_times(said: str) -> tuple[str, dict[str, Any]]:
     times = {name: time_in({name: _local(time)}, name) for name, time in stated.items() if time}
     end = times.get(names[1])
     if end is not None and groups.get("closing") == "]":
-        times[names[1]] = end + timedelta(days=1)  # the last day belongs to it
+        times[names[1]] = later_by(end, timedelta(days=1))  # the last day belongs to it
     return found["text"], times
 
 
 def _local(value: str) -> str:
-    """A time without a zone as one of this machine, as basic-memory means it."""
+    """A time without a zone as one of this machine, as basic-memory means it; else the value as it is.
+
+    At the end of all times this machine may have none, and an event refuses its year.
+    """
     try:
         moment = datetime.fromisoformat(value)
-    except ValueError:
+        return value if moment.tzinfo else moment.astimezone().isoformat()
+    except (ValueError, OverflowError):
         return value
-    return value if moment.tzinfo else moment.astimezone().isoformat()
 
 
 def _relation(

@@ -21,6 +21,7 @@ from helix_cli.sources.vendors.vendor_fields import (
     Made,
     Version,
     identity_in,
+    later_by,
     list_in,
     record_of,
     tags_of,
@@ -132,7 +133,7 @@ def _happened(unit: Mapping[str, Any]) -> dict[str, Any]:
     start, end = time_in(unit, "occurred_start"), time_in(unit, "occurred_end")
     if start is None:
         return {}
-    return {"event_start": start} | ({"event_end": end + _TICK} if end and end >= start else {})
+    return {"event_start": start} | ({"event_end": later_by(end, _TICK)} if end and end >= start else {})
 
 
 def _document(made: Made, where: str, value: object, bank: str) -> Iterator[Item]:

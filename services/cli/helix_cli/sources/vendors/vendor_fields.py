@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from helix_cli.sources.documents.document import whole_or_cut
@@ -178,6 +178,14 @@ def time_in(record: Mapping[str, Any], *names: str) -> datetime | None:
         if found is not None and found != "":
             return _time(name, found)
     return None
+
+
+def later_by(moment: datetime, by: timedelta) -> datetime:
+    """A time moved on; one that has none after it stays, and an event refuses its year."""
+    try:
+        return moment + by
+    except OverflowError:
+        return moment
 
 
 def tags_of(*groups: object) -> list[str]:

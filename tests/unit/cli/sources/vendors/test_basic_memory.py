@@ -7,7 +7,7 @@ from helix_cli.sources.discover import discover
 from helix_cli.sources.documents.formats import Format
 from helix_memory.events import DocumentEvent, MemoryEvent
 
-from .reading import events, items, skipped
+from .reading import events, items, refused, skipped
 
 NOTE = """---
 title: Coffee Brewing Methods
@@ -142,3 +142,19 @@ def test_a_note_that_is_no_text_is_refused_once(tmp_path: Path) -> None:
     path.write_bytes(b"---\ntitle: x\n---\n\xff\xfe\x00")
     (refusal,) = items(path, named=Format.BASIC_MEMORY)
     assert "is not UTF-8" in str(refusal)
+
+
+def test_a_time_at_the_end_of_all_times_is_refused_alone(tmp_path: Path) -> None:
+    """A day after the last one, or that day in the zone of this machine, may not exist."""
+    ends = "- [fact] @effective[2026-06-10,9999-12-31] It holds\n"
+    begins = "- [fact] @0001-01-01 It held\n- [fact] @9999-12-31 It will\n"
+    found = items(note(tmp_path, NOTE.replace("- [decision]", f"{ends}{begins}- [decision]")))
+    assert refused(found) == [
+        f"brewing.md:{line}: {field}: must lie in the years 1001 to 2999"
+        for line, field in ((17, "valid_to"), (18, "valid_from"), (19, "valid_from"))
+    ]
+    assert len(found) - len(refused(found)) == len(items(note(tmp_path)))
+    (created,) = items(
+        note(tmp_path, "---\ntitle: A\npermalink: a\ntype: note\ncreated: 0001-01-01\n---\n- [x y] B\n")
+    )[1:]
+    assert refused([created]) == ["brewing.md:7: occurred_at: must lie in the years 1001 to 2999"]

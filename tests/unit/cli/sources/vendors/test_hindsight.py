@@ -140,3 +140,13 @@ def test_an_event_without_an_end_has_only_its_start(tmp_path: Path) -> None:
     times = {"occurred_end": (datetime(2025, 4, 2, tzinfo=UTC) - timedelta(days=1)).isoformat()}
     (event,) = events(write(tmp_path, "a.json", listed({**UNIT, **times})))
     assert (event.event_start, event.event_end) == (datetime(2025, 4, 2, tzinfo=UTC), None)
+
+
+def test_an_event_without_a_moment_after_it_is_refused_alone(tmp_path: Path) -> None:
+    """Its end would be the first moment after the last of all."""
+    endless = {**UNIT, "occurred_end": "9999-12-31T23:59:59.999999Z"}
+    found = items(write(tmp_path, "a.json", listed(endless, UNIT)))
+    assert [one.split(": ", 1)[1] for one in refused(found)] == [
+        "event_end: must lie in the years 1001 to 2999"
+    ]
+    assert len(found) == 2
