@@ -222,10 +222,11 @@ class _Scanner:
     def _object(self, values: dict[str, Any], places: dict[str, list[str]]) -> None:
         self._take("{")
         while self._next() != "}":
-            key = self._value()
+            key = self._name_of_field()
             self._take(":")
             if self._next() != "[":
                 values[key] = self._value()
+                places.pop(key, None)  # of a list under the same name before
             else:
                 found = values[key] = []
                 lines = places[key] = []
@@ -236,6 +237,11 @@ class _Scanner:
                 break
             self._at += 1
         self._take("}")
+
+    def _name_of_field(self) -> str:
+        if self._next() != '"':
+            raise json.JSONDecodeError("expecting a name in double quotes", self._text, self._at)
+        return str(self._value())
 
     def _elements(self) -> Iterator[tuple[str, Any]]:
         self._take("[")

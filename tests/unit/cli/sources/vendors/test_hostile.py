@@ -12,7 +12,7 @@ from helix_cli.sources.documents.formats import Format
 from helix_shared.sources.items import Item
 from tests.examples import examples
 
-from .reading import items
+from .reading import items, refused
 
 NAMES = [
     "id",
@@ -109,3 +109,23 @@ def test_no_note_ends_the_import(tmp_path: Path, text: str) -> None:
         f"---\ntitle: {text}\npermalink: {text}\n---\n- [fact] {text}\n- {text} [[{text}]]\n{text}\n"
     )
     items(path, named=Format.BASIC_MEMORY)
+
+
+@pytest.mark.parametrize("name", ["[1]", "{}", "7", "null", "'id'"])
+def test_a_field_whose_name_is_no_text_ends_the_file_with_its_line(tmp_path: Path, name: str) -> None:
+    """What was read before it is kept."""
+    path = tmp_path / "export.json"
+    path.write_text(f'{{"results": [\n{{"id": "1", "memory": "a"}}],\n{name}: 2}}\n', encoding="utf-8")
+    found = items(path, named=Format.MEM0)
+    assert refused(found) == [
+        "export.json:3: line: no JSON: expecting a name in double quotes; what follows is not read"
+    ]
+    assert len(found) == 2
+
+
+def test_of_two_fields_with_one_name_the_last_counts(tmp_path: Path) -> None:
+    """Also where the first is a list, and the last is none."""
+    path = tmp_path / "export.json"
+    lists = '"results": [\n{"id": "1", "memory": "a"}],\n"memories": [\n{"id": "2", "memory": "b"}]'
+    path.write_text(f'{{{lists},\n"results": null}}\n', encoding="utf-8")
+    assert [item.event.text for item in items(path, named=Format.MEM0) if hasattr(item, "event")] == ["b"]
