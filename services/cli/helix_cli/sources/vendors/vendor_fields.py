@@ -81,9 +81,8 @@ class Made:
         if later and any(len(one.text.encode("utf-8", "replace")) > ONE_PIECE_BYTES for one in versions):
             last = later[-1]
             event_id = self.event_id(vendor_id, identity.digest(last.text))
-            yield from self.memory(
-                where, event_id, last.text, {**fields, **last.fields, "occurred_at": last.at}
-            )
+            whole = {**fields, **first.fields, **last.fields}  # a correction keeps what it does not state
+            yield from self.memory(where, event_id, last.text, {**whole, "occurred_at": last.at})
             return
         first_id = self.event_id(vendor_id)
         yield from self.memory(
@@ -110,17 +109,16 @@ class Made:
     def hidden(
         self, where: str, vendor_id: str, made: Sequence[Item], at: datetime | None, fields: Mapping[str, Any]
     ) -> Iterator[Item]:
-        """A forget of the memories of `made`, which `helix memory restore` takes back."""
-        ids = [memory_id for item in made for memory_id in _memory_ids(item)]
-        if ids:
+        """Forgets of the memories of `made`, which `helix memory restore` takes back."""
+        for number, ids in enumerate(_selections(made)):
             yield from_fields(
                 where,
                 {
                     "kind": "forget",
-                    "event_id": self.event_id(vendor_id, "hidden"),
+                    "event_id": self.event_id(vendor_id, "hidden", *([number] if number else [])),
                     "tenant_id": fields["tenant_id"],
                     "user_id": fields["user_id"],
-                    "memory_ids": ids[: limits.SELECTED_IDS],
+                    "memory_ids": ids,
                     "occurred_at": at,
                 },
             )
@@ -243,6 +241,22 @@ def _time(name: str, value: object) -> datetime:
     if parsed is None:
         raise InvalidInputError(name, _TIME_WORDS)
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def _selections(made: Sequence[Item]) -> Iterator[list[str]]:
+    """Ids of the memories of events, as many as one event may name; each has the first of an event at least.
+
+    An event that names no memory would be refused.
+    """
+    chosen: list[str] = []
+    for item in made:
+        ids = list(_memory_ids(item))[: limits.SELECTED_IDS]
+        if len(chosen) + len(ids) > limits.SELECTED_IDS:
+            yield chosen
+            chosen = []
+        chosen += ids
+    if chosen:
+        yield chosen
 
 
 def _memory_ids(item: Item) -> Iterable[str]:

@@ -150,3 +150,16 @@ def test_an_event_without_a_moment_after_it_is_refused_alone(tmp_path: Path) -> 
         "event_end: must lie in the years 1001 to 2999"
     ]
     assert len(found) == 2
+
+
+def test_every_part_of_an_invalidated_text_of_several_events_is_forgotten(tmp_path: Path) -> None:
+    """One event names 1,000 memories at most, so there are several; each names one that exists."""
+    invalid = {**UNIT, "state": "invalidated", "text": "Ice moves. " * 25_000, "context": ""}
+    found = events(write(tmp_path, "a.json", listed(invalid)))
+    said = [one for one in found if isinstance(one, MemoryEvent)]
+    forgets = [one for one in found if isinstance(one, ForgetEvent)]
+    first_ids = [memory_id("acme", one.event_id, 0) for one in said]
+    assert len(said) == 3
+    assert len({one.event_id for one in forgets}) == len(forgets)
+    assert set(first_ids) <= {name for one in forgets for name in one.memory_ids}
+    assert all(set(one.memory_ids) & set(first_ids) for one in forgets)

@@ -163,3 +163,13 @@ def test_a_record_without_id_or_sense_is_refused_with_its_line(tmp_path: Path) -
         "a.jsonl:3: record: has neither fact nor content nor summary",
     ]
     assert len(found) == 4
+
+
+def test_a_long_fact_that_ended_keeps_its_beginning(tmp_path: Path) -> None:
+    """Of a text of several memories only the last version is taken, with what was said of the first."""
+    fact = "Emily lives in Madrid, as she said. " * 20
+    (event,) = events(write(tmp_path, "a.json", [{**ENDED, "fact": fact}]))
+    assert (event.valid_from, event.valid_to) == (
+        datetime(2020, 1, 1, tzinfo=UTC),
+        datetime(2024, 6, 1, tzinfo=UTC),
+    )
