@@ -135,7 +135,7 @@ class ShardedStub:
         if request.scope.tenant_id:
             found: recall_pb2.GetStatusResponse = self._routed("GetStatus", request, until, metadata)
             return found
-        replies = []
+        replies, reason = [], ""
         for stub in self._stubs:
             try:
                 replies.append(stub.GetStatus(request, timeout=until - time.monotonic(), metadata=metadata))
@@ -143,6 +143,9 @@ class ShardedStub:
                 # a credential of one tenant is told of its shard alone
                 if _other_shard(error) is None:
                     raise
+                reason = str(error.details())
+        if not replies:
+            raise UnsettledTenantError(reason)
         return status_of_all(replies)
 
     def _routed(self, name: str, request: Any, until: float, metadata: Any) -> Any:

@@ -120,3 +120,12 @@ def test_without_the_wait_a_moved_tenant_is_not_found(
     threading.Timer(0.4, both[1].has_it.set).start()
     with pytest.raises(PermanentError, match="lies in another shard"):
         client.recall(REQUEST)
+
+
+def test_the_status_of_a_tenant_that_no_shard_has_now_is_a_refusal(
+    services: tuple[Service, Service, RecallClient],
+) -> None:
+    """A credential of one tenant asks for the status of all shards, and each names the other."""
+    *_, client = services
+    with pytest.raises(PermanentError, match="lies in another shard"):
+        client.status()
