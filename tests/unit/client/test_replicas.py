@@ -36,7 +36,23 @@ class Service(recall_pb2_grpc.RecallServiceServicer):
 
     def Recall(self, request: Any, context: Any) -> Any:  # noqa: N802  as the stub names it
         """Refuse, or answer; a call that is given up ends."""
-        self.tenants.append(request.scope.tenant_id)
+        self._answer(request.scope.tenant_id, context)
+        return recall_pb2.RecallResponse(generation=self.number)
+
+    def BatchRecall(self, request: Any, context: Any) -> Any:  # noqa: N802  as the stub names it
+        """As a recall."""
+        self._answer(request.scope.tenant_id, context)
+        return recall_pb2.BatchRecallResponse(
+            results=[recall_pb2.RecallResult(response=recall_pb2.RecallResponse(generation=self.number))]
+        )
+
+    def WhyNot(self, request: Any, context: Any) -> Any:  # noqa: N802  as the stub names it
+        """As a recall."""
+        self._answer(request.recall.scope.tenant_id, context)
+        return recall_pb2.WhyNotResponse(verdict=str(self.number))
+
+    def _answer(self, tenant: str, context: Any) -> None:
+        self.tenants.append(tenant)
         if len(self.tenants) <= self.loading:
             context.set_trailing_metadata(((SHARD_KEY, "0"),))
             context.abort(grpc.StatusCode.UNAVAILABLE, "shard 0 is being loaded; ask again")
@@ -47,7 +63,6 @@ class Service(recall_pb2_grpc.RecallServiceServicer):
                 self.cancelled.set()
                 break
         time.sleep(self.pause)
-        return recall_pb2.RecallResponse(generation=self.number)
 
 
 @pytest.fixture
@@ -192,15 +207,22 @@ def test_a_refused_request_is_not_sent_to_another_replica(services: Any) -> None
     assert not two[1].tenants
 
 
+@pytest.mark.parametrize("call", ["recall", "recall_many", "why_not"])
 def test_a_call_that_waits_for_an_event_is_sent_once(
-    services: Any, hedge_after: Callable[[float], None]
+    services: Any, hedge_after: Callable[[float], None], call: str
 ) -> None:
     """It is not slow: its generation is not there yet."""
     two, _, client = services
     two[0].may_answer.clear()
     hedge_after(0.05)
     threading.Timer(0.3, two[0].may_answer.set).start()
-    assert client.recall(_request(_of(0), min_seq=7)).generation == 0
+    request = _request(_of(0), min_seq=7)
+    if call == "recall":
+        assert client.recall(request).generation == 0
+    elif call == "recall_many":
+        assert client.recall_many([request])[0].generation == 0
+    else:
+        assert client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id="0" * 32)).verdict == "0"
     assert not two[1].tenants
 
 
