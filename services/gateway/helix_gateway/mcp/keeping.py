@@ -2,7 +2,8 @@
 
 Who says a text again after it was forgotten, replaced or erased means it: it is shown again, or written under
 a next id. The id of an erased memory stays erased, whoever publishes its event again. A call that does not
-wait cannot see this, so a check follows it as a task of the gateway.
+wait cannot see this, so a check follows it as a task of the gateway. A check waits for the writer on a thread
+of the client, so few run at once: recalls need the other threads, above all while the writer is away.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from helix_gateway.mcp.results import Kept, KeptChange
 from helix_gateway.operations.selecting import changed_memories, written_and_applied
@@ -30,11 +32,16 @@ RETURNS: Final = 16
 """How often a text may come back after it was replaced or erased."""
 _ERASED: Final = "erased"
 """Stands for the id of a successor in the digest of the next id."""
+CHECKS_AT_ONCE: Final = 4
+MOST_CHECKS: Final = 1_000
+"""That run or wait; what is written beyond them is not checked."""
 HIDDEN: Final = (recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_DECAYED)
 
 _log = logger(__name__)
 _checks: Final = set[asyncio.Task[None]]()
 """They would be collected as garbage without a reference."""
+_rooms: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
+"""Where checks wait for their turn; a gateway has one event loop."""
 
 
 async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **options: Any) -> Kept:
@@ -59,10 +66,7 @@ async def keep(caller: Caller, prefix: str, name: str, *, corrects: str = "", **
         else:
             written, is_applied = await write(), waits
         if not (is_applied or written.duplicate):
-            again = {**options, "corrects": corrects}
-            check = asyncio.create_task(_check(caller, prefix, name, written, again))
-            _checks.add(check)
-            check.add_done_callback(_checks.discard)
+            _begin_check(caller, prefix, name, written, {**options, "corrects": corrects})
             break
         later, is_hidden = await _later(caller, written)
         if not later and (is_hidden or written.duplicate):
@@ -91,13 +95,25 @@ async def hide(caller: Caller, ids: Sequence[str], *, restore: bool = False, wai
     return KeptChange.of(changed, visible=is_applied, missing=missing)
 
 
+def _begin_check(caller: Caller, prefix: str, name: str, written: Written, options: dict[str, Any]) -> None:
+    if len(_checks) >= MOST_CHECKS:
+        _log.warning("a memory was not checked", reason=f"{MOST_CHECKS} others wait for the writer")
+        return
+    check = asyncio.create_task(_check(caller, prefix, name, written, options))
+    _checks.add(check)
+    check.add_done_callback(_checks.discard)
+
+
 async def _check(caller: Caller, prefix: str, name: str, written: Written, options: dict[str, Any]) -> None:
     """Wait for a memory that was just written, and keep it under a next id where its own cannot hold it."""
+    room = _rooms.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(CHECKS_AT_ONCE))
     try:
-        await caller.helix.wait(written)
-        later, is_hidden = await _later(caller, written)
-        if later or is_hidden:
-            await keep(caller, prefix, digest(name, later) if later else name, **{**options, "wait": True})
+        async with room:
+            await caller.helix.wait(written)
+            later, is_hidden = await _later(caller, written)
+            if later or is_hidden:
+                name = digest(name, later) if later else name
+                await keep(caller, prefix, name, **{**options, "wait": True})
     except HelixError as error:
         _log.info("a memory was not checked", reason=str(error))
 
