@@ -73,12 +73,18 @@ def _encrypted(connection: socket, host: str, ca_file: str | None) -> socket:
 
 
 def _answer(connection: socket, deadline: float) -> bytes:
-    """The body of an answer with status 200; else nothing."""
+    """The whole body of an answer with status 200; else nothing: the agent takes half of it for a text."""
     parts = []
-    while time.monotonic() < deadline and (part := connection.recv(65_536)):
+    while part := connection.recv(65_536):
+        if time.monotonic() > deadline:
+            return b""
         parts.append(part)
     head, _, body = b"".join(parts).partition(b"\r\n\r\n")
-    return body if head.split(b" ", 2)[1:2] == [b"200"] else b""
+    status, *lines = head.split(b"\r\n")
+    fields = [line.lower().split(b":", 1) for line in lines]
+    lengths = [int(value) for name, value in fields if name == b"content-length"]
+    is_whole = status.split(b" ", 2)[1:2] == [b"200"] and lengths in ([], [len(body)])
+    return body if is_whole else b""
 
 
 if __name__ == "__main__":

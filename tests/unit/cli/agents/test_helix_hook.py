@@ -1,9 +1,11 @@
+import contextlib
 import http.server
 import json
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +27,10 @@ class Server:
     bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     port: int = 0
+    length: int | None = None
+    """Of the body, as the answer states it."""
+    pause: float = 0.0
+    """In the middle of the body."""
 
 
 @pytest.fixture
@@ -37,8 +43,14 @@ def server() -> Iterator[Server]:
             kept.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
             kept.headers.append({"path": self.path, **dict(self.headers)})
             self.send_response(kept.status)
+            if kept.length is not None:
+                self.send_header("Content-Length", str(kept.length))
             self.end_headers()
-            self.wfile.write(kept.answer)
+            half = len(kept.answer) // 2
+            self.wfile.write(kept.answer[:half])
+            time.sleep(kept.pause)
+            with contextlib.suppress(OSError):
+                self.wfile.write(kept.answer[half:])
 
         def log_message(self, *_: object) -> None:
             pass
@@ -104,6 +116,27 @@ def test_nothing_is_printed_where_there_is_nothing_to_say(
     server.status, server.answer = status, answer
     assert run(connected(tmp_path, server.port), program=patient) == b""
     assert server.bodies
+
+
+@pytest.mark.parametrize(("length", "printed"), [(7, b'{"x":1}\n'), (8, b""), (6, b"")])
+def test_an_answer_that_was_cut_off_is_none(
+    server: Server, tmp_path: Path, patient: Path, length: int, printed: bytes
+) -> None:
+    """The gateway ended while it answered; half of its JSON would reach the model as a text."""
+    server.length = length
+    assert run(connected(tmp_path, server.port), program=patient) == printed
+
+
+def test_an_answer_that_is_late_is_none(server: Server, tmp_path: Path, patient: Path) -> None:
+    """What came until the deadline is not printed either."""
+    program = tmp_path / "hurried.py"
+    text = patient.read_text().replace(
+        "deadline = time.monotonic() + CONNECT_SECONDS + ANSWER_SECONDS", "deadline = time.monotonic() + 0.5"
+    )
+    assert text != patient.read_text()
+    program.write_text(text)
+    server.pause = 1.0
+    assert run(connected(tmp_path, server.port), program=program) == b""
 
 
 def test_without_a_gateway_the_agent_goes_on(tmp_path: Path) -> None:
