@@ -238,9 +238,12 @@ def shown(url: str) -> str:
 
 def is_local(address: str) -> bool:
     """Whether an address, host:port or unix:path, is of this machine."""
-    if address.startswith("unix:"):
-        return True
-    host = address.rpartition(":")[0].strip("[]")
+    return address.startswith("unix:") or is_loopback(address.rpartition(":")[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address, that of IPv6 with brackets or without, means this machine alone."""
+    host = host.strip("[]")
     try:
         return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

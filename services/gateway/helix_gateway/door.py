@@ -21,7 +21,7 @@ from helix_gateway.callers import only_known
 from helix_gateway.failures import ForeignError, TooLargeError, response_of
 from helix_gateway.metrics import REFUSED_SOURCES, REQUEST_SECONDS, REQUESTS
 from helix_memory import limits
-from helix_memory.transport.credentials import is_local
+from helix_memory.transport.credentials import is_loopback
 from helix_shared.errors import PASSED, InvalidInputError, OverdueError, OverloadedError
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Door:
         """
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
-        if not is_local(f"{name}:0") and name.lower() not in self._hosts:
+        if not is_loopback(name) and name.lower() not in self._hosts:
             REFUSED_SOURCES.labels("host").inc()
             raise ForeignError(
                 f"the header Host names {host[:100]!r}, not this gateway (HELIX_GATEWAY_HOSTS)"

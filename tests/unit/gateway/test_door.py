@@ -23,6 +23,7 @@ RECALL = "/v1/recall"
     [
         (HOST, 200), ("localhost:7464", 200), ("[::1]:7464", 200), ("127.0.0.1", 200),
         ("evil.example", 403), ("127.0.0.1.evil.example:7464", 403), ("10.0.0.1:7464", 403), ("", 403),
+        ("unix", 403), ("unix:7464", 403),
     ],
 )  # fmt: skip
 async def test_only_names_of_this_gateway_are_answered(host: str, status: int) -> None:
