@@ -452,6 +452,26 @@ async def test_what_an_outage_cut_off_is_written_later(
     assert [one["event_id"] for one in gateway.client.written] == ["claude:u0"]
 
 
+async def test_a_session_that_goes_on_in_another_file_is_read_there(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when that is handed over while the file before is being written."""
+    message, may_write = gateway.client.message, asyncio.Event()
+
+    async def late(**fields: Any) -> Written:
+        await may_write.wait()
+        return await message(**fields)
+
+    monkeypatch.setattr(gateway.client, "message", late)
+    body = {"hook_event_name": "Stop", "session_id": "s", "cwd": "/x/weather"}
+    for path in (gateway.transcript("one"), gateway.transcript("two", name="resumed.jsonl")):
+        await gateway.post("claude-code", body | {"transcript_path": str(path)})
+        await asyncio.sleep(0.05)  # the file is read on a thread
+    may_write.set()
+    await gateway.hooks._handing_over.finished()
+    assert {one["text"] for one in gateway.client.written} == {"one", "two"}
+
+
 async def test_a_transcript_is_only_resumed_for_who_handed_it_over(gateway: Gateway) -> None:
     """Another user's client would write it into the memory of that user."""
     path = gateway.transcript("one")

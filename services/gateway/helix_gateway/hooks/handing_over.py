@@ -125,7 +125,9 @@ class HandingOver:
         new = await asyncio.to_thread(_read, kept)
         made = [written.memory_id for item in new.items if (written := await _write(helix, item))]
         self._sessions.add_served(key, said=filter(None, made))
-        self._sessions.keep_transcript(key, replace(kept, position=new.position, is_pending=new.is_full))
+        now = self._sessions.transcript(key)
+        if now is None or now.path == kept.path:  # else another file was handed over meanwhile
+            self._sessions.keep_transcript(key, replace(kept, position=new.position, is_pending=new.is_full))
         return new.is_full
 
 
