@@ -167,3 +167,14 @@ async def test_no_event_hides_more_memories_than_it_may_name(
     ]
     named = ["Ada: likes plums", "Ada: likes pears", "Ada: likes nuts"]
     assert told.missing == (named if RECALL in roles else None)
+
+
+async def test_no_id_tells_of_a_private_passage() -> None:
+    """A short one could be found by trying ids; a deletion names the same memory."""
+    store = Store()
+    for code in (4711, 4712):
+        contents = [f"The code is <private>{code}</private>, as ever."]
+        await called(store, "add_observations", observations=[{"entityName": "Ada", "contents": contents}])
+    assert len(store.memories) == 1
+    await called(store, "delete_observations", deletions=[{"entityName": "Ada", "observations": contents}])
+    assert store.forgotten == set(store.memories)

@@ -27,8 +27,15 @@ from helix_cli.sources.documents.document import (
 from helix_cli.sources.documents.markdown import contents
 from helix_cli.sources.vendors.export_file import refusing
 from helix_cli.sources.vendors.front_matter import front_matter, listed, one
-from helix_cli.sources.vendors.vendor_fields import Made, later_by, tags_of, time_in, with_context
-from helix_memory import identity
+from helix_cli.sources.vendors.vendor_fields import (
+    Made,
+    later_by,
+    said_digest,
+    tags_of,
+    time_in,
+    with_context,
+)
+from helix_memory.events.private_passages import without_private
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.items import Item, Scope
@@ -151,10 +158,11 @@ def _observation(
     text, valid = _with_times(said)
     text, context = _with_own_context(text)
     words = text.split()
-    tags = [tag for word in words if word.startswith("#") for tag in word.split("#") if tag]
+    shown = without_private(text).split()
+    tags = [tag for word in shown if word.startswith("#") for tag in word.split("#") if tag]
     while len(words) > 1 and words[-1].startswith("#"):
         words.pop()
-    event_id = made.event_id(identity.digest("observation", permalink, category, said))
+    event_id = made.event_id(said_digest("observation", permalink, category, said))
     kind = {"type": category} if category in MEMORY_TYPES else {}
     told = {**fields, **kind, **valid, "tags": tags_of(category, tags, fields["tags"])}
     yield from made.memory(where, event_id, with_context(f"{title}: {' '.join(words)}", context), told)
@@ -202,5 +210,5 @@ def _relation(
     permalink, title = note
     kind, target = relation["kind"].strip("\"'"), relation["target"].partition("|")[0].strip()
     text = with_context(f"{title} {kind.replace('_', ' ')} {target}", relation["context"] or "")
-    event_id = made.event_id(identity.digest("relation", permalink, kind, target))
+    event_id = made.event_id(said_digest("relation", permalink, kind, target))
     yield from made.memory(where, event_id, text, fields)

@@ -24,6 +24,7 @@ from helix_cli.sources.vendors.vendor_fields import (
     later_by,
     list_in,
     record_of,
+    said_digest,
     tags_of,
     text_in,
     time_in,
@@ -115,9 +116,7 @@ def _id(unit: Mapping[str, Any], text: str) -> str:
     try:
         return identity_in(unit, "id", "source_id")
     except InvalidInputError:
-        return identity.digest(
-            "unit", text, str(unit.get("mentioned_at") or unit.get("occurred_start") or "")
-        )
+        return said_digest("unit", text, str(unit.get("mentioned_at") or unit.get("occurred_start") or ""))
 
 
 def _entities(unit: Mapping[str, Any]) -> list[str]:

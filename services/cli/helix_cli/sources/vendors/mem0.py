@@ -26,11 +26,11 @@ from helix_cli.sources.vendors.vendor_fields import (
     identity_in,
     list_in,
     record_of,
+    said_digest,
     tags_of,
     text_in,
     time_in,
 )
-from helix_memory import identity
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.items import Item, Scope, Skipped
 
@@ -181,7 +181,7 @@ def _relation(made: Made, where: str, value: object) -> Iterator[Item]:
         raise InvalidInputError("relations", "must name source, relationship and target")
     subject, verb, target = parts
     user = record.get("user_id")
-    event_id = made.event_id(identity.digest("relation", subject, verb, target, str(user or "")))
+    event_id = made.event_id(said_digest("relation", subject, verb, target, str(user or "")))
     text = f"{subject} {verb.replace('_', ' ').lower()} {target}"
     yield from made.memory(
         where, event_id, text, {**made.scope_fields(user=user), "tags": tags_of(subject, target)}

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from helix_cli.sources.vendors.export_file import Part, export_items, refusing
-from helix_cli.sources.vendors.vendor_fields import Made, record_of, tags_of, text_in
-from helix_memory import identity
+from helix_cli.sources.vendors.vendor_fields import Made, record_of, said_digest, tags_of, text_in
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.items import Item, Scope, Skipped
 
@@ -76,13 +75,13 @@ def _observations(made: Made, where: str, line: dict[str, Any], fields: dict[str
         if not text.strip():
             yield Skipped("observations without text")
             continue
-        event_id = made.event_id(identity.digest("observation", name, text))
+        event_id = made.event_id(said_digest("observation", name, text))
         yield from made.memory(where, event_id, f"{name}: {text}", {**fields, "tags": tags_of(name, kind)})
 
 
 def _relation(made: Made, where: str, line: dict[str, Any], fields: dict[str, Any]) -> Iterator[Item]:
     subject, verb, target = (_needed(line, name) for name in ("from", "relationType", "to"))
-    event_id = made.event_id(identity.digest("relation", subject, verb, target))
+    event_id = made.event_id(said_digest("relation", subject, verb, target))
     text = f"{subject} {verb.replace('_', ' ')} {target}"
     yield from made.memory(where, event_id, text, {**fields, "tags": tags_of(subject, target)})
 

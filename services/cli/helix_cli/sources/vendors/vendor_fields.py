@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from helix_cli.sources.documents.document import whole_or_cut
 from helix_memory import identity, limits
+from helix_memory.events.private_passages import ALL_PRIVATE, without_private
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.fitting import pieces
 from helix_shared.sources.items import Item, Scope, Skipped, session_token, short_name
-from helix_shared.sources.source_event import from_fields
+from helix_shared.sources.source_event import Refusal, from_fields
 
 ONE_PIECE_BYTES: Final = 400
 """A text up to here becomes one memory; of a longer one only the last version is taken."""
@@ -61,8 +62,14 @@ class Made:
         }
 
     def memory(self, where: str, event_id: str, text: str, fields: Mapping[str, Any]) -> Iterator[Item]:
-        """The memory of a text, or several of a text that is longer than an event may be."""
-        for number, piece in enumerate(pieces(text)):
+        """The memory of a text, or several of a text that is longer than an event may be.
+
+        `fields` may name another kind of event that has a text.
+        """
+        kept = without_private(text)  # before it is cut: a piece does not tell that it is private
+        if kept != text and not (kept := kept.strip()):
+            yield Refusal(where, "text", ALL_PRIVATE)
+        for number, piece in enumerate(pieces(kept)):
             if piece.strip():
                 suffix = f":{number}" if number else ""
                 yield from_fields(
@@ -80,7 +87,7 @@ class Made:
         first, *later = versions
         if later and any(len(one.text.encode("utf-8", "replace")) > ONE_PIECE_BYTES for one in versions):
             last = later[-1]
-            event_id = self.event_id(vendor_id, identity.digest(last.text))
+            event_id = self.event_id(vendor_id, said_digest(last.text))
             whole = {**fields, **first.fields, **last.fields}  # a correction keeps what it does not state
             yield from self.memory(where, event_id, last.text, {**whole, "occurred_at": last.at})
             return
@@ -91,7 +98,7 @@ class Made:
         for number, version in enumerate(later, start=2):
             if version.text.strip():
                 told = (f"{name}={value}" for name, value in sorted(version.fields.items()))
-                said = identity.digest(version.text, str(version.at), *told)
+                said = said_digest(version.text, str(version.at), *told)
                 yield from_fields(
                     where,
                     {
@@ -143,6 +150,11 @@ class Made:
             )
 
 
+def said_digest(*parts: str) -> str:
+    """Hash of texts without their private passages: a short one could be found by trying ids."""
+    return identity.digest(*map(without_private, parts))
+
+
 def text_in(record: Mapping[str, Any], *names: str) -> str:
     """The first of these fields that is there; empty if none is.
 
@@ -187,11 +199,11 @@ def later_by(moment: datetime, by: timedelta) -> datetime:
 
 
 def tags_of(*groups: object) -> list[str]:
-    """At most `limits.TAGS` labels: texts and lists of texts, without control characters."""
+    """At most `limits.TAGS` labels, texts or lists of them; no private passages, no control characters."""
     found: dict[str, None] = {}
     for group in groups:
         for one in group if isinstance(group, list | tuple) else [group]:
-            words = " ".join(str(one).split()) if isinstance(one, str | int) else ""
+            words = " ".join(without_private(str(one)).split()) if isinstance(one, str | int) else ""
             if name := "".join(filter(str.isprintable, words)):
                 found[short_name(name)] = None
     return list(found)[: limits.TAGS]

@@ -26,15 +26,14 @@ from helix_cli.sources.vendors.vendor_fields import (
     identity_in,
     list_in,
     record_of,
+    said_digest,
     tags_of,
     text_in,
     time_in,
 )
-from helix_memory import identity, limits
+from helix_memory import limits
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.fitting import pieces
 from helix_shared.sources.items import Item, Scope, Skipped, short_name
-from helix_shared.sources.source_event import from_fields
 
 ID: Final = ("uuid", "uuid_", "id")
 ROLES: Final = {
@@ -155,7 +154,7 @@ def _content(made: Made, where: str, record: Mapping[str, Any], thread: str, use
         return
     session = text_in(record, "thread_id", "session_id") or ("" if "source" in record else thread)
     vendor_id = next((record[name] for name in ID if record.get(name)), None)
-    event_id = made.event_id(vendor_id or identity.digest(session, str(at), text))
+    event_id = made.event_id(vendor_id or said_digest(session, str(at), text))
     speaker = text_in(record, "name") if "source" not in record else ""
     if record.get("role_type"):
         speaker = text_in(record, "role")
@@ -166,10 +165,7 @@ def _content(made: Made, where: str, record: Mapping[str, Any], thread: str, use
         "speaker": "" if speaker.lower() in ROLES else speaker,
         "occurred_at": at,
     }
-    for number, piece in enumerate(pieces(text)):
-        if piece.strip():
-            suffix = f":{number}" if number else ""
-            yield from_fields(where, {**message, "event_id": event_id + suffix, "text": piece})
+    yield from made.memory(where, event_id, text, message)
 
 
 def _role(record: Mapping[str, Any], text: str) -> str:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from helix_gateway.mcp.keeping import HIDDEN
 from helix_memory import limits
 from helix_memory.client import Memory
+from helix_memory.events.private_passages import without_private
 from helix_memory.identity import digest, memory_id
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
@@ -62,7 +63,7 @@ def text_of(name: str, observation: str) -> str:
 
 def event_of(caller: Caller, name: str, observation: str) -> str:
     """The id of the event of an observation, without `EVENT`."""
-    return digest(caller.user, name, observation)
+    return digest(caller.user, name, without_private(observation))
 
 
 def graph_of(memories: Sequence[Memory]) -> Graph:

@@ -1,6 +1,7 @@
 """Exports with values of every other kind: nothing ends the import, and every record is told."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,51 @@ def test_of_two_fields_with_one_name_the_last_counts(tmp_path: Path) -> None:
     lists = '"results": [\n{"id": "1", "memory": "a"}],\n"memories": [\n{"id": "2", "memory": "b"}]'
     path.write_text(f'{{{lists},\n"results": null}}\n', encoding="utf-8")
     assert [item.event.text for item in items(path, named=Format.MEM0) if hasattr(item, "event")] == ["b"]
+
+
+def _exports(said: str) -> dict[str, tuple[str, str]]:
+    """A file of each vendor that says a text without an id of its own, and the ending of its name."""
+    relation = {"source": "Ana", "relationship": "knows", "target": said}
+    observed = {"type": "entity", "name": "Ana", "entityType": "person", "observations": [said]}
+    related = {"type": "relation", "from": "Ana", "to": said, "relationType": "knows"}
+    later = {"memory_id": "m", "old_memory": "", "event": "UPDATE", "updated_at": "2026-01-02T00:00:00Z"}
+    history = [
+        later | {"new_memory": "Hi", "updated_at": "2026-01-01T00:00:00Z"},
+        later | {"new_memory": said},
+    ]
+    turn = {"content": said, "role": "user", "created_at": "2026-01-01T00:00:00Z"}
+    return {
+        "server-memory": (".jsonl", f"{json.dumps(observed)}\n{json.dumps(related)}\n"),
+        "mem0": (".json", json.dumps({"results": [], "relations": [relation]}, indent=1)),
+        "mem0-history": (".json", json.dumps(history)),
+        "zep": (".json", json.dumps([turn])),
+        "hindsight": (".json", json.dumps([{"text": said, "fact_type": "world"}])),
+        "basic-memory": (".md", f"---\ntitle: A\npermalink: a\n---\n- [fact] {said}\n"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("vendor", _exports("").keys())
+def test_no_id_tells_of_a_private_passage(tmp_path: Path, vendor: str) -> None:
+    """A short one could be found by trying ids."""
+    made = []
+    for code in (4711, 4712):
+        ending, text = _exports(f"The code is <private>{code} #{code}</private>, as ever.")[vendor]
+        path = tmp_path / f"export{ending}"
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+        found = items(path, named=Format(vendor.removesuffix("-history")))
+        made.append([item.event for item in found if hasattr(item, "event")])
+    assert made[0] == made[1]
+    assert made[0]
+    assert "4711" not in str(made)
+
+
+def test_no_part_of_a_long_private_passage_is_sent(tmp_path: Path) -> None:
+    """Its middle has neither of the tags; a text that is all private is refused."""
+    secret = f"<private>{'4711 ' * 60_000}</private>"
+    for said, expected in ((f"{secret} The door is green.", "The door is green."), (secret, "")):
+        path = tmp_path / "export.json"
+        path.write_text(json.dumps([{"id": "1", "memory": said}]), encoding="utf-8")
+        found = items(path, named=Format.MEM0)
+        assert [item.event.text for item in found if hasattr(item, "event")] == [expected] * bool(expected)
+        assert len(found) == 1
