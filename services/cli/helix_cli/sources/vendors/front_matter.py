@@ -1,22 +1,50 @@
 """Reads the front matter of a note: the plain fields and lists that basic-memory and Obsidian write.
 
-Not a YAML parser: nested values, anchors and texts of several lines are left out.
+Not a YAML parser: nested values, anchors and blocks of text are left out. A long value goes on in the lines
+below it, which are indented.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 from typing import Final
 
 _BLOCK: Final = re.compile(
     r"\A(?:\ufeff)?---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
 )
 _FIELD: Final = re.compile(r"^(?P<name>[A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(?P<value>.*))?$")
-_ELEMENT: Final = re.compile(r"^[ \t]*-[ \t]+(?P<value>.*)$")
+_ELEMENT: Final = re.compile(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>.*)$")
+_WHITE: Final = (" ", "\t")
+_QUOTES: Final = ("'", '"')
+_BLOCKS: Final = ("|", "|-", "|+", ">", ">-", ">+")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])#[ \t]")
 
 Fields = dict[str, str | list[str]]
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field with the lines of its value and of each of its elements."""
+
+    name: str
+    value: list[str]
+    elements: list[list[str]] = field(default_factory=list)
+    indent: str = ""
+    """Of the elements."""
+
+    def take(self, line: str) -> None:
+        """Take one more line: an element, or more of what is there; a nested value is left out."""
+        element = _ELEMENT.match(line)
+        is_listed = not self.value[0] or _COMMENT.match(self.value[0])
+        if element and (element["indent"] == self.indent if self.elements else is_listed):
+            self.indent = element["indent"]
+            self.elements.append([element["value"]])
+        elif line.startswith(_WHITE):
+            begun, more = (self.elements[-1] if self.elements else self.value), line.strip()
+            if begun[0].startswith(_QUOTES) or (begun[0] and not _FIELD.match(more)):
+                begun.append(more)
 
 
 def front_matter(text: str) -> tuple[Fields, str]:
@@ -24,16 +52,33 @@ def front_matter(text: str) -> tuple[Fields, str]:
     block = _BLOCK.match(text)
     if block is None:
         return {}, text
-    fields: Fields = {}
-    name = ""
+    found: list[_Field] = []
     for line in map(str.rstrip, block[1].splitlines()):
-        if field := _FIELD.match(line):
-            name = field["name"]
-            fields[name] = _value(field["value"] or "")
-        elif (element := _ELEMENT.match(line)) and name:
-            listed = fields[name]
-            fields[name] = [*(listed if isinstance(listed, list) else []), _scalar(element["value"])]
+        if begins := _FIELD.match(line):
+            found.append(_Field(begins["name"], [begins["value"] or ""]))
+        elif found:
+            found[-1].take(line)
+    fields: Fields = {
+        one.name: [_scalar(_joined(lines)) for lines in one.elements]
+        if one.elements
+        else _value(_joined(one.value))
+        for one in found
+    }
     return fields, text[block.end() :]
+
+
+def _joined(lines: list[str]) -> str:
+    """A value in one line; a line that ends with a backslash in double quotes goes on without a blank."""
+    if lines[0] in _BLOCKS:
+        return ""
+    is_quoted, parts = lines[0].startswith('"'), [lines[0]]
+    for line in lines[1:]:
+        if is_quoted and parts[-1].endswith("\\"):
+            parts[-1] = parts[-1][:-1]
+            parts.append(line[1:] if line.startswith("\\ ") else line)
+        else:
+            parts += [" ", line]
+    return "".join(parts)
 
 
 def one(fields: Fields, name: str) -> str:

@@ -3,9 +3,15 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from helix_cli.sources.discover import discover
 from helix_cli.sources.documents.formats import Format
+from helix_cli.sources.vendors.front_matter import front_matter, one
 from helix_memory.events import DocumentEvent, MemoryEvent
+from tests.examples import examples
 
 from .reading import events, items, refused, skipped
 
@@ -158,3 +164,31 @@ def test_a_time_at_the_end_of_all_times_is_refused_alone(tmp_path: Path) -> None
         note(tmp_path, "---\ntitle: A\npermalink: a\ntype: note\ncreated: 0001-01-01\n---\n- [x y] B\n")
     )[1:]
     assert refused([created]) == ["brewing.md:7: occurred_at: must lie in the years 1001 to 2999"]
+
+
+WORDS = st.lists(
+    st.text("abc\u00e9\t'\"\\\\:#-,[]{}|>&*!%@`0 ", min_size=1, max_size=12).filter(
+        lambda one: one == one.strip()
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(title=WORDS.map(" ".join), tags=st.lists(WORDS.map(" ".join), max_size=3))
+@settings(max_examples=examples(200), deadline=None)
+def test_what_yaml_writes_in_several_lines_is_read_whole(title: str, tags: list[str]) -> None:
+    """As basic-memory writes its notes: a value of more than 80 characters goes on in the next line."""
+    about = {"title": title, "type": "note", "nested": {"title": title}, "tags": tags, "permalink": "a"}
+    written = yaml.safe_dump(about, sort_keys=False, allow_unicode=True)
+    fields, body = front_matter(f"---\n{written}---\nText\n")
+    assert (one(fields, "title"), one(fields, "permalink"), body) == (title, "a", "Text\n")
+    assert fields["tags"] == tags
+
+
+def test_a_block_of_text_and_a_nested_value_are_left_out() -> None:
+    """What follows them is read."""
+    text = (
+        "---\ntitle: >-\n  A: b\n  c\nmeta: # more\n  kind: x\n  y\nlinks:\n- to: a\n  by: b\nkind: z\n---\n"
+    )
+    assert front_matter(text)[0] == {"title": "", "meta": "", "links": ["to: a"], "kind": "z"}
