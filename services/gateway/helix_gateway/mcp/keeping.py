@@ -124,10 +124,12 @@ async def _later(caller: Caller, written: Written) -> tuple[str, bool]:
     What happened to it after this write is meant, and does not count: a correction may follow at once.
     """
     try:
-        state = await caller.helix.state(written)
+        state, applied = await _state(caller, written)
         if state is None:
             await caller.helix.wait(written)
-            state = await caller.helix.state(written)
+            state, applied = await _state(caller, written)
+        if state is None and 0 < applied < written.sequence:
+            return "", False  # a replica that is behind the one that was waited for knows nothing of it
         if state is None or state.loss == recall_pb2.LOSS_ERASED:
             return _ERASED, False
         if state.loss == recall_pb2.LOSS_REPLACED and state.replaced_by:
@@ -137,6 +139,12 @@ async def _later(caller: Caller, written: Written) -> tuple[str, bool]:
         return "", False
     is_before = written.duplicate or state.event_sequence < written.sequence
     return "", state.loss in HIDDEN and is_before
+
+
+async def _state(caller: Caller, written: Written) -> tuple[recall_pb2.MemoryState | None, int]:
+    """The state of a memory, None where there is none, and up to which position in the log that counts."""
+    found = await caller.helix.states([written])
+    return found.by_id[written.memory_id], found.applied_sequence
 
 
 async def _sequence(caller: Caller, memory: str) -> int:

@@ -27,7 +27,7 @@ class Store:
         """Entities whose neighbours, and memories whose state was asked for."""
         self.hidden_at_once: list[int] = []
         self.looked_up: list[int] = []
-        """Memories in each call for states."""
+        """Memories in each call for states that names ids."""
         self.queries: list[str] = []
         self.listed: list[list[str]] = []
         """Texts of each list."""
@@ -98,11 +98,13 @@ class Store:
         loss = recall_pb2.LOSS_FORGOTTEN if name in self.forgotten else recall_pb2.LOSS_NONE
         return recall_pb2.MemoryState(loss=loss) if name in self.memories else None
 
-    async def states(self, memories: Iterable[str]) -> MemoryStates:
+    async def states(self, memories: Iterable[Written | str]) -> MemoryStates:
         """As `state`, of several."""
         memories = list(memories)
-        self.looked_up.append(len(memories))
-        return MemoryStates({one: await self.state(one) for one in memories}, len(self.memories))
+        names = [one if isinstance(one, str) else one.memory_id for one in memories]
+        if names == memories:
+            self.looked_up.append(len(names))
+        return MemoryStates({one: await self.state(one) for one in names}, len(self.memories))
 
     async def wait(self, _: Written) -> None:
         """Everything is processed."""

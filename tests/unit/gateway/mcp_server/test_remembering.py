@@ -1,6 +1,7 @@
 """What `remember` of the agents' server writes."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from helix_gateway.callers import Caller
 from helix_gateway.mcp import keeping
 from helix_gateway.mcp.tools import RememberArguments, remember
-from helix_memory.client import Written
+from helix_memory.client import MemoryStates, Written
 from helix_memory.recall.v1 import recall_pb2
 from tests.unit.gateway.gateways import StubHelix
 
@@ -44,9 +45,9 @@ class LateHelix(StubHelix):
         self.waits += 1
         await self.may_end.wait()
 
-    async def state(self, _: Written) -> recall_pb2.MemoryState:
-        """It is there."""
-        return recall_pb2.MemoryState()
+    async def states(self, memories: Iterable[Written]) -> MemoryStates:
+        """They are there."""
+        return MemoryStates({one.memory_id: recall_pb2.MemoryState() for one in memories}, 1)
 
 
 async def test_few_checks_wait_for_the_writer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

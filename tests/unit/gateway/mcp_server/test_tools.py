@@ -41,6 +41,8 @@ class Notes:
         self.erased: set[str] = set()
         self.sequences: dict[str, int] = {}
         """Of the events of memories that replaced others; absent: before all that are written here."""
+        self.applied_sequence = 0
+        """Of the replica that is asked; 0: it does not tell."""
         self.is_away = False
         """Whether the query service does not answer."""
 
@@ -95,9 +97,11 @@ class Notes:
         loss = recall_pb2.LOSS_REPLACED if later else recall_pb2.LOSS_NONE
         return recall_pb2.MemoryState(loss=loss, replaced_by=later)
 
-    async def states(self, memories: Iterable[str]) -> MemoryStates:
+    async def states(self, memories: Iterable[Written | str]) -> MemoryStates:
         """As `state`, of several."""
-        return MemoryStates({one: await self.state(one) for one in memories}, 0)
+        named = {one if isinstance(one, str) else one.memory_id: one for one in memories}
+        by_id = {name: await self.state(one) for name, one in named.items()}
+        return MemoryStates(by_id, self.applied_sequence)
 
 
 async def others_end() -> None:
@@ -154,6 +158,21 @@ async def test_what_was_erased_long_ago_is_kept_after_the_call_returned() -> Non
         assert len(notes.ids) == 2
         assert (again.id == first.id) == (not wait)
         assert notes.ids[1] != first.id
+
+
+@pytest.mark.parametrize(("applied", "writes"), [(4, 1), (5, 2)])
+async def test_a_replica_that_is_behind_tells_nothing_of_an_erasure(applied: int, writes: int) -> None:
+    """The one that was waited for had applied the event; the other one has no memory of it yet."""
+    notes = Notes()
+    caller = Caller(notes, "acme", "ana")  # type: ignore[arg-type]  # a stub
+    for text in ("a", "b", "c", "d"):
+        await remember(caller, RememberArguments(text=text))
+    await others_end()
+    notes.applied_sequence = applied
+    sent = RememberArguments(text="We deploy on Tuesdays.")
+    notes.erased.add((await remember(caller, sent)).id)
+    await others_end()
+    assert len(notes.ids) == 4 + writes
 
 
 @pytest.mark.parametrize("is_known", [True, False])
