@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
@@ -10,6 +11,7 @@ from nats.js import api
 
 from helix_memory import limits, subjects
 from helix_memory.events import MessageEvent, encode_event
+from helix_memory.transport import dead_letters
 from helix_memory.transport.connection import connect
 from helix_memory.transport.polling import async_poll
 from helix_memory.transport.publisher import Publisher
@@ -211,6 +213,32 @@ async def test_permanent_error_files_the_message_with_its_reason(nats_client: Cl
     assert letter.headers[subjects.SEQUENCE_HEADER] == "1"
     assert letter.data == encode_event(turn(1))
     await until_settled(nats_client)
+
+
+async def test_the_dead_letters_of_other_tenants_cost_a_wait_nothing(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each letter that is read is a request: a tenant with many refused events would slow everybody down."""
+    jetstream, requests = nats_client.jetstream(), 0
+    for tenant, event in [("noisy", number) for number in range(1, 51)] + [("acme", 51), ("acme", 52)]:
+        headers = {
+            subjects.REASON_HEADER: "text: is too long",
+            subjects.SUBJECT_HEADER: f"helix.v1.events.{tenant}.s.message",
+            subjects.EVENT_SEQUENCE_HEADER: str(event),
+        }
+        await jetstream.publish(subjects.dlq_subject("ingest", tenant), b"{}", headers=headers)
+    get_msg = jetstream.get_msg
+
+    async def counted(*args: Any, **options: Any) -> api.RawStreamMsg:
+        nonlocal requests
+        requests += 1
+        return await get_msg(*args, **options)
+
+    monkeypatch.setattr(jetstream, "get_msg", counted)
+    found = await dead_letters.refusals_of(jetstream, {52}, after=0, tenant_id="acme")
+    assert (found[52].broken_rule, requests) == (("text", "is too long"), 2)
+    assert not await dead_letters.refusals_of(jetstream, {50}, after=0, tenant_id="acme")
+    assert (await dead_letters.refusals_of(jetstream, {50}, after=0))[50].tenant_id == "noisy"
 
 
 async def test_temporary_error_brings_the_message_back_after_its_delay(nats_client: Client) -> None:

@@ -73,8 +73,10 @@ class EventWriter:
             return 0
         return self._run(lambda client: dead_letters.last_sequence(client.jetstream()), seconds)
 
-    def refusal(self, sequence: int, *, after: int, seconds: float) -> dead_letters.DeadLetter | None:
-        """The dead letter, later than the letter `after`, that refuses the event with this sequence.
+    def refusal(
+        self, sequence: int, *, tenant_id: str, after: int, seconds: float
+    ) -> dead_letters.DeadLetter | None:
+        """The dead letter, later than `after`, that refuses the event of a tenant with this sequence.
 
         Raises:
             OverdueError, TemporaryError, PermanentError: as `write`.
@@ -85,7 +87,9 @@ class EventWriter:
             if own:
                 found = await dead_letters.own_refusals(jetstream, own, {sequence})
             else:
-                found = await dead_letters.refusals_of(jetstream, {sequence}, after=after)
+                found = await dead_letters.refusals_of(
+                    jetstream, {sequence}, after=after, tenant_id=tenant_id
+                )
             return found.get(sequence)
 
         return self._run(work, seconds)

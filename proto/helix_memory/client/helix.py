@@ -231,9 +231,8 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         return written
 
     def _settle(self, written: Written, *, after: int) -> None:
-        self._reader.wait_until_applied(
-            written.sequence, wait_seconds=self._wait_seconds, tenant_id=self._scope.tenant_id
-        )
-        letter = self._writer.refusal(written.sequence, after=after, seconds=self._deadline_seconds)
+        tenant, seconds = self._scope.tenant_id, self._deadline_seconds
+        self._reader.wait_until_applied(written.sequence, wait_seconds=self._wait_seconds, tenant_id=tenant)
+        letter = self._writer.refusal(written.sequence, tenant_id=tenant, after=after, seconds=seconds)
         if letter is not None:
             raise InvalidInputError(*letter.broken_rule)

@@ -107,16 +107,17 @@ async def newest(
     return found[:limit]
 
 
-async def letters_from(jetstream: JetStreamContext, sequence: int) -> AsyncIterator[DeadLetter]:
-    """All dead letters from `sequence` on, ascending."""
-    async for letter in _between(jetstream, subjects.dlq_filter(), sequence, _NO_END):
+async def letters_from(
+    jetstream: JetStreamContext, sequence: int, tenant_id: str = ""
+) -> AsyncIterator[DeadLetter]:
+    """The dead letters of one tenant, or of all, from `sequence` on, ascending."""
+    async for letter in _between(jetstream, Filter(tenant_id=tenant_id).subject, sequence, _NO_END):
         yield letter
 
 
 async def refused_events(jetstream: JetStreamContext, tenant_id: str = "") -> set[int]:
     """Sequences of the events, of one tenant or of all, that have a letter by which they had no effect."""
-    subject, start = Filter(tenant_id=tenant_id).subject, 1
-    letters = [letter async for letter in _between(jetstream, subject, start, _NO_END)]
+    letters = [letter async for letter in letters_from(jetstream, 1, tenant_id)]
     return {letter.event_sequence for letter in letters if letter.refuses_its_event}
 
 
@@ -166,11 +167,14 @@ async def last_sequence(jetstream: JetStreamContext) -> int:
 
 
 async def refusals_of(
-    jetstream: JetStreamContext, events: Collection[int], *, after: int
+    jetstream: JetStreamContext, events: Collection[int], *, after: int, tenant_id: str = ""
 ) -> Mapping[int, DeadLetter]:
-    """Dead letters with a sequence above `after` that refuse one of `events`, by the event's sequence."""
+    """Dead letters with a sequence above `after` that refuse one of `events`, by the event's sequence.
+
+    Each costs a request, so name the tenant where all events are of one: those of others are not read then.
+    """
     found: dict[int, DeadLetter] = {}
-    async for letter in letters_from(jetstream, after + 1):
+    async for letter in letters_from(jetstream, after + 1, tenant_id):
         if letter.event_sequence in events and letter.refuses_its_event:
             found.setdefault(letter.event_sequence, letter)
         if len(found) == len(events):
