@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from helix_memory.errors import HelixError
+
 if TYPE_CHECKING:
     import ssl
 
@@ -39,8 +41,8 @@ class Bridge:
     """Passes messages to one address of a gateway."""
 
     url: str
-    headers: Mapping[str, str]
-    """Of every request: token, tenant, user."""
+    headers: Callable[[], Mapping[str, str]]
+    """Those of one request: token, tenant, user. May raise a `HelixError`, which is told to the host."""
     write: Callable[[str], object]
     """Writes one line to the host."""
     tls: ssl.SSLContext | None = None
@@ -73,7 +75,7 @@ class Bridge:
         except (OSError, http.client.HTTPException) as error:
             reason = f"no answer from the gateway at {self.url}: {error}; is `helix up` running?"
             answer: Any = _error(number, FAILED, reason)
-        except (ValueError, RecursionError) as error:  # of a header or number that cannot be sent
+        except (ValueError, RecursionError, HelixError) as error:  # of a header or number that cannot be sent
             answer = _error(number, FAILED, f"cannot be sent: {error}")
         else:
             answer = _answer(number, status, body)
@@ -104,7 +106,7 @@ class Bridge:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
-            **self.headers,
+            **self.headers(),
         }
         params = message.get("params")
         params = params if isinstance(params, dict) else {}

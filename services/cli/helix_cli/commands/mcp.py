@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ssl
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Final
 from urllib.parse import quote, urlsplit
 
@@ -75,11 +77,20 @@ def mcp_command(
     calls = replace(calls, ca_file=calls.ca_file or place.ca_file)
     token = dict(calls.metadata()).get("authorization", "")
     _require_safe(place, token)
-    named = {"Authorization": token, "Helix-Tenant": tenant, "Helix-User": user, "Helix-Project": project}
-    headers = {name: value.encode().decode("latin-1") for name, value in named.items() if value}
+    named = {"Helix-Tenant": tenant, "Helix-User": user, "Helix-Project": project}
     path = "" if names is Names.HELIX else f"/{quote(names)}"
-    bridge = Bridge(f"{place.url}/mcp{path}", headers, _write, _tls(place, calls))
+    bridge = Bridge(f"{place.url}/mcp{path}", partial(_headers, calls, named), _write, _tls(place, calls))
     bridge.serve(sys.stdin.buffer)
+
+
+def _headers(calls: CallCredentials, named: Mapping[str, str]) -> dict[str, str]:
+    """Those of one request, with the token that its file has now: a host may run for longer than it lasts.
+
+    Raises:
+        InvalidInputError: the file cannot be used.
+    """
+    values = {"Authorization": dict(calls.metadata()).get("authorization", ""), **named}
+    return {name: value.encode().decode("latin-1") for name, value in values.items() if value}
 
 
 def _write(line: str) -> None:

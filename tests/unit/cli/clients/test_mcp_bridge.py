@@ -1,14 +1,18 @@
 """What `helix mcp` makes of the lines of a host, and of what the gateway answers."""
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from helix_cli.clients.mcp_bridge import FAILED, INVALID_REQUEST, PARSE_ERROR, Bridge
+from helix_cli.commands.mcp import mcp_command
 from helix_shared.broker.server import free_port
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
@@ -60,7 +64,7 @@ def answers(url: str, *messages: object) -> list[Any]:
     """What the host reads after these lines."""
     written: list[str] = []
     lines = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
-    Bridge(url, {"Helix-User": "ana"}, written.append).serve(lines)
+    Bridge(url, lambda: {"Helix-User": "ana"}, written.append).serve(lines)
     return [json.loads(line) for line in written]
 
 
@@ -118,7 +122,7 @@ def test_the_bridge_goes_on_after_rubbish(gateway: Gateway) -> None:
     """A result of the handshake that is no object, and JSON that is too deep."""
     gateway.body = b'{"jsonrpc":"2.0","id":1,"result":[]}'
     written: list[str] = []
-    Bridge(gateway.url, {}, written.append).serve([json.dumps(INITIALIZE).encode(), b"[" * 100_000])
+    Bridge(gateway.url, dict, written.append).serve([json.dumps(INITIALIZE).encode(), b"[" * 100_000])
     assert [json.loads(one).get("error", {}).get("code") for one in written] == [None, PARSE_ERROR]
 
 
@@ -152,3 +156,28 @@ def test_an_answer_of_the_host_is_passed_on_and_has_none(gateway: Gateway) -> No
     gateway.status, gateway.body = 202, b""
     assert answers(gateway.url, {"jsonrpc": "2.0", "id": 9, "result": {}}) == []
     assert len(gateway.seen) == 1
+
+
+def test_the_token_is_read_for_every_message(
+    gateway: Gateway,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """A host runs for days, and its token is replaced before it ends; one that cannot be read is told."""
+    token = tmp_path / "token"
+
+    def lines() -> Iterator[bytes]:
+        for content in ("first", "second", ""):
+            token.write_text(content)
+            token.chmod(0o600)
+            yield json.dumps(INITIALIZE).encode() + b"\n"
+
+    monkeypatch.setenv("HELIX_TOKEN_FILE", str(token))
+    token.write_text("of the start")
+    token.chmod(0o600)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines()))
+    mcp_command(home=tmp_path, url=gateway.url.removesuffix("/mcp"))
+    assert [headers["Authorization"] for headers, _ in gateway.seen] == ["Bearer first", "Bearer second"]
+    last = json.loads(capsysbinary.readouterr().out.splitlines()[-1])
+    assert "token is empty" in last["error"]["message"]
