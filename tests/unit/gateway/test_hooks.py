@@ -1,6 +1,7 @@
 import asyncio
 import json
 import re
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -450,6 +451,20 @@ async def test_what_an_outage_cut_off_is_written_later(
     assert (await gateway.post("claude-code", start))[1] == "trouble TimeoutError"
     await gateway.hooks._handing_over.finished()
     assert [one["event_id"] for one in gateway.client.written] == ["claude:u0"]
+
+
+async def test_a_session_begins_in_time_however_many_there_were(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their files are looked at on a thread; prompts of others would wait for it as well."""
+    monkeypatch.setattr(routes, "DEADLINE_SECONDS", 1.0)
+    sessions = gateway.hooks._sessions
+    for name in ("remove_old", "pending"):
+        look = getattr(sessions, name)
+        monkeypatch.setattr(sessions, name, lambda *one, look=look: (time.sleep(1.5), look(*one))[1])
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/x/weather"}
+    assert (await gateway.post("claude-code", start))[1] == "injected"
+    await gateway.hooks._handing_over.finished()
 
 
 async def test_a_session_that_goes_on_in_another_file_is_read_there(

@@ -55,6 +55,7 @@ class HandingOver:
         self._room = asyncio.Semaphore(AT_ONCE)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._looking: set[asyncio.Task[None]] = set()
 
     def accept(self, caller: Caller, call: HookCall) -> None:
         """Note the transcript of a session and begin to read it; return at once.
@@ -70,15 +71,19 @@ class HandingOver:
         self._sessions.keep_transcript(key, replace(kept, is_pending=True))
         self._begin(key, caller)
 
-    def resume(self, caller: Caller) -> None:
-        """Begin to read what was handed over by this caller and is not read yet."""
-        for key, _ in self._sessions.pending(caller):
-            self._begin(key, caller)
+    def resume(self, caller: Caller | None) -> None:
+        """Begin to read what was handed over by a caller and is not read yet; return at once.
+
+        Removes the files of old sessions as well, which is all that it does without a caller.
+        """
+        task = asyncio.create_task(self._look_for_unread(caller))
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
 
     async def finished(self) -> None:
         """Return when nothing is being read."""
-        while self._running:
-            await asyncio.wait(list(self._running.values()))
+        while tasks := {*self._looking, *self._running.values()}:
+            await asyncio.wait(tasks)
 
     def _allowed(self, transcript: str) -> Path:
         if not transcript:
@@ -92,6 +97,13 @@ class HandingOver:
             reason = f"must be a {TRANSCRIPT_ENDING} file in a folder of HELIX_GATEWAY_HOOK_TRANSCRIPTS"
             raise InvalidInputError("transcript_path", reason)
         return path
+
+    async def _look_for_unread(self, caller: Caller | None) -> None:
+        """On a thread, because there may be the files of thousands of sessions."""
+        await asyncio.to_thread(self._sessions.remove_old)
+        if caller is not None:
+            for key, _ in await asyncio.to_thread(self._sessions.pending, caller):
+                self._begin(key, caller)
 
     def _begin(self, key: str, caller: Caller) -> None:
         if key in self._running:

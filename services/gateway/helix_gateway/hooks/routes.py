@@ -138,9 +138,8 @@ class _Hooks:
 
     def _resume(self, request: Request, caller: Caller) -> None:
         """Read what an outage left unread."""
-        self._sessions.remove_old()
-        if caller.may(WRITE) and _is_on_this_machine(request):
-            self._handing_over.resume(caller)
+        may_hand_over = caller.may(WRITE) and _is_on_this_machine(request)
+        self._handing_over.resume(caller if may_hand_over else None)
 
     def _count(self, call: HookCall | None, outcome: str, seconds: float) -> None:
         agent, hook = (call.agent, call.hook) if call else (UNKNOWN, UNKNOWN)

@@ -64,7 +64,7 @@ class Transcript:
 
 
 class Sessions:
-    """The files of all sessions; used from one event loop."""
+    """The files of all sessions; used from one event loop, `pending` and `remove_old` on a thread."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
