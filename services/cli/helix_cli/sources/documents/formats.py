@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from helix_cli.sources.vendors.basic_memory import HEAD_BYTES as FRONT_BYTES
 from helix_cli.sources.vendors.basic_memory import is_note
 from helix_cli.sources.vendors.export_file import first_parts, names_in_archive
 from helix_cli.sources.vendors.hindsight import is_hindsight, is_hindsight_archive
@@ -96,7 +97,8 @@ def detected(path: Path) -> Format | None:
         return Format.PDF
     by_ending = ENDINGS.get(ending)
     if by_ending is Format.MARKDOWN:
-        return Format.BASIC_MEMORY if is_note(head.decode("utf-8", "replace")) else by_ending
+        front = _head(path, FRONT_BYTES) if head.removeprefix(codecs.BOM_UTF8).startswith(b"---") else b""
+        return Format.BASIC_MEMORY if is_note(front.decode("utf-8", "replace")) else by_ending
     if by_ending is Format.TEXT or by_ending is None:
         return _by_content(head) or by_ending or _otherwise(path, head)
     return by_ending
@@ -164,6 +166,6 @@ def _is_text(head: bytes) -> bool:
     return b"\0" not in head
 
 
-def _head(path: Path) -> bytes:
+def _head(path: Path, size: int = HEAD_BYTES) -> bytes:
     with path.open("rb") as file:
-        return file.read(HEAD_BYTES)
+        return file.read(size)

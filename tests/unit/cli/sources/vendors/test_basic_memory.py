@@ -192,3 +192,12 @@ def test_a_block_of_text_and_a_nested_value_are_left_out() -> None:
         "---\ntitle: >-\n  A: b\n  c\nmeta: # more\n  kind: x\n  y\nlinks:\n- to: a\n  by: b\nkind: z\n---\n"
     )
     assert front_matter(text)[0] == {"title": "", "meta": "", "links": ["to: a"], "kind": "z"}
+
+
+def test_a_note_with_much_front_matter_is_one_as_well(tmp_path: Path) -> None:
+    """What the beginning of a file tells ends with it, not after a few lines."""
+    tags = "".join(f"- topic number {number}\n" for number in range(500))
+    for mark in ("", "\ufeff"):
+        path = note(tmp_path, mark + NOTE.replace("- coffee\n", tags))
+        (source,) = discover([path]).sources
+        assert source.format is Format.BASIC_MEMORY
