@@ -27,7 +27,7 @@ from helix_cli.output.terminal import note, printable
 from helix_cli.sources.discover import Found, Source, discover
 from helix_cli.sources.documents.content import READERS
 from helix_cli.sources.documents.formats import Format
-from helix_cli.sources.documents.tails import FOLDER, Tails
+from helix_cli.sources.documents.tails import FOLDER, DocumentRun, Tails
 from helix_cli.sources.read import read_source
 from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError
@@ -193,22 +193,24 @@ def _counted(
 ) -> Iterator[Entry]:
     """Every event of every source; counts what is left out by its reason, and notes the ids of documents."""
     for source in sources:
-        first, before, is_whole = None, len(documents), source.format in READERS
+        run = DocumentRun(tails, source.name if source.format in READERS else "")
         for item in read_source(source, scope):
             if isinstance(item, Skipped):
                 counts[f"left out: {item.why}"] += 1
                 continue
-            is_whole = is_whole and isinstance(item, SourceEvent)
+            yield from _deleted(run.take(item), counts)
             if isinstance(item, SourceEvent):
-                first = first or item
                 counts[f"{item.event.kind} events"] += 1
                 if isinstance(item.event, DocumentEvent):
                     documents.append(item.event.document_id)
             yield item
-        if first is not None and is_whole:
-            for deletion in tails.deletions(source.name, first, len(documents) - before):
-                counts["deleted: parts that a file no longer has"] += 1
-                yield deletion
+        yield from _deleted(run.end(), counts)
+
+
+def _deleted(deletions: Iterable[Entry], counts: Counter[str]) -> Iterator[Entry]:
+    for deletion in deletions:
+        counts["deleted: parts that a file no longer has"] += 1
+        yield deletion
 
 
 def _only_counted(items: Iterable[Entry]) -> Tally:

@@ -1,8 +1,8 @@
-"""Deletes the further documents of a file that became fewer than at its last import.
+"""Deletes the further documents of a text that became fewer than at its last import.
 
-A large file becomes the documents `name`, `name#2`, `name#3`, ... When it has shrunk, nothing replaces the
-last of them. How many there were is kept in the home that imports, for the files that became several; their
-names are hashed.
+A large file, or a large text in an export, becomes the documents `name`, `name#2`, `name#3`, ... When it has
+shrunk, nothing replaces the last of them. How many there were is kept in the home that imports, for the texts
+that became several; their names are hashed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from helix_memory.events import DocumentEvent
 from helix_shared.machine.whole_file import write_whole
 from helix_shared.sources.items import Scope, short_name
 from helix_shared.sources.source_event import Entry, SourceEvent, from_fields
@@ -28,7 +29,7 @@ def document_name(name: str, number: int) -> str:
 
 
 class Tails:
-    """How many documents files became. Of two imports of one file at the same time one is noted."""
+    """How many documents texts became. Of two imports of one text at the same time one is noted."""
 
     def __init__(self, folder: Path, scope: Scope) -> None:
         """Read what is noted in a folder."""
@@ -38,7 +39,7 @@ class Tails:
         self._noted = self._read()
 
     def deletions(self, name: str, first: SourceEvent, count: int) -> Iterator[Entry]:
-        """Deletions of what a file no longer has: it has `count` documents now, among them `first`."""
+        """Deletions of what a text no longer has: it has `count` documents now, of which `first` is one."""
         key = self._key(name)
         before = self._noted.get(key, 1)
         if before != count:
@@ -47,7 +48,7 @@ class Tails:
             fields = {
                 "kind": "document",
                 "tenant_id": self._scope.tenant_id,
-                "user_id": self._scope.user_id,
+                "user_id": first.event.user_id,
                 "project_id": self._scope.project_id,
                 "document_id": document_name(name, number),
                 "event_id": f"{first.event.event_id}:deletes:{number}",
@@ -78,3 +79,32 @@ class Tails:
             return {str(key): int(count) for key, count in found.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
+
+
+class DocumentRun:
+    """The documents of one text, which follow one another in what a reader yields."""
+
+    def __init__(self, tails: Tails, file_name: str = "") -> None:
+        """Of a file that is one text, all documents have its name; else they tell where a text begins."""
+        self._tails = tails
+        self._file_name = self._name = file_name
+        self._first: SourceEvent | None = None
+        self._count = 0
+        self._is_whole = True
+
+    def take(self, item: Entry) -> Iterator[Entry]:
+        """Count an item; yields the deletions of the text before where it begins another."""
+        if not isinstance(item, SourceEvent):
+            self._is_whole = False
+        elif isinstance(item.event, DocumentEvent):
+            name = item.event.document_id
+            if not self._file_name and name != document_name(self._name, self._count + 1):
+                yield from self.end()
+                self._name, self._first, self._count, self._is_whole = name, None, 0, True
+            self._first = self._first or item
+            self._count += 1
+
+    def end(self) -> Iterator[Entry]:
+        """The deletions of the last text; none where not all of it was read, so that it may be larger."""
+        if self._first is not None and self._is_whole:
+            yield from self._tails.deletions(self._name, self._first, self._count)

@@ -1,5 +1,7 @@
 """Further documents of a large file that has shrunk."""
 
+import json
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -49,3 +51,39 @@ def test_a_file_that_cannot_be_read_now_loses_nothing(tmp_path: Path) -> None:
     assert imported(path, home) == []
     path.write_text("The kiln is sold.")
     assert len(imported(path, home)) == count
+
+
+def _bank(path: Path, *texts: str, fact: object = "Ice moves.") -> None:
+    """The archive of a bank of Hindsight: documents, each with a fact."""
+    facts = [{"text": fact, "fact_type": "world", "mentioned_at": "2025-04-10T12:00:00Z"}]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps({"schema_version": 1, "source_bank_id": "kilns"}))
+        for number, text in enumerate(texts):
+            document = {"id": f"d{number}", "original_text": text, "facts": facts}
+            archive.writestr(f"documents/{number:06}.json", json.dumps(document))
+
+
+def test_texts_of_an_export_that_have_shrunk_lose_their_last_documents(tmp_path: Path) -> None:
+    """Each of them, and a large note of basic-memory; what was not read whole loses nothing."""
+    home, long = tmp_path / "home", "The kiln reaches 1200 degrees.\n\n" * (TEXT_BYTES // 25)
+    path = tmp_path / "bank.zip"
+    _bank(path, "a", long, "b", long)
+    first = imported(path, home)
+    tails = [name for name, _ in first if "#" in name]
+    assert {name.partition("#")[0] for name in tails} == {"hindsight:d1", "hindsight:d3"}
+    _bank(path, "a", "b", "c", long)
+    ones = [f"hindsight:d{number}" for number in range(4)]
+    deleted = [(name, True) for name in tails if name.startswith("hindsight:d1#")]
+    assert deleted
+    again = imported(path, home)
+    assert [one for one in again if one[1]] == deleted
+    _bank(path, "a", "b", "c", "d", fact=7)
+    assert imported(path, home) == [(name, False) for name in ones]
+    _bank(path, "a", "b", "c", "d")
+    assert imported(path, home)[4:] == [(name, True) for name in tails if name.startswith("hindsight:d3#")]
+    path = tmp_path / "note.md"
+    front = "---\ntitle: Kiln\ntype: note\npermalink: kiln\n---\n"
+    path.write_text(front + long)
+    count = len(imported(path, home))
+    path.write_text(f"{front}It is sold.\n")
+    assert imported(path, home) == [("kiln", False), *((f"kiln#{n}", True) for n in range(2, count + 1))]
