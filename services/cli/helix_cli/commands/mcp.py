@@ -24,7 +24,7 @@ from helix_cli.home.addresses import (
     gateway_place,
 )
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_memory.transport.credentials import CallCredentials, is_local
+from helix_memory.transport.credentials import CallCredentials, is_loopback
 from helix_shared.errors import InvalidInputError
 
 HELP: Final = f"""
@@ -110,7 +110,7 @@ def _require_safe(place: GatewayPlace, token: str) -> None:
             CALL_VARIABLES["token_file"],
             "is missing: this home is secured; `helix security token` makes a token",
         )
-    if token and parts.scheme == "http" and not is_local(parts.netloc):
+    if token and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise InvalidInputError("--url", f"the token would be sent in the clear to {parts.netloc}; use https")
 
 

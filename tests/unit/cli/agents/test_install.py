@@ -194,3 +194,27 @@ def test_command_lines_survive_blanks_in_paths(tmp_path: Path) -> None:
     """A home may have a name of two words."""
     installed = Installed.of(tmp_path / "my home", "codex", None)
     assert f"'{installed.program}'" in installed.command
+
+
+@pytest.mark.parametrize(
+    ("gateway", "is_safe"),
+    [
+        ("http://10.0.0.5:7464", False),
+        ("http://helix.example", False),
+        ("https://helix.example", True),
+        ("http://localhost", True),
+        ("http://[::1]:7464", True),
+    ],
+)
+def test_a_token_is_sent_to_other_machines_encrypted_alone(
+    tmp_path: Path, gateway: str, *, is_safe: bool
+) -> None:
+    """As by the client; the program of the hooks would send it before each prompt."""
+    token = tmp_path / "token"
+    token.write_text("t")
+    checked(Connection("codex", gateway, "acme", "ana"))
+    if is_safe:
+        checked(Connection("codex", gateway, "acme", "ana", token))
+    else:
+        with pytest.raises(InvalidInputError, match="in the clear"):
+            checked(Connection("codex", gateway, "acme", "ana", token))

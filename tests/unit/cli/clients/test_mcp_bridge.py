@@ -14,6 +14,7 @@ import pytest
 from helix_cli.clients.mcp_bridge import FAILED, INVALID_REQUEST, PARSE_ERROR, Bridge
 from helix_cli.commands.mcp import mcp_command
 from helix_shared.broker.server import free_port
+from helix_shared.errors import InvalidInputError
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -181,3 +182,22 @@ def test_the_token_is_read_for_every_message(
     assert [headers["Authorization"] for headers, _ in gateway.seen] == ["Bearer first", "Bearer second"]
     last = json.loads(capsysbinary.readouterr().out.splitlines()[-1])
     assert "token is empty" in last["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("url", "is_safe"), [("http://localhost", True), ("http://[::1]", True), ("http://helix.example", False)]
+)
+def test_a_token_is_sent_to_other_machines_encrypted_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, *, is_safe: bool
+) -> None:
+    """An address need not name its port."""
+    token = tmp_path / "token"
+    token.write_text("t")
+    token.chmod(0o600)
+    monkeypatch.setenv("HELIX_TOKEN_FILE", str(token))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=iter(())))
+    if is_safe:
+        mcp_command(home=tmp_path, url=url)
+    else:
+        with pytest.raises(InvalidInputError, match="in the clear"):
+            mcp_command(home=tmp_path, url=url)
