@@ -54,10 +54,12 @@ class Client:
         ids = [identity(number) for number, _ in enumerate(self.contexts)]
         context = "\n\n".join(f"[{number + 1}] {text}" for number, text in enumerate(self.contexts))
         packed = recall_pb2.PackedContext(text=context, memory_ids=ids, tokens=self.tokens)
-        counted = [
-            recall_pb2.RecalledMemory(memory=recall_pb2.Memory(memory_id=identity(number), token_count=count))
-            for number, count in enumerate(self.counts)
+        counts = dict(enumerate(self.counts))
+        memories = [
+            recall_pb2.Memory(memory_id=identity(number), text=text, token_count=counts.get(number, 0))
+            for number, text in enumerate(self.contexts)
         ]
+        counted = [recall_pb2.RecalledMemory(memory=one) for one in memories]
         return Recalled.of(recall_pb2.RecallResponse(context=packed, memories=counted, **self.reply))
 
     async def profile(self, **options: Any) -> Profile:
@@ -247,6 +249,14 @@ async def test_more_than_an_agent_takes_is_left_out_memory_by_memory(gateway: Ga
     assert gateway.client.asked[1][1]["already_served"] == (identity(0), identity(1))
     gateway.client.contexts = ["c" * CHARACTERS]
     assert await gateway.prompt(session="other") == ({}, "nothing")
+
+
+async def test_a_memory_with_marks_of_its_own_is_left_out_whole(gateway: Gateway) -> None:
+    """Such as those of its footnotes: a part of it would be given, and not noted as given."""
+    gateway.client.contexts = ["a" * 4_000, f"{'b' * 3_000}\n\n[2] {'c' * 6_000}"]
+    body, _ = await gateway.prompt()
+    text = body["hookSpecificOutput"]["additionalContext"]
+    assert ("a" * 4_000 in text, "bbb" in text) == (True, False)
 
 
 def test_a_memory_cannot_close_the_block() -> None:

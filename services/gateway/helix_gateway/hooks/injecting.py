@@ -108,13 +108,15 @@ def _fitting(found: Recalled) -> tuple[str, tuple[str, ...]]:
     """The context and its memories, the last of them left out until it fits."""
     characters, tokens = CHARACTERS - len(_OPENING) - len(_CLOSING), TOKENS - FRAME_TOKENS
     text, ids, used = found.context, found.context_ids, found.tokens
-    counts = {one.id: one.token_count for one in found.memories}
+    memories = {one.id: (one.token_count, one.text) for one in found.memories}
     while len(text) + _tags(text) > characters or used + _tags(text) > tokens:
-        cut = text.rfind(f"{_BETWEEN}[{len(ids)}] ")
+        count, last = memories.get(ids[-1], (0, ""))
+        # before the text of the memory, which may hold such a mark itself, such as that of a footnote
+        cut = text.removesuffix(last).rfind(f"{_BETWEEN}[{len(ids)}] ")
         if cut < 0:
             return "", ()
         # its mark and heading have tokens, too, which are not known
-        used -= counts.get(ids[-1], 0)
+        used -= count
         text, ids = text[:cut], ids[:-1]
     return text, ids
 
