@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import lzma
 import re
 import zipfile
 import zlib
@@ -36,9 +37,12 @@ _UNREADABLE: Final = (
     zlib.error,
     EOFError,
     gzip.BadGzipFile,
+    lzma.LZMAError,
     NotImplementedError,
     RuntimeError,
+    UnicodeDecodeError,
 )
+"""Also of the names of files in an archive."""
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_cli.sources.documents.formats import Format
+from helix_cli.sources.documents.formats import Format, detected
 from helix_shared.sources.items import Item
 from tests.examples import examples
 
@@ -178,3 +179,42 @@ def test_no_part_of_a_long_private_passage_is_sent(tmp_path: Path) -> None:
         found = items(path, named=Format.MEM0)
         assert [item.event.text for item in found if hasattr(item, "event")] == [expected] * bool(expected)
         assert len(found) == 1
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@given(place=st.floats(0, 1, exclude_max=True), value=st.integers(0, 255), size=st.integers(1, 4))
+@settings(
+    max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_damage_of_an_archive_ends_the_import(
+    tmp_path: Path, compression: int, place: float, value: int, size: int
+) -> None:
+    """Wherever it is: in the names of the files, in their sizes, or in what is compressed."""
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr(
+            "\u00e9/memories.json", json.dumps({"memories": [{"id": "1", "memory": "Hello" * 9}]})
+        )
+    content = bytearray(path.read_bytes())
+    at = int(place * len(content))
+    content[at : at + size] = bytes([value]) * size
+    path.write_bytes(content)
+    detected(path)
+    items(path, named=Format.MEM0)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "by"), [(b"\xc3\xa9/", b"\xff\xff/"), (b"\t\x04\x05\x00]", b"\t\x04\x05\x00\xff")]
+)
+def test_damage_of_an_archive_is_told(tmp_path: Path, damaged: bytes, by: bytes) -> None:
+    """Of the name of a file, which says that it is UTF-8, and of the parameters of LZMA."""
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(
+            "\u00e9/memories.json", json.dumps({"memories": [{"id": "1", "memory": "Hello" * 9}]})
+        )
+    content = path.read_bytes()
+    assert damaged in content
+    path.write_bytes(content.replace(damaged, by))
+    (told,) = refused(items(path, named=Format.MEM0))
+    assert "is damaged or encrypted" in told
