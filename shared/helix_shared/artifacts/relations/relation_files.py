@@ -101,9 +101,13 @@ class RelationReader:
 
     @functools.cached_property
     def void_pairs(self) -> frozenset[tuple[int, int]]:
-        """The newer and the older memory of each relation that does not count."""
-        records = np.concatenate([np.zeros(0, RELATION), *self._segments])[self._void]
-        return frozenset(zip(records["newer"].tolist(), records["older"].tolist(), strict=True))
+        """The newer and the older memory of each relation that does not count.
+
+        A relation that was decided again is taken back first: what became of the later decision counts.
+        """
+        records = np.concatenate([np.zeros(0, RELATION), *self._segments])
+        void = records[np.setdiff1d(self._void, retracted(records))]
+        return frozenset(zip(void["newer"].tolist(), void["older"].tolist(), strict=True))
 
     @functools.cached_property
     def restatements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

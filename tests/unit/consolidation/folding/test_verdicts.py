@@ -67,6 +67,21 @@ def test_a_verdict_makes_an_unsure_update_sure(unsure: Bench, stream: Stream, or
         unsure.shard = reopened.shard
 
 
+def test_a_generation_does_not_say_that_a_relation_with_a_verdict_was_undone(
+    unsure: Bench, stream: Stream
+) -> None:
+    """The verdict puts another relation in the place of the stored one, which alone does not count."""
+    unsure.apply(*ports(stream))
+    unsure.publish()
+    unsure.apply(told(stream, 2, {1: "replaces"}))
+    folder = folder_of(unsure.folder, unsure.publish().generation)
+    assert RelationReader.open(folder).void_pairs == frozenset()
+    unsure.apply(lifecycle(event("undo", "u", ID[2], ID[1]), 3))
+    old, new = (unsure.rows()[ID[n]]["ordinal"] for n in (1, 2))
+    folder = folder_of(unsure.folder, unsure.publish().generation)
+    assert RelationReader.open(folder).void_pairs == {(new, old)}
+
+
 def test_where_the_rules_do_not_permit_it_a_verdict_closes_nothing(unsure: Bench, stream: Stream) -> None:
     """It moves the probability alone; a relation that is not unsure does not move at all."""
     unsure.apply(said(stream, 1, "host a"), said(stream, 2, "host b"), said(stream, 3, "host c sure"))
