@@ -250,6 +250,7 @@ def test_a_restart_continues_a_purge_that_waits_for_the_next_generation(
     bench.apply(erase(4, said["memory_id"]))
     for place in ("memories", "context_vectors"):
         if place == "context_vectors":
+            bench.shard.state.erasures.open[4].is_planned = True
             bench.shard.state.erasures.derived_again({2, 3})
             bench.shard.purge.note_removed()
         bench.publish()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helix_consolidation.delivery.erasing.round import Task
 from helix_consolidation.stores import publish, purge
 from helix_shared.artifacts.learned_adapters import ADAPTERS, CARD
 from helix_shared.errors import TemporaryError
@@ -27,6 +28,7 @@ def test_vectors_that_quoted_what_is_erased_are_purged_after_a_restart(
         stream.memories("acme", "e2", 2, [derived]),
         stream.memories("acme", "e3", 3, [derived | {"revision_sequence": 3}, other]),
     )
+    bench.shard.state.erasures.open[4].is_planned = True
     assert bench.shard.state.erasures.derived_again([2, 3])
     bench.shard.purge.note_removed()
     monkeypatch.setattr(purge, "PURGED_AT_ONCE", 0)
@@ -39,6 +41,34 @@ def test_vectors_that_quoted_what_is_erased_are_purged_after_a_restart(
     assert erasure.held["context_vectors"] == manifest.generation
     assert residue(again, quoting) == {}
     again.shard.close()
+
+
+def test_an_erasure_is_not_complete_before_its_plan_is_derived_again(bench: Bench, stream: Stream) -> None:
+    """What the log says of neighbours comes after the first purge: a turn without memories was quoted."""
+    said = told(bench, stream)
+    answer = row("acme", "e5", 5, "Nobody quotes this", session_id="other")
+    bench.apply(stream.memories("acme", "e4", 4, []), stream.memories("acme", "e5", 5, [answer]))
+    bench.apply(erase(6, answer["memory_id"]))
+    bench.publish()
+    [erasure] = bench.shard.state.erasures.open.values()
+    assert "memories" in erasure.held
+    planned = Task.of(erasure)
+    planned.nexts, planned.is_done = {1}, True
+    planned.take_over_plan(erasure)
+    bench.publish()
+    erasure.are_streams_clean = erasure.is_state_key_replaced = True
+    bench.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    for _ in range(3):
+        bench.publish()
+    assert bench.shard.state.erasures.open == {6: erasure}
+    assert not erasure.receipt.is_complete
+    assert bench.shard.state.erasures.derived_again([1])
+    bench.shard.purge.is_due = True
+    for _ in range(3):
+        bench.publish()
+    assert erasure.receipt.is_complete
+    assert bench.shard.state.erasures.open == {}
+    assert said["memory_id"] in bench.rows()
 
 
 def test_an_adapter_goes_with_what_is_erased_when_the_first_publication_fails(

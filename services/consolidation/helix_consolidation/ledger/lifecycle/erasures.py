@@ -152,10 +152,13 @@ class Erasures:
         return any("memories" in e.held and "generations" not in e.held for e in self.open.values())
 
     def hold_in_stores(self, generation: int) -> None:
-        """The stores of this generation were purged."""
+        """The stores of this generation were purged.
+
+        Before its plan nobody knows which other memories an erasure has derived again.
+        """
         for erasure in self.open.values():
             erasure.hold(IN_STORES, generation)
-            if not erasure.asks:
+            if erasure.is_planned and not erasure.asks:
                 erasure.hold(("context_vectors",), generation)
 
     def hold_elsewhere(self, generation: int, *, is_retired: bool) -> None:
