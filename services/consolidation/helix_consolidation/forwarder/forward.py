@@ -91,9 +91,16 @@ class Forwarder:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def publish(self) -> None:
-        """Publish what is counted; if NATS does not answer, the same messages come next time."""
-        if not self._outgoing:
+        """Publish what is counted; if NATS does not answer, the same messages come next time.
+
+        What was not answered before goes first.
+        """
+        if await self._send():
             self._cut()
+            await self._send()
+
+    async def _send(self) -> bool:
+        """Publish the messages that wait; False: NATS does not answer, and the rest waits on."""
         while self._outgoing:
             message = self._outgoing[0]
             try:
@@ -101,12 +108,13 @@ class Forwarder:
                 _counter(message).labels("published").inc()
             except TemporaryError as error:
                 _log.warning("accesses not published yet", reason=str(error))
-                return
+                return False
             except HelixError as error:
                 # the stream refuses it for good; nothing waits for it, so the log and the metric have it
                 _log.warning("message lost", subject=message.subject, reason=str(error))
                 _counter(message).labels("lost").inc()
             self._outgoing.popleft()
+        return True
 
     async def add(self, batch: recall_pb2.AccessBatch) -> None:
         """Count a batch; waits while too much is unpublished."""

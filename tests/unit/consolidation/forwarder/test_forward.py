@@ -184,3 +184,29 @@ async def test_a_forwarder_whose_reading_failed_ends(monkeypatch: pytest.MonkeyP
     async with asyncio.timeout(60):
         with pytest.raises(ValueError, match="broken"):
             await forward_module.forward(RecordingPublisher(), settings, asyncio.Event())
+
+
+async def test_what_was_read_while_nats_was_away_is_published_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not only what waits since before: audit records of the last seconds were lost with the process."""
+    was_read, stop = asyncio.Event(), asyncio.Event()
+
+    class Away(RecordingPublisher):
+        async def publish(self, *args: Any, **named: Any) -> Receipt:
+            was_read.set()
+            return await super().publish(*args, **named)
+
+    async def read(forwarding: Forwarder) -> None:
+        await forwarding.add(batch(("acme", [memory(1)])))
+        await was_read.wait()
+        await forwarding.add(batch(("acme", [memory(2)]), first=2))
+        stop.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Forwarder, "read", read)
+    publisher = Away(TemporaryError("NATS is away"), TemporaryError("NATS is away"))
+    settings = ForwarderSettings(publish_interval_seconds=0.1)
+    async with asyncio.timeout(60):
+        await forward_module.forward(publisher, settings, stop)
+    assert [name for _, _, name in publisher.published] == ["access:r1:1-1:acme:0", "access:r1:2-2:acme:0"]
