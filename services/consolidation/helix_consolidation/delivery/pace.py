@@ -19,7 +19,7 @@ SECONDS_PER_EVENT: Final = 0.025
 """Growth of the intervals for each waiting event: the time ingest takes for one on two cores."""
 
 OVERDUE_SECONDS: Final = 60.0
-"""Age of a generation at which the writer is not ready while changes wait for the next one."""
+"""Time past the longest interval after which the writer is not ready while changes wait for a generation."""
 
 
 @dataclass(slots=True)
@@ -37,8 +37,10 @@ class Interval:
 class GenerationAge:
     """How long something has waited for a generation, by the monotonic clock."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, settings: ConsolidationSettings, now: float) -> None:
         self._idle_at = self._published_at = now
+        self.longest_seconds = max(settings.publish_interval_seconds, settings.backlog_interval_seconds)
+        """Longest time between two generations that the settings ask for."""
 
     def published(self, now: float) -> None:
         """A generation was published."""
@@ -49,7 +51,8 @@ class GenerationAge:
         if not is_waiting:
             self._idle_at = now
         waited = now - max(self._idle_at, self._published_at)
-        return f"nothing was published for {waited:.0f} s" if waited > OVERDUE_SECONDS else ""
+        is_overdue = waited > self.longest_seconds + OVERDUE_SECONDS
+        return f"nothing was published for {waited:.0f} s" if is_overdue else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Writer:
     ) -> None:
         now = time.monotonic()
         self._health = health
-        self._age = GenerationAge(now)
+        self._age = GenerationAge(settings, now)
         self._client = client
         self._jetstream = client.jetstream()
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
@@ -112,8 +112,7 @@ class Writer:
         self._settling: asyncio.Task[None] | None = None
         self._applying = Interval(settings.apply_interval_seconds, now - settings.apply_interval_seconds)
         # the first generation is due at once, also in a backlog
-        longest = max(settings.publish_interval_seconds, settings.backlog_interval_seconds)
-        self._publishing = Interval(settings.publish_interval_seconds, now - longest)
+        self._publishing = Interval(settings.publish_interval_seconds, now - self._age.longest_seconds)
 
     async def run(self, halt: asyncio.Event) -> None:
         """Apply and publish until `halt`, then publish what is left."""

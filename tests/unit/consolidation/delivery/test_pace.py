@@ -2,7 +2,12 @@
 
 import pytest
 
-from helix_consolidation.delivery.pace import events_to_come, pace_of
+from helix_consolidation.delivery.pace import (
+    OVERDUE_SECONDS,
+    GenerationAge,
+    events_to_come,
+    pace_of,
+)
 from helix_consolidation.ledger.sequences import ProcessedSequences
 from helix_consolidation.settings import ConsolidationSettings
 
@@ -38,3 +43,14 @@ def test_one_slow_event_does_not_delay_the_others() -> None:
     assert events_to_come(applied, 1_402, here=1) == 2
     assert pace_of(SETTINGS, events_to_come=events_to_come(applied, 1_402, here=1)).publish_seconds == 1.0
     assert events_to_come(applied, 1_402, here=9) == 0
+
+
+@pytest.mark.parametrize("name", ["publish_interval_seconds", "backlog_interval_seconds"])
+def test_a_writer_is_ready_while_it_waits_for_the_interval_that_was_set(name: str) -> None:
+    """Ten minutes may be set; it was called not ready for nine of them."""
+    settings = SETTINGS.model_copy(update={name: 600.0})
+    age = GenerationAge(settings, 0.0)
+    assert age.problem(590.0, is_waiting=True) == ""
+    assert age.problem(600.0 + OVERDUE_SECONDS + 1, is_waiting=True)
+    age.published(700.0)
+    assert age.problem(701.0, is_waiting=True) == ""
