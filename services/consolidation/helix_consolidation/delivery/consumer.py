@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import traceback
 from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
@@ -69,6 +70,8 @@ async def _write_once(
             await session.write(halt)
     except INTERRUPTIONS as error:
         _log.warning("writing interrupted", reason=reason_of(error))
+        # a task group and its error hold each other, and so the state: a gigabyte for a million memories
+        traceback.clear_frames(error.__traceback__)
         return True
     finally:
         lock.release()

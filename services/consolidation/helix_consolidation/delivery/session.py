@@ -147,7 +147,8 @@ async def _open(
         archive = EventArchive(
             client, settings.data_dir, log, segment_bytes=settings.archive_segment_bytes, place=place
         )
-        owned.callback(archive.close)
+        # it waits for a thread that erases, which may take minutes: the event loop must not
+        owned.push_async_callback(asyncio.to_thread, archive.close)
     uploads = await open_uploads(settings)
     shard.purge.attach(uploads)
     writer = Writer(
