@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.why_not import hidden_response, why_not_response
-from helix_query.diagnostics.hidden_memory import hidden_memory
+from helix_query.diagnostics.explanation import Loss
+from helix_query.diagnostics.hidden_memory import Hidden, hidden_memory
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import Steps, why_not
 from helix_query.profile.profile import RankingProfile
@@ -78,10 +79,16 @@ def _steps(
 ) -> Steps[recall_pb2.WhyNotResponse]:
     query = replays.parse(request.recall)
     hidden = hidden_memory(request.memory_id, query.selection, snapshot, now=query.clock)
-    if hidden is not None:
+    if hidden is not None and not _is_asked_for(hidden, request, replays):
         reply = hidden_response(hidden, request.memory_id, snapshot, query.zone or UTC)
     else:
         found = yield from why_not(request.recall, request.memory_id, replays)
         reply = why_not_response(found, snapshot)
     reply.stale = snapshot.is_stale(query.min_sequence)
     return reply
+
+
+def _is_asked_for(hidden: Hidden, request: recall_pb2.WhyNotRequest, replays: Replays) -> bool:
+    """Whether the question is about earlier times, so that it can return what was replaced since."""
+    is_replaced = hidden.loss is Loss.REPLACED
+    return is_replaced and replays.visible_row(request.recall, request.memory_id) is not None

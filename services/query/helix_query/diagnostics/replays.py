@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.changes import changed
@@ -18,7 +19,11 @@ from helix_query.diagnostics.explain import explain
 from helix_query.diagnostics.replay import Replay
 from helix_query.profile.overrides import with_constants
 from helix_query.recall.context import RecallContext
+from helix_query.recall.packing.memory import get_memory
+from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.stages.embed import EmbeddedQuery, embed
+from helix_query.recall.stages.route import route_query
+from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +58,37 @@ class Replays:
         """Whether no time, or no replay, is left."""
         return self.runs > MAX_REPLAYS or time.monotonic() > self.until
 
+    def visible_row(self, request: recall_pb2.RecallRequest, memory_id: str) -> Mapping[str, Any] | None:
+        """The row of a memory that the recall of `request` could return without its filter; None: it cannot.
+
+        Of one that a later memory replaced only where the question is about earlier times: for such a one it
+        is a candidate as any other.
+
+        Raises:
+            InvalidInputError: the request breaks a limit.
+            OverdueError: the deadline passed.
+        """
+        query = self.parse(request)
+        scope = query.selection.unfiltered()
+        with suppress(NotFoundError):
+            return get_memory(memory_id, scope, self.snapshot, now=query.clock, deadline=self.deadline)[0]
+        context = RecallContext.of(
+            replace(query, selection=scope),
+            self.snapshot,
+            self.profiles[query.profile],
+            deadline=self.deadline,
+        )
+        context = context.of_route(route_query(context, self._embed(context).plain))
+        ordinals = self.snapshot.ordinals_of([memory_id])
+        rows = stored_rows(self.snapshot, ordinals, context.visibility)
+        return next(filter(scope.admits, rows), None)
+
+    def _embed(self, context: RecallContext) -> EmbeddedQuery:
+        key = context.query.text, context.profile.rerank.candidates > 0, context.adapter.value.name
+        if key not in self._embedded:
+            self._embedded[key] = embed(context)
+        return self._embedded[key]
+
     def ask(
         self,
         request: recall_pb2.RecallRequest,
@@ -74,9 +110,6 @@ class Replays:
         profile = with_constants(self.profiles[query.profile], constants)
         self.runs += 1
         context = RecallContext.of(query, self.snapshot, profile, deadline=self.deadline)
-        key = query.text, profile.rerank.candidates > 0, context.adapter.value.name
-        if key not in self._embedded:
-            self._embedded[key] = embed(context)
-        result = self.recall(context, embedded=self._embedded[key])
+        result = self.recall(context, embedded=self._embed(context))
         explanation = None if result.trace is None else explain(result.trace, context)
         return Replay(asking, context, result, explanation, row)

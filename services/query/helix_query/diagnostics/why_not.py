@@ -17,16 +17,13 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.explanation import Loss
 from helix_query.diagnostics.proposals import proposals
 from helix_query.diagnostics.replay import WhyNot
-from helix_query.recall.packing.memory import get_memory
-from helix_shared.errors import InvalidInputError
+from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from typing import Any
 
     from helix_query.diagnostics.replay import Replay
     from helix_query.diagnostics.replays import Replays
-    from helix_shared.artifacts.filter.selection import Selection
 
 Changes = tuple[recall_pb2.Change, ...]
 T = TypeVar("T")
@@ -67,8 +64,9 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays)
         TemporaryError: no channel answered.
         OverdueError: the deadline of the call passed.
     """
-    query = replays.parse(request)
-    row = _visible(memory_id, query.selection, replays, now=query.clock)
+    row = replays.visible_row(request, memory_id)
+    if row is None:
+        raise NotFoundError(f"no memory {memory_id} is visible to this scope")
     first = replays.ask(request, row)
     found = yield from _search(request, first, (), replays)
     exhausted = found is None and replays.exhausted
@@ -80,13 +78,6 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays)
     # lower numbers may have made another change unnecessary
     changes = yield from _only_necessary(request, row, changes, replays)
     return WhyNot(first, changes, replays.runs - 1, exhausted)
-
-
-def _visible(memory_id: str, selection: Selection, replays: Replays, *, now: datetime) -> Mapping[str, Any]:
-    """The row of the memory, in the scope of the request without its filter."""
-    scope = selection.unfiltered()
-    row, _ = get_memory(memory_id, scope, replays.snapshot, now=now, deadline=replays.deadline)
-    return row
 
 
 def _search(
