@@ -33,6 +33,8 @@ class Hidden:
     """Columns of the vector table."""
     replacement: Mapping[str, Any] | None
     """The row of what replaced it, if that is visible to the caller."""
+    expired_at: datetime | None = None
+    """When it expired; None: it has not."""
 
 
 def hidden_memory(
@@ -56,9 +58,14 @@ def hidden_memories(
     ordinals = ordinals[~visibility.is_valid_at(ordinals) & (signals.decayed_at[ordinals] == NO_TIME)]
     rows = list(filter(selection.access.admits, with_signals(signals.records(ordinals), signals)))
     named = {row["ordinal"]: row["memory_id"] for row in rows}
+    ends = {row["ordinal"]: row["expires_at"] for row in rows}
+    expired = {one: end for one, end in ends.items() if end is not None and end <= now}
     states = snapshot.generation.vectors.take(list(named), _STATE).to_pylist()
     replacements = _replacements(states, visibility, snapshot)
-    return {named[state["ordinal"]]: _hidden(state, replacements) for state in states}
+    return {
+        named[state["ordinal"]]: _hidden(state, replacements, expired.get(state["ordinal"]))
+        for state in states
+    }
 
 
 def _replacements(
@@ -72,9 +79,11 @@ def _replacements(
     return {row["memory_id"]: row for row in with_signals(signals.records(seen), signals)}
 
 
-def _hidden(state: Mapping[str, Any], replacements: Mapping[str, Mapping[str, Any]]) -> Hidden:
+def _hidden(
+    state: Mapping[str, Any], replacements: Mapping[str, Mapping[str, Any]], expired_at: datetime | None
+) -> Hidden:
     if state["deleted_at"] is not None:
         return Hidden(Loss.ERASED if state["erasing"] else Loss.FORGOTTEN, state, None)
     if not state["superseded_by"]:
-        return Hidden(Loss.NOT_VALID, state, None)
-    return Hidden(Loss.REPLACED, state, replacements.get(state["superseded_by"]))
+        return Hidden(Loss.NOT_VALID, state, None, expired_at)
+    return Hidden(Loss.REPLACED, state, replacements.get(state["superseded_by"]), expired_at)

@@ -32,6 +32,15 @@ ROWS: list[dict[str, Any]] = [
     _replaced("old", "The code of the garden gate is 1907.", "new", closed_at=NOW - 30 * DAY),
     {"name": "new", "text": "The code of the garden gate is 4471 now.", "occurred_at": NOW - 30 * DAY},
     _replaced("wrong", "The code of the bicycle shed is 1234.", "right"),
+    _replaced(
+        "over", "The code of the attic is 8080.", "new", closed_at=NOW - 30 * DAY, expires_at=NOW - 20 * DAY
+    ),
+    {
+        "name": "pizza",
+        "text": "The canteen offers pizza.",
+        "occurred_at": NOW - 9 * DAY,
+        "expires_at": NOW - DAY,
+    },
     {"name": "right", "text": "The code of the bicycle shed is 4321.", "corrects": _id("wrong")},
     *(
         {"name": f"shelf {n}", "text": f"Shelf {n} of the shed holds screws.", "type": "semantic"}
@@ -88,3 +97,27 @@ def test_another_question_is_told_what_replaced_it(told: Told, tmp_path: Path, q
         assert _id(name) not in found
         reply = _why_not(stub, _request(query), name)
         assert (reply.loss, reply.replays) == (recall_pb2.LOSS_REPLACED, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "expired", "before"),
+    [
+        ("pizza", "what does the canteen offer?", "2026-03-03", NOW - 2 * DAY),
+        ("over", "what is the code of the attic?", "2026-02-12", NOW - 40 * DAY),
+        ("over", "what was the old code of the attic?", "2026-02-12", NOW - 40 * DAY),
+    ],
+)
+def test_an_expired_memory_is_brought_in_by_as_of_alone(
+    told: Told, tmp_path: Path, name: str, query: str, expired: str, before: datetime
+) -> None:
+    """It was known then; `valid_at` asks what is known now."""
+    rows = [row | {"created_at": row.get("occurred_at", NOW - 90 * DAY)} for row in ROWS]
+    with told(tmp_path, rows) as stub:
+        reply = _why_not(stub, _request(query), name)
+        assert f"It expired on {expired} 12:00 UTC." in reply.verdict
+        assert "as_of" in reply.advice
+        assert "valid_at" not in reply.advice
+        moments = {"as_of": before}, {"valid_at": before}
+        as_of, valid_at = (stub.Recall(_request(query, **one), timeout=10) for one in moments)
+        assert _id(name) in [one.memory.memory_id for one in as_of.memories]
+        assert _id(name) not in [one.memory.memory_id for one in valid_at.memories]

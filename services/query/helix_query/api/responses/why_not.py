@@ -63,8 +63,13 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
             "To bring it in, ask for the former value in words, or recall with valid_at before that time."
         )
     else:
-        verdict = "It has expired, it is not valid now, or its document has another version."
+        verdict = "It is not valid now, or its document has another version."
         advice = "To bring it in, recall with valid_at or as_of at a time when it was valid."
+    if hidden.expired_at is not None:
+        # valid_at asks what is known now of an earlier time, and an expired memory is known no longer
+        expired = f"It expired {_minute(hidden.expired_at, zone)}."
+        verdict = expired if hidden.loss is Loss.NOT_VALID else f"{verdict} {expired}"
+        advice = "To bring it in, recall with as_of at a time when it was valid."
     return Reply(
         loss=recall_pb2.Loss.Value(f"LOSS_{hidden.loss.name}"),
         stage=STAGES[hidden.loss],
