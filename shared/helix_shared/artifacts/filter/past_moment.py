@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from helix_shared.artifacts.filter.sql import timestamp
 from helix_shared.moments import microseconds
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from helix_shared.artifacts.filter.versions import Versions
@@ -54,11 +55,16 @@ class PastMoment:
         """Which of `ordinals` [n] existed then and were neither superseded nor are forgotten now."""
         existing: NDArray[np.bool_] = ~signals.hidden[ordinals]
         existing |= versions.is_current(ordinals, known_by=self._known, happened_by=self._happened)
+        return existing & self.reached(signals, ordinals)
+
+    def reached(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of `ordinals` [n] were created and had occurred by then, whatever became of them."""
+        reached = np.ones(len(ordinals), np.bool_)
         if self._known is not None:
-            existing &= signals.created_at[ordinals] <= self._known
+            reached &= signals.created_at[ordinals] <= self._known
         if self._happened is not None:
-            existing &= signals.occurred_at[ordinals] <= self._happened
-        return existing
+            reached &= signals.occurred_at[ordinals] <= self._happened
+        return reached
 
     def ends(self, signals: Signals, versions: Versions, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Until when `ordinals` [n] hold, as far as was known and had happened then."""

@@ -122,7 +122,7 @@ def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
         key=lambda one: (one.occurred_at, one.sequence, not one.is_derived, one.ordinal),
         reverse=True,
     )
-    links = Links.of(snapshot.generation, statements)
+    links = Links.of(snapshot.generation, statements, visibility.selection.past)
     replaced = links.replaced()
 
     @cache

@@ -70,4 +70,4 @@ def _said(
         return centroids.is_place(encoder.embed_query(name))
 
     statements = statements_of(snapshot, selection, chosen)
-    return merged(statements, Links.of(snapshot.generation, statements), is_place)
+    return merged(statements, Links.of(snapshot.generation, statements, selection.past), is_place)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from helix_query.recall.user_profile.lines import Statement
+    from helix_shared.artifacts.filter.past_moment import PastMoment
     from helix_shared.artifacts.generation.reader import Generation
 
 _UPDATES: Final = EDGE_KINDS.index("UPDATES")
@@ -28,13 +29,14 @@ class Links:
     """The same pairs, of relations that do not count any more."""
 
     @classmethod
-    def of(cls, generation: Generation, statements: Iterable[Statement]) -> Self:
-        """The links of a generation."""
+    def of(cls, generation: Generation, statements: Iterable[Statement], past: PastMoment) -> Self:
+        """The links of a generation; at a past moment those from memories that were there by then."""
         ordinals = np.array(sorted({one.ordinal for one in statements}), np.int64)
         edges = generation.graph.edges_of(ordinals)
         older = np.repeat(ordinals, edges.counts)
         # an edge goes from the newer to the older memory; at the older one it is stored as not forward
-        chosen = (edges.kinds == _UPDATES) & ~edges.forward
+        chosen = np.flatnonzero((edges.kinds == _UPDATES) & ~edges.forward)
+        chosen = chosen[past.reached(generation.signals, edges.targets[chosen])]
         columns = (edges.targets[chosen], older[chosen], np.minimum(edges.weights[chosen], 1.0))
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return cls({(new, old): weight for new, old, weight in rows}, generation.relations.void_pairs)
