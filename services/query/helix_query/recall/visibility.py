@@ -31,7 +31,9 @@ Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 
 NO_ORDINALS: Final = np.empty(0, np.int64)
 DEEPER: Final = 4
-"""How many times the limit an engine is asked for when invisible memories took places of others."""
+"""How many times as many an engine is asked for when invisible memories took places of others."""
+MOST_ASKED: Final = 10_000
+"""An engine is asked for so many at most, which is the limit of both."""
 SAMPLED: Final = 256
 """Memories of a tenant that tell which share of it a caller sees."""
 
@@ -141,16 +143,19 @@ def visible_hits(
     limit: int,
     already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
-    """The `limit` best hits that pass `is_visible`; asks once more, deeper, when too few pass.
+    """The `limit` best hits that pass `is_visible`; asks deeper, up to `MOST_ASKED`, while too few pass.
 
     Hits of `already_served` stay among the hits but do not count for the limit.
     """
-    asked = limit + min(len(already_served), limit)
-    hits = search(asked)
-    visible = is_visible(hits.ordinals)
-    if len(hits) == asked and np.count_nonzero(_counted(hits, visible, already_served)) < limit:
-        hits = search((limit if visible.all() else limit * DEEPER) + len(already_served))
+    asked, times = limit + min(len(already_served), limit), 1
+    while True:
+        hits = search(asked)
         visible = is_visible(hits.ordinals)
+        is_enough = np.count_nonzero(_counted(hits, visible, already_served)) >= limit
+        if is_enough or len(hits) < asked or asked == MOST_ASKED:
+            break
+        times *= 1 if visible.all() else DEEPER
+        asked = min(limit * times + len(already_served), MOST_ASKED)
     return first_visible(hits, visible, limit=limit, already_served=already_served)
 
 
