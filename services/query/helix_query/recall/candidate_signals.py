@@ -11,10 +11,9 @@ from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from numpy.typing import NDArray
 
+    from helix_shared.artifacts.filter.past_moment import PastMoment
     from helix_shared.artifacts.signals.reader import Signals
 
 
@@ -53,10 +52,13 @@ class CandidateSignals:
     """Position of its event in the log."""
 
 
-def candidate_signals(
-    signals: Signals, ordinals: NDArray[np.int64], *, as_of: datetime | None = None
-) -> CandidateSignals:
-    """The raw signals of candidates; accesses and feedback do not count if the last came after `as_of`."""
+def candidate_signals(signals: Signals, ordinals: NDArray[np.int64], past: PastMoment) -> CandidateSignals:
+    """The raw signals of candidates; at a past moment as they were then.
+
+    Accesses and feedback do not count if the last came after it was known. What is visible at a past moment
+    was not replaced by then.
+    """
+    as_of = past.known_by
     accessed, counts = signals.last_accessed_at[ordinals], signals.access_count[ordinals]
     moves = signals.salience_move[ordinals].astype(np.float64)
     if as_of is not None:
@@ -81,6 +83,6 @@ def candidate_signals(
         speech_act=signals.speech_act[ordinals],
         source_code=signals.source_code[ordinals],
         is_derived=signals.is_derived[ordinals],
-        replaced_at=signals.replaced_at[ordinals],
+        replaced_at=np.full(len(ordinals), NO_TIME) if past else signals.replaced_at[ordinals],
         sequence=signals.stream_sequence[ordinals].astype(np.int64),
     )

@@ -56,8 +56,8 @@ def score(context: RecallContext, candidates: Candidates, route: Route) -> Scori
 
 
 def _raw_signals(context: RecallContext, candidates: Candidates) -> CandidateSignals:
-    as_of = context.query.selection.as_of
-    return candidate_signals(context.generation.signals, candidates.ordinals, as_of=as_of)
+    past = context.query.selection.past
+    return candidate_signals(context.generation.signals, candidates.ordinals, past)
 
 
 def best_first(candidates: Candidates, scored: Scoring) -> Ranked:
