@@ -47,7 +47,10 @@ class Listing:
         return MemoryPage.of(self._reader.memories(request, seconds=arguments.deadline_of(options)))
 
     def timeline(self, **options: Unpack[TimelineOptions]) -> MemoryPage:
-        """A page of what happened: around a memory, in a session, or in a span of time, the first first."""
+        """A page of what happened around a memory, in a session, or in a span of time, the first first.
+
+        A session is in the order of the log.
+        """
         arguments.known_options(options, TimelineOptions)
         since, until = arguments.span(options, "since", "until")
         beside = [name for name in _NOT_BESIDE_AROUND if options.get(name)]

@@ -2484,7 +2484,7 @@ class TimelineResponse(_message.Message):
     """As in ListMemoriesResponse."""
     @_builtins.property
     def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___Memory]:
-        """The memories, what happened first comes first."""
+        """The memories, what happened first comes first; those of a session, what was published first."""
 
     def __init__(
         self,

@@ -192,7 +192,8 @@ class RecallServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Timeline(self, request, context):
-        """What happened: the memories of a span of time, of a session, or around a memory, in the order of time.
+        """What happened: the memories of a span of time or around a memory, in the order of time, or those of a session, in
+        the order of the log.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

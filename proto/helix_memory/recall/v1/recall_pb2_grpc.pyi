@@ -72,7 +72,9 @@ class RecallServiceStub:
     ListMemories: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListMemoriesRequest, _recall_pb2.ListMemoriesResponse]
     """The memories that a recall of the caller could return, in an order, a page at a time."""
     Timeline: _grpc.UnaryUnaryMultiCallable[_recall_pb2.TimelineRequest, _recall_pb2.TimelineResponse]
-    """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
+    """What happened: the memories of a span of time or around a memory, in the order of time, or those of a session, in
+    the order of the log.
+    """
     ListSessions: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListSessionsRequest, _recall_pb2.ListSessionsResponse]
     """The sessions with memories that the caller could recall, the one with the newest memory first."""
     ListEntities: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListEntitiesRequest, _recall_pb2.ListEntitiesResponse]
@@ -121,7 +123,9 @@ class RecallServiceAsyncStub(RecallServiceStub):
     ListMemories: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListMemoriesRequest, _recall_pb2.ListMemoriesResponse]  # type: ignore[assignment]
     """The memories that a recall of the caller could return, in an order, a page at a time."""
     Timeline: _aio.UnaryUnaryMultiCallable[_recall_pb2.TimelineRequest, _recall_pb2.TimelineResponse]  # type: ignore[assignment]
-    """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
+    """What happened: the memories of a span of time or around a memory, in the order of time, or those of a session, in
+    the order of the log.
+    """
     ListSessions: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListSessionsRequest, _recall_pb2.ListSessionsResponse]  # type: ignore[assignment]
     """The sessions with memories that the caller could recall, the one with the newest memory first."""
     ListEntities: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListEntitiesRequest, _recall_pb2.ListEntitiesResponse]  # type: ignore[assignment]
@@ -233,7 +237,9 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _recall_pb2.TimelineRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.TimelineResponse, _abc.Awaitable[_recall_pb2.TimelineResponse]]:
-        """What happened: the memories of a span of time, of a session, or around a memory, in the order of time."""
+        """What happened: the memories of a span of time or around a memory, in the order of time, or those of a session, in
+        the order of the log.
+        """
 
     @_abc_1.abstractmethod
     def ListSessions(
