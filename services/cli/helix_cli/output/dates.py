@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from helix_shared.calendar_days import first_date
 
 if TYPE_CHECKING:
-    from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # stubs are a namespace
+    from google.protobuf.message import Message  # type: ignore[import-untyped] # stubs are a namespace
 
     from helix_memory.recall.v1 import recall_pb2
 
@@ -21,29 +21,30 @@ def happened_on(memory: recall_pb2.Memory, zone: tzinfo) -> str:
 
     Whole days keep their date in every zone (`helix_shared.calendar_days`).
     """
-    start = _moment(memory.event_start) if memory.HasField("event_start") else None
+    start = _moment(memory, "event_start")
     if start is None:
-        return _date(_moment(memory.occurred_at), zone)
-    return first_date(start, _moment(memory.event_end), zone).isoformat()
+        return said_on(memory, zone)
+    return first_date(start, _moment(memory, "event_end"), zone).isoformat()
 
 
 def said_on(memory: recall_pb2.Memory, zone: tzinfo) -> str:
     """The day of `occurred_at`, by which lists are ordered; empty if unknown."""
-    return _date(_moment(memory.occurred_at), zone)
+    return _date(_moment(memory, "occurred_at"), zone)
 
 
 def window_days(route: recall_pb2.Route, zone: tzinfo) -> str:
     """The days of the time window of a question, both inclusive; the stored end is exclusive."""
-    start = _date(_moment(route.window_start), zone) or OPEN
-    end = _moment(route.window_end)
+    start = _date(_moment(route, "window_start"), zone) or OPEN
+    end = _moment(route, "window_end")
     last = OPEN if end is None else _date(end - _TICK, zone)
     return f"on {start}" if start == last else f"from {start} to {last}"
 
 
-def _moment(timestamp: Timestamp) -> datetime | None:
-    if not timestamp.seconds and not timestamp.nanos:
+def _moment(message: Message, field: str) -> datetime | None:
+    """The moment of a field; None where the message has none: an empty timestamp is that of 1970."""
+    if not message.HasField(field):
         return None
-    moment: datetime = timestamp.ToDatetime(UTC)
+    moment: datetime = getattr(message, field).ToDatetime(UTC)
     return moment
 
 
