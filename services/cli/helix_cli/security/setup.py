@@ -88,9 +88,11 @@ def begin_rotation(folder: SecurityFolder) -> int:
 def recover(folder: SecurityFolder) -> None:
     """Complete what a command that was killed began; called while no process uses the secrets.
 
+    A certificate or key of our own that is missing or damaged is made again.
+
     Raises:
-        PermanentError: there is no folder, or it is damaged.
-        InvalidInputError: a certificate or key is damaged.
+        PermanentError: there is no folder, it is damaged, or a file in it cannot be read.
+        InvalidInputError: the certificate of the authority, or its key, is damaged.
     """
     with folder.locked():
         state = read_state(folder)
@@ -160,9 +162,14 @@ def _new_certificate(folder: SecurityFolder, hosts: Sequence[str]) -> None:
 
 
 def _is_pair(folder: SecurityFolder) -> bool:
-    """Whether the key is that of the certificate."""
-    certificate = read_certificates(_content(folder.certificate))[0]
-    return key_belongs(_content(folder.key), certificate)
+    """Whether both files are there and whole, and the key is that of the certificate."""
+    if not (folder.certificate.exists() and folder.key.exists()):
+        return False
+    certificate, key = _content(folder.certificate), _content(folder.key)
+    try:
+        return key_belongs(key, read_certificates(certificate)[0])
+    except InvalidInputError:
+        return False
 
 
 def _content(path: Path) -> bytes:

@@ -145,6 +145,24 @@ def test_given_files_may_have_a_chain_and_no_key_of_the_authority(tmp_path: Path
     assert found.advice.startswith("put new files at")
 
 
+@pytest.mark.parametrize("name", ["server.pem", "server.key"])
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_the_advice_says_repairs_a_certificate_or_key(
+    folder: SecurityFolder, name: str, *, is_there: bool
+) -> None:
+    """`helix security rotate` while nothing runs, and the next `helix up`, begin with `recover`."""
+    path = folder.root / name
+    path.unlink()
+    if is_there:
+        path.write_bytes(b"half of a file")
+        path.chmod(0o600)
+    advised = [one for one in wrong(folder) if name in one.found]
+    assert advised
+    assert all("`helix security rotate`" in one.advice for one in advised)
+    setup.recover(folder)
+    assert [one.level for one in security_checks(folder)] == ["ok"]
+
+
 def test_a_rotation_without_the_key_of_the_authority_changes_nothing(folder: SecurityFolder) -> None:
     """Its error names the file."""
     (folder.root / "ca.key").unlink()
