@@ -59,36 +59,51 @@ def read_graph(path: Path) -> onnx.ModelProto:
         model = onnx.load(path, load_external_data=False)
     except DecodeError as error:
         raise InvalidInputError(path.name, f"must be an ONNX graph: {error}") from error
-    outside = next((tensor.name for tensor in _tensors(model.graph) if uses_external_data(tensor)), None)
+    outside = next((tensor.name for tensor in _tensors(model) if uses_external_data(tensor)), None)
     if outside is not None:
         reason = f"must contain all its data, has {outside!r} in another file: export it as a single file"
         raise InvalidInputError(path.name, reason)
-    if any(tensor.data_type in HALF_TYPES for tensor in _tensors(model.graph)):
+    if any(tensor.data_type in HALF_TYPES for tensor in _tensors(model)):
         raise InvalidInputError("graph", "must be float32 or int8, is half precision: export it as float32")
     return model
 
 
 def precision_of(model: onnx.ModelProto) -> Precision:
     """Whether the matrix products are quantised."""
-    operators = {node.op_type for node in _nodes(model.graph)}
+    operators = {node.op_type for node in _nodes(model)}
     return "int8" if operators & INTEGER_OPERATORS else "fp32"
 
 
-def _nodes(graph: Any) -> Iterator[Any]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs):
-                yield from _nodes(inner)
+def _bodies(model: onnx.ModelProto) -> Iterator[Any]:
+    """The graph, the functions that it may call, and the bodies of branches and loops in each."""
+    waiting: list[Any] = [model.graph, *model.functions]
+    while waiting:
+        body = waiting.pop()
+        yield body
+        for attribute in _attributes(body):
+            waiting += [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
 
 
-def _tensors(graph: Any) -> Iterator[Any]:
-    """All stored tensors: initialisers and attributes, also in the bodies of branches and loops."""
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield from (sparse.values, sparse.indices)
-    for node in graph.node:
-        for attribute in node.attribute:
+def _nodes(model: onnx.ModelProto) -> Iterator[Any]:
+    return (node for body in _bodies(model) for node in body.node)
+
+
+def _attributes(body: Any) -> Iterator[Any]:
+    if isinstance(body, onnx.FunctionProto):
+        yield from body.attribute_proto
+    for node in body.node:
+        yield from node.attribute
+
+
+def _tensors(model: onnx.ModelProto) -> Iterator[Any]:
+    """All stored tensors: initialisers and attributes."""
+    for body in _bodies(model):
+        sparse: list[Any] = []
+        if isinstance(body, onnx.GraphProto):
+            yield from body.initializer
+            sparse += body.sparse_initializer
+        for attribute in _attributes(body):
             yield from (attribute.t, *attribute.tensors)
-            for inner in (attribute.g, *attribute.graphs):
-                yield from _tensors(inner)
+            sparse += [attribute.sparse_tensor, *attribute.sparse_tensors]
+        for one in sparse:
+            yield from (one.values, one.indices)

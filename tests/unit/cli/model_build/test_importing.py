@@ -14,6 +14,7 @@ import onnx
 import pytest
 
 from helix_cli.model_build.description import Description, describe, write_description
+from helix_cli.model_build.graph_file import read_graph
 from helix_cli.model_build.hub import pull
 from helix_cli.model_build.importing import Origin, import_folder
 from helix_cli.model_build.published import PUBLISHED, HubFile, HubModel
@@ -121,6 +122,36 @@ def test_a_graph_with_data_in_another_file_is_refused(given: Path, root: Path) -
     )
     with pytest.raises(InvalidInputError, match="another file"):
         _import(given, root, Origin("tiny", "a test"))
+
+
+def _outside() -> onnx.TensorProto:
+    """A tensor whose numbers lie in another file."""
+    tensor = onnx.TensorProto(name="outside", data_type=onnx.TensorProto.FLOAT, dims=[4])
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="../secret.bin")
+    return tensor
+
+
+@pytest.mark.parametrize("place", ["function", "branch in a function", "sparse constant"])
+def test_data_in_other_files_is_refused_wherever_the_graph_may_have_it(tmp_path: Path, place: str) -> None:
+    """The engine follows it in a function as in the graph itself."""
+    node = onnx.helper.make_node("Constant", [], ["k"], value=_outside())
+    if place == "sparse constant":
+        sparse = onnx.SparseTensorProto(values=_outside(), dims=[4])
+        node = onnx.helper.make_node("Constant", [], ["k"], sparse_value=sparse)
+    body = onnx.helper.make_graph([node], "body", [], [])
+    called = onnx.helper.make_node("If", ["c"], ["k"], then_branch=body, else_branch=body)
+    opset = onnx.helper.make_opsetid("", 18)
+    inner = [called if place.startswith("branch") else node]
+    function = onnx.helper.make_function("own", "F", ["c"], ["k"], inner, [opset])
+    is_called = place != "sparse constant"
+    nodes = [onnx.helper.make_node("F", ["c"], ["k"], domain="own") if is_called else node]
+    graph = onnx.helper.make_graph(nodes, "graph", [], [])
+    model = onnx.helper.make_model(graph, functions=[function] if is_called else [], opset_imports=[opset])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(InvalidInputError, match="another file"):
+        read_graph(path)
 
 
 def test_a_name_is_used_once_unless_replaced(given: Path, root: Path, tiny: Path) -> None:
