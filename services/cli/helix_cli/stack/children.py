@@ -197,7 +197,10 @@ def _signal_name(number: int) -> str:
 def last_line(log: Path) -> str:
     """The last line of a log; of a process that failed by itself it often says why."""
     try:
-        tail = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()
+        with log.open("rb") as file:
+            # a log grows while its process runs: it may be larger than the memory
+            file.seek(max(file.seek(0, os.SEEK_END) - TAIL_BYTES, 0))
+            tail = file.read(TAIL_BYTES).decode(errors="replace").strip()
     except OSError:
         return ""
     return tail.splitlines()[-1] if tail else ""

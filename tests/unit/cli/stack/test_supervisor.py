@@ -202,6 +202,20 @@ def test_held_processes_start_again_though_what_comes_before_fails(make: Make, t
     assert sum("the card is damaged" in line for line in said) == 1
 
 
+def test_the_last_line_is_read_from_the_end_of_a_log(tmp_path: Path) -> None:
+    """One that is larger than the memory is not read whole; a missing one has no line."""
+    log = tmp_path / "ingest-1.log"
+    assert last_line(log) == ""
+    with log.open("wb") as file:
+        file.write(b"started\n")
+        assert last_line(log) == ""
+        file.flush()
+        assert last_line(log) == "started"
+        file.seek(1 << 42)
+        file.write("\nno disk: Łódź\n".encode())
+    assert last_line(log) == "no disk: Łódź"
+
+
 def test_draining_asks_first(make: Make) -> None:
     """A process that ends on SIGTERM is not killed."""
     child = make(SLEEPS)
