@@ -1,8 +1,9 @@
 """Holding: a command asks the `helix up` of its home to stop the processes that embed and write, for a while.
 
-`helix rebuild` and `helix models use` do so to put other stores in the place of those of the data folder. The
-request is a file that names the home and the process of the command: where that ends, however it ends, the
-processes start again. The query service answers all the time.
+`helix rebuild` and `helix models use` do so to put other stores in the place of those of the data folder. A
+request is a file that names the home and the process of the command. Several commands may hold at once, as
+for several shards: the processes start again where the last of them has ended, however it ended. The query
+service answers all the time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from helix_cli.home.folder import HomeFolder
@@ -27,7 +29,7 @@ HELD_SERVICES: Final = (INGEST, EXTRACT, CONSOLIDATION)
 """They make vectors, or write stores."""
 HELD_SECONDS: Final = 60.0
 """Longest wait until they have ended: they drain."""
-_REQUEST: Final = "hold.json"
+_REQUESTS: Final = "hold-*.json"
 
 
 @contextlib.contextmanager
@@ -37,7 +39,10 @@ def held(home: HomeFolder) -> Iterator[None]:
     Raises:
         TemporaryError: no `helix up` runs on the home, or it does not stop them.
     """
-    path = home.run / _REQUEST
+    for left in _requests(home):
+        if not _is_of_running(home, left):
+            left.unlink(missing_ok=True)
+    path = request_path(home)
     write_whole(path, json.dumps(request_of(home)).encode())
     try:
         for _ in poll(HELD_SECONDS):
@@ -51,6 +56,11 @@ def held(home: HomeFolder) -> Iterator[None]:
         yield
     finally:
         path.unlink(missing_ok=True)
+
+
+def request_path(home: HomeFolder) -> Path:
+    """Where the request of this process lies."""
+    return home.run / _REQUESTS.replace("*", str(os.getpid()))
 
 
 def request_of(home: HomeFolder) -> dict[str, Any]:
@@ -67,8 +77,17 @@ def is_held(home: HomeFolder) -> bool:
 
 def is_wanted(home: HomeFolder) -> bool:
     """Whether a command that runs on this home wants the processes held; that of a copied home has none."""
+    return any(_is_of_running(home, path) for path in _requests(home))
+
+
+def _requests(home: HomeFolder) -> list[Path]:
+    return list(home.run.glob(_REQUESTS))
+
+
+def _is_of_running(home: HomeFolder, path: Path) -> bool:
+    """Whether a request is about this home, and of a process that runs."""
     try:
-        request = json.loads((home.run / _REQUEST).read_bytes())
+        request = json.loads(path.read_bytes())
         is_here = request["machine"] == machine() and is_of(home, request["home"])
         runs = bool(request["start_time"]) and start_time(int(request["pid"])) == request["start_time"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -104,18 +123,24 @@ class Holding:
     def look(self) -> None:
         """Do what is wanted now."""
         wanted = is_wanted(self._home)
-        if wanted == self.is_on:
-            return
-        if wanted:
+        if wanted and not self.is_on:
             children = self._children()
             self._supervisor.hold(children)
             self._say(f"{', '.join(child.name for child in children)} stopped for a rebuild")
-        else:
-            try:
-                self._before_start()
-            except (HelixError, OSError) as error:
-                # what is wrong, a process that starts says again
-                self._say(f"before the held processes start again: {error}")
+            self.is_on = True
+            self._changed()
+        elif self.is_on and not wanted:
+            self._end()
+
+    def _end(self) -> None:
+        self.is_on = False
+        # first, or a command that asks meanwhile would find them held; a full disk keeps nothing stopped
+        with contextlib.suppress(OSError):
+            self._changed()
+        try:
+            self._before_start()
+        except (HelixError, OSError) as error:
+            # what is wrong, a process that starts says again
+            self._say(f"before the held processes start again: {error}")
+        finally:
             self._supervisor.resume()
-        self.is_on = wanted
-        self._changed()

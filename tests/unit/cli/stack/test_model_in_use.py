@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from helix_cli.home.folder import HomeFolder
-from helix_cli.stack.hold import is_wanted, request_of
+from helix_cli.stack.hold import is_wanted, request_of, request_path
 from helix_cli.stack.model_in_use import follow_generation
 from helix_shared.artifacts.generation.folders import CURRENT, folder_of
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
@@ -83,18 +83,18 @@ def test_a_hold_is_wanted_while_its_process_runs(tmp_path: Path) -> None:
     home.run.mkdir()
     assert not is_wanted(home)
     own = request_of(home)
-    (home.run / "hold.json").write_text(json.dumps(own))
+    request_path(home).write_text(json.dumps(own))
     assert is_wanted(home)
     others: list[dict[str, Any]] = [{"machine": "another"}, {"home": {}}, {"pid": 2**22 + 1}]
     for other in others:
-        (home.run / "hold.json").write_text(json.dumps(own | other))
+        request_path(home).write_text(json.dumps(own | other))
         assert not is_wanted(home), other
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    (home.run / "hold.json").write_text(json.dumps(own | {"pid": ended.pid, "start_time": "1"}))
+    request_path(home).write_text(json.dumps(own | {"pid": ended.pid, "start_time": "1"}))
     assert not is_wanted(home)
     for damaged in ("", "[]", '{"pid": 1}', '{"pid": "x", "start_time": "1"}'):
-        (home.run / "hold.json").write_text(damaged)
+        request_path(home).write_text(damaged)
         assert not is_wanted(home)
 
 
@@ -102,7 +102,7 @@ def test_a_copied_hold_holds_no_copy(tmp_path: Path) -> None:
     """A home is copied while a command holds its writer: the command runs on, and not on the copy."""
     home, copy, moved = (HomeFolder.at(tmp_path / name) for name in ("home", "copy", "moved"))
     home.run.mkdir(parents=True)
-    (home.run / "hold.json").write_text(json.dumps(request_of(home)))
+    request_path(home).write_text(json.dumps(request_of(home)))
     shutil.copytree(home.root, copy.root)
     assert is_wanted(home)
     assert not is_wanted(copy)

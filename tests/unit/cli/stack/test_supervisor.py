@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,8 +15,9 @@ import pytest
 from helix_cli.commands.common.options import TENANT_VARIABLE
 from helix_cli.home.addresses import NATS_VARIABLE, QUERY_VARIABLE
 from helix_cli.home.folder import HomeFolder
+from helix_cli.home.record import RunRecord, start_time, write_record
 from helix_cli.stack.children import ServiceChild, child_environment, last_line
-from helix_cli.stack.hold import Holding, request_of
+from helix_cli.stack.hold import Holding, held, is_wanted, request_of, request_path
 from helix_cli.stack.stack import SERVICES
 from helix_cli.stack.supervisor import Supervisor, drain, restart_delay
 from helix_shared.errors import CorruptArtifactError
@@ -189,7 +192,7 @@ def test_held_processes_start_again_though_what_comes_before_fails(make: Make, t
     holding = Holding(
         home, supervisor, children=lambda: [child], before_start=fail, changed=lambda: None, say=said.append
     )
-    request = home.run / "hold.json"
+    request = request_path(home)
     request.write_text(json.dumps(request_of(home)))
     child.start()
     supervisor.watch([child])
@@ -200,6 +203,64 @@ def test_held_processes_start_again_though_what_comes_before_fails(make: Make, t
     assert child.ended() is None
     supervisor.release()
     assert sum("the card is damaged" in line for line in said) == 1
+
+
+def holds(home: HomeFolder) -> subprocess.Popen[bytes]:
+    """A command in a process of its own that holds until a line comes."""
+    code = (
+        "import sys, pathlib; from helix_cli.stack.hold import held; "
+        "from helix_cli.home.folder import HomeFolder\n"
+        "with held(HomeFolder.at(pathlib.Path(sys.argv[1]))): print('held', flush=True); sys.stdin.readline()"
+    )
+    command = [sys.executable, "-c", code, str(home.root)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def test_processes_stay_held_until_the_last_command_that_wants_it_has_ended(tmp_path: Path) -> None:
+    """As of two shards that are rebuilt at once: the end of the first starts no writer of the other."""
+    home = HomeFolder.at(tmp_path)
+    pids = {"nats": os.getpid()}
+    started = {"nats": start_time(os.getpid())}
+    home.run.mkdir()
+    write_record(home, RunRecord("nats://127.0.0.1:5", "127.0.0.1:6", "", pids, started, is_held=True))
+    (home.run / "hold-4194305.json").write_text("of a command that was killed")
+    other = holds(home)
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with held(home):
+            other.communicate(b"\n", timeout=10)
+            assert is_wanted(home)
+        assert not is_wanted(home)
+        assert not list(home.run.glob("hold*"))
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_processes_that_start_again_are_not_called_held(make: Make, tmp_path: Path) -> None:
+    """A command that asks for the next hold meanwhile would believe it has it, and write beside a writer."""
+    home, said = HomeFolder.at(tmp_path / "home"), list[str]()
+    home.run.mkdir(parents=True)
+    child, steps = make(SLEEPS), list[tuple[str, bool]]()
+
+    def note(step: str) -> None:
+        steps.append((step, holding.is_on))
+
+    supervisor = Supervisor(say=said.append, changed=lambda: None)
+    holding = Holding(
+        home,
+        supervisor,
+        children=lambda: [child],
+        before_start=lambda: note("before they start"),
+        changed=lambda: note("recorded"),
+        say=said.append,
+    )
+    request_path(home).write_text(json.dumps(request_of(home)))
+    holding.look()
+    request_path(home).unlink()
+    holding.look()
+    assert steps == [("recorded", True), ("recorded", False), ("before they start", False)]
 
 
 def test_the_last_line_is_read_from_the_end_of_a_log(tmp_path: Path) -> None:
