@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from helix_memory.transport.batch import Outgoing, split
 from helix_memory.transport.publisher import Publisher, Receipt
 from helix_shared.broker import deadline
+from helix_shared.errors import TemporaryError
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -83,6 +84,18 @@ class Outbox:
                     await self._changed.wait()
 
     async def _send(self, entries: Sequence[Entry]) -> None:
+        """Publish messages; each handler learns what became of its own, also of an error of this module."""
+        try:
+            await self._publish(entries)
+        except BaseException as error:
+            # the deadline of a handler is suspended while it waits: untold, it would wait for ever
+            failure = error if isinstance(error, Exception) else TemporaryError("publishing was ended")
+            for _, stored in entries:
+                _resolve(stored, failure)
+            if not isinstance(error, Exception):
+                raise
+
+    async def _publish(self, entries: Sequence[Entry]) -> None:
         entry_of = {id(message): stored for message, stored in entries}
         for batch in split([message for message, _ in entries]):
             receipts = await self._publisher.publish_together(self._client, batch) if len(batch) > 1 else None
