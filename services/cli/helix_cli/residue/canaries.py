@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -14,12 +15,17 @@ from helix_consolidation.statements.quantised import quantised
 from helix_shared.artifacts.lexicon.analysis import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 SEPARATOR: Final = b"\x00"
 """Between texts that are searched together."""
 VECTOR_BYTES: Final = 64
 """Bytes of a vector that are searched for; no two vectors share so many by chance."""
+_SPELLED: Final = {
+    1: re.compile(rb"\\(?:u[0-9A-Fa-f]{4}|/)(?:\\(?:u[0-9A-Fa-f]{4}|/))*"),
+    2: re.compile(rb"\\\\(?:u[0-9A-Fa-f]{4}|/)(?:\\\\(?:u[0-9A-Fa-f]{4}|/))*"),
+}
+"""Characters that JSON, or JSON in JSON, need not spell so. Each begins with what a search finds quickly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +56,14 @@ class Canaries:
         return cls(tuple(row["text"] for row in stored), tuple(_sequences(stored)))
 
     def count(self, content: bytes) -> int:
-        """Occurrences in some bytes."""
-        return self._content.count(content)
+        """Occurrences in some bytes, in whatever JSON a publisher has written them."""
+        if found := self._content.count(content):
+            return found
+        return sum(
+            self._content.count(_spelled_alike(part, depth))
+            for depth in _SPELLED
+            for part in _spelled_otherwise(content, depth, reach=self._content.longest)
+        )
 
     def count_terms(self, terms: Iterable[str]) -> int:
         """Occurrences of the stems in the terms of an index."""
@@ -70,6 +82,33 @@ def _forms(text: str) -> set[bytes]:
 
 def _quoted(text: str) -> set[str]:
     return {json.dumps(text, ensure_ascii=one)[1:-1] for one in (True, False)}
+
+
+def _spelled_otherwise(content: bytes, depth: int, *, reach: int) -> Iterator[bytes]:
+    """The parts of `content` around such characters, with `reach` bytes before and behind them."""
+    begin = end = 0
+    for found in _SPELLED[depth].finditer(content):
+        if found.start() - reach > end:
+            yield content[begin:end]
+            begin = found.start() - reach
+        end = found.end() + reach
+    yield content[begin:end]
+
+
+def _spelled_alike(content: bytes, depth: int) -> bytes:
+    """`content` with the characters that JSON may spell in several ways as `_quoted` spells them.
+
+    Publishers differ: Go writes `<` as a number, .NET also `+` and letters with accents, with capital digits,
+    and PHP a slash with a backslash before it. `depth` is 2 for JSON in JSON.
+    """
+
+    def alike(found: re.Match[bytes]) -> bytes:
+        text = json.loads(b'"%b"' % found[0].replace(b"\\" * depth, b"\\"))
+        for _ in range(depth):
+            text = json.dumps(text, ensure_ascii=False)[1:-1]
+        return str(text).encode("utf-8", "surrogatepass")
+
+    return _SPELLED[depth].sub(alike, content)
 
 
 def _sequences(rows: Iterable[Mapping[str, Any]]) -> Iterable[bytes]:

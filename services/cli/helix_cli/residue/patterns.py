@@ -37,7 +37,8 @@ class Patterns:
         """Any order, repeated or not."""
         self._sorted = sorted({one for one in sequences if one})
         self._shorter = _beginnings(self._sorted)
-        self._longest = max(map(len, self._sorted), default=0)
+        self.longest = max(map(len, self._sorted), default=0)
+        """Bytes of the longest sequence."""
         shortest = min(map(len, self._sorted), default=1)
         self._width = next(width for width in _WIDTHS if width <= shortest)
         self._second = shortest - self._width
@@ -81,7 +82,7 @@ class Patterns:
 
     def _at(self, content: bytes, position: int) -> Iterator[bytes]:
         """The sequences at a position, the longest first."""
-        rest = content[position : position + self._longest]
+        rest = content[position : position + self.longest]
         index = bisect_right(self._sorted, rest) - 1
         while index >= 0:
             if rest.startswith(self._sorted[index]):

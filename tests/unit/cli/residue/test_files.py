@@ -57,6 +57,35 @@ def test_an_export_in_the_home_is_searched(tmp_path: Path) -> None:
     assert dict(found.counts) == {"0.jsonl": 1, "1.jsonl": 1}
 
 
+OTHERS = 'if a < b && c > d: open /srv/café 🚢 "x"\n'
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_text_is_found_in_the_json_of_any_publisher(tmp_path: Path, depth: int) -> None:
+    """Streams and archive have the bytes of the publisher, an export has them in JSON of its own."""
+    go = json.dumps(OTHERS, ensure_ascii=False)
+    for character in "<>&":
+        go = go.replace(character, f"\\u{ord(character):04x}")
+    php = json.dumps(OTHERS).replace("/", r"\/")
+    dotnet = "".join(c if (c.isalnum() and c.isascii()) or c in " :" else _number(c) for c in OTHERS)
+    for name, spelled in (("go", go), ("php", php), ("dotnet", f'"{dotnet}"')):
+        assert json.loads(spelled) == OTHERS
+        body = f'{{"text":{spelled}}}'
+        (tmp_path / name).write_text(body if depth == 1 else json.dumps({"body": body}))
+    found = residue_in_files(tmp_path, Canaries.of_rows([{"text": OTHERS, "vector": [0.0]}]))
+    assert dict(found.counts) == {"dotnet": 1, "go": 1, "php": 1}
+    (tmp_path / "go").write_text(r'{"text": "if a \u003c b, \u00e9 \ud83d \/"}')
+    (tmp_path / "php").write_bytes(bytes(range(256)) + rb"\u12 \\u003c \u")
+    found = residue_in_files(tmp_path, Canaries.of_rows([{"text": OTHERS, "vector": [0.0]}]))
+    assert dict(found.counts) == {"dotnet": 1}
+
+
+def _number(character: str) -> str:
+    """A character in JSON by the number of each of its units of UTF-16, in capital digits."""
+    units = np.frombuffer(character.encode("utf-16-le"), "<u2")
+    return "".join(f"\\u{unit:04X}" for unit in units)
+
+
 def test_a_data_folder_on_another_disk_is_searched(tmp_path: Path) -> None:
     """Links to folders and files are followed, each folder once."""
     home, disk = tmp_path / "home", tmp_path / "disk"
