@@ -87,56 +87,66 @@ def _unknown(home: HomeFolder) -> list[Generations]:
     return [Generations() for _ in range(home.shards)]
 
 
-def _servers(nats: str, query: str, home: HomeFolder) -> tuple[Server, Server] | None:
-    """NATS and the query service; None where nothing runs."""
-    try:
-        return nats_server(nats, home.root, wait=False), query_server(query, home.root, wait=False)
-    except TemporaryError:
-        return None
+def _servers(nats: str, query: str, home: HomeFolder) -> tuple[Server | None, Server | None]:
+    """NATS and the query service; None for one that is not named and of which nothing runs on the home."""
+    found: list[Server | None] = []
+    for of_home, option in ((nats_server, nats), (query_server, query)):
+        try:
+            found.append(of_home(option, home.root, wait=False))
+        except TemporaryError:
+            found.append(None)
+    return found[0], found[1]
 
 
 def _examined(
-    home: HomeFolder, servers: tuple[Server, Server] | None, known: Sequence[Generations]
+    home: HomeFolder, servers: tuple[Server | None, Server | None], known: Sequence[Generations]
 ) -> list[Finding]:
     from helix_cli.doctor.generation_checks import generation_checks  # noqa: PLC0415  see above
     from helix_cli.doctor.home_checks import home_checks  # noqa: PLC0415
-    from helix_cli.doctor.process_checks import process_checks  # noqa: PLC0415
     from helix_cli.doctor.security_checks import security_checks  # noqa: PLC0415
-    from helix_cli.doctor.server_checks import broker_checks, log_checks, query_checks  # noqa: PLC0415
+    from helix_cli.doctor.server_checks import query_checks  # noqa: PLC0415
 
     findings = [*home_checks(home), *security_checks(SecurityFolder.of(home.root))]
-    is_written = servers is not None or is_starting(home)
+    nats, query = servers
+    is_written = any(servers) or is_starting(home)
     for shard, one in enumerate(known):
         found_here = generation_checks(home.data_of(shard), one, is_written=is_written)
         findings += of_shard(shard, len(known), found_here)
-    if servers is None:
-        return [
-            *findings,
-            Finding("servers", "note", "NATS and the query service were not asked: nothing runs"),
-        ]
-    nats, query = servers
-    record = running_record(home)
-
-    async def ask() -> list[Finding]:
-        found = await process_checks({} if record is None else record.metrics)
-        found += [one async for one in broker_checks(nats)]
-        if any(one.check == "nats" and one.level == "ok" for one in found):
-            async with client_of(nats) as client:
-                for shard, one in enumerate(known):
-                    of_log = [finding async for finding in log_checks(client, home.data_of(shard), one)]
-                    found += of_shard(shard, len(known), of_log)
-        return found
-
-    findings += run_async(ask())
-    for shard, one in enumerate(known):
-        findings += of_shard(shard, len(known), [query_checks(query_of_shard(query, shard), one, shard)])
+    findings += run_async(_asked(home, nats, known))
+    if query is not None:
+        for shard, one in enumerate(known):
+            served = [query_checks(query_of_shard(query, shard), one, shard)]
+            findings += of_shard(shard, len(known), served)
+    left = [name for name, one in (("NATS", nats), ("the query service", query)) if one is None]
+    if left:
+        verb = "were" if len(left) > 1 else "was"
+        found = f"{' and '.join(left)} {verb} not asked: nothing runs"
+        findings.append(Finding("servers", "note", found))
     return findings
+
+
+async def _asked(home: HomeFolder, nats: Server | None, known: Sequence[Generations]) -> list[Finding]:
+    """What the processes of a `helix up` and NATS say."""
+    from helix_cli.doctor.process_checks import process_checks  # noqa: PLC0415  see above
+    from helix_cli.doctor.server_checks import broker_checks, log_checks  # noqa: PLC0415
+
+    record = running_record(home)
+    found = await process_checks({} if record is None else record.metrics)
+    if nats is None:
+        return found
+    found += [one async for one in broker_checks(nats)]
+    if any(one.check == "nats" and one.level == "ok" for one in found):
+        async with client_of(nats) as client:
+            for shard, one in enumerate(known):
+                of_log = [finding async for finding in log_checks(client, home.data_of(shard), one)]
+                found += of_shard(shard, len(known), of_log)
+    return found
 
 
 def _repair(
     findings: Sequence[Finding],
     home: HomeFolder,
-    servers: tuple[Server, Server] | None,
+    servers: tuple[Server | None, Server | None],
     known: Sequence[Generations],
 ) -> list[str]:
     """Do the repairs that the findings name, each once; returns what was done, or why not."""
@@ -152,9 +162,9 @@ def _repair(
                         done.append(repairs.point_to_good(home, home.data_of(shard), one))
             elif name == "unlock":
                 done.append(repairs.unlock(home))
-            elif servers is not None and name == "provision":
+            elif servers[0] is not None and name == "provision":
                 done.append(run_async(repairs.provision_again(servers[0])))
-            elif servers is not None:
+            elif servers[0] is not None:
                 missing = [event for one in known if one.log for event in one.log.missing]
                 done.append(run_async(repairs.derive(servers[0], missing)))
         except HelixError as error:
