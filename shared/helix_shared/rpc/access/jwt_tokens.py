@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -53,14 +54,17 @@ def parse_keys(body: bytes) -> tuple[SigningKey, ...]:
         InvalidInputError: there is no public key of a kind that is used.
     """
     if body.lstrip().startswith(b"-----BEGIN"):
-        key = load_pem_public_key(body)
+        try:
+            key = load_pem_public_key(body)
+        except (ValueError, UnsupportedAlgorithm) as error:
+            raise InvalidInputError("key", "is no public key in PEM form") from error
         if (algorithm := _algorithm_of(key)) is None:
             raise InvalidInputError("key", f"must be RSA of {LEAST_RSA_BITS} bits or more, P-256 or Ed25519")
         return (SigningKey("", key, algorithm),)
     try:
         entries = json.loads(body)["keys"]
         found = tuple(one for entry in entries if (one := _jwk(entry)) is not None)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInputError("keys", "is neither a PEM public key nor a JWKS") from error
     if not found:
         raise InvalidInputError("keys", "has no RSA, P-256 or Ed25519 key for signatures")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from helix_cli.commands.operating.security import jwks_command
 from helix_cli.security import folder as security_folder
 from helix_cli.security import setup, tokens
 from helix_cli.security.certificates import (
@@ -248,7 +249,7 @@ def test_the_keys_of_an_issuer_are_fetched_and_a_failure_keeps_them(
     answers["/keys"] = jwks(a=private_key("EC"), b=private_key("OKP"))
     assert fetch_keys(address, path) == 2
     kept = answers["/keys"]
-    for broken in (b"", b"<html>", b'{"keys": []}'):
+    for broken in (b"", b"<html>", b'{"keys": []}', b"-----BEGIN CERTIFICATE-----", b"[" * 100_000):
         answers["/keys"] = broken
         with pytest.raises(InvalidInputError):
             fetch_keys(address, path)
@@ -266,3 +267,25 @@ def test_the_keys_of_an_issuer_are_fetched_and_a_failure_keeps_them(
     for insecure in ("http://issuer.example", "file:///etc/passwd", "ftp://x"):
         with pytest.raises(InvalidInputError, match="https"):
             fetch_keys(insecure, path)
+
+
+def test_keys_are_fetched_for_ever_whatever_an_attempt_meets(
+    issuer: tuple[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An issuer that answers with something else for a while, and a folder that cannot be written."""
+    address, answers = issuer
+    keys, path = answers["/keys"], tmp_path / "keys" / "keys.json"
+    path.parent.write_text("in the place of the folder")
+    answers["/keys"] = b"-----BEGIN CERTIFICATE-----"
+
+    def repair(_: float) -> None:
+        if path.exists():
+            raise KeyboardInterrupt
+        if answers["/keys"] == keys:
+            path.parent.unlink()
+        answers["/keys"] = keys
+
+    monkeypatch.setattr("time.sleep", repair)
+    with pytest.raises(KeyboardInterrupt):
+        jwks_command(address, path, every=1.0)
+    assert path.read_bytes() == keys

@@ -115,10 +115,12 @@ def test_a_symmetric_key_of_a_set_is_left_out() -> None:
         parse_keys(json.dumps({"keys": [secret]}).encode())
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"keys": 1}', b"-----BEGIN nothing", b"\xff"])
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"[]", b'{"keys": 1}', b"-----BEGIN nothing", b"\xff", b"[" * 100_000]
+)
 def test_a_file_without_keys_is_refused(body: bytes) -> None:
     """A service does not start with keys that check nothing."""
-    with pytest.raises((InvalidInputError, ValueError)):
+    with pytest.raises(InvalidInputError):
         parse_keys(body)
 
 

@@ -196,7 +196,7 @@ def jwks_command(
         try:
             keys = fetch_keys(issuer, path)
             typer.echo(json.dumps({"keys": keys, "file": str(path)}) if as_json else f"{keys} keys in {path}")
-        except HelixError as error:
+        except (HelixError, OSError) as error:  # also of a disk that is full for a while
             if not every:
                 raise
             note(f"the keys stay as they are: {error}")
