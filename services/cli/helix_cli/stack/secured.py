@@ -135,8 +135,9 @@ class Secured:
             self._say("`helix security rotate`: restarting the services with new secrets")
             restart()
             end_rotation(self._folder)
-            self._nats.reload()
+            # before the reading: what another command changes while or after it is taken over next time
             stamp = self._stamp()
+            self._nats.reload()
         self._seen = stamp
 
     def _stamp(self) -> tuple[int, int] | None:
