@@ -72,6 +72,16 @@ def test_a_date_that_a_turn_tells_passes(text: str, day: str) -> None:
     assert checked_in(text, said).memories
 
 
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-30"])
+def test_a_turn_with_a_day_at_the_end_of_the_calendar_tells_no_date(day: str) -> None:
+    """Such days stand for "no time" in logs; a turn with one loses neither its window nor its other dates."""
+    text = f"Mara set the default of the field to {day}."
+    far = memory(text="Mara set the default.", quote=text, valid_from="2031-05-17", entities=[])
+    assert checked_in(text, far).dropped == Counter({"date": 1})
+    near = far | {"valid_from": None}
+    assert len(checked_in(text, near).memories) == 1
+
+
 def test_a_supported_memory_passes() -> None:
     """The quote is found apart from white space; the source is the turn that holds it."""
     found = checked(memory(turns=[2, 1]))

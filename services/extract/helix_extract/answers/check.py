@@ -205,6 +205,8 @@ def _is_told(day: dt.date, turns: Sequence[Turn]) -> bool:
         if not {day.year, day.day}.isdisjoint(_numbers(text)):
             return True
         for found in find_time_expressions(text, turn.occurred_at, limit=MOST_TIMES):
+            if not found.is_storable:  # "0001-01-01" has no day before it
+                continue
             first, last = found.start.date() - _DAY, found.end.date() + _DAY
             if any(first <= day + years * _YEAR <= last for years in (-1, 0, 1)):
                 return True
