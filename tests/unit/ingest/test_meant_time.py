@@ -59,6 +59,8 @@ def test_a_denied_time_alone_is_what_the_text_is_about(text: str) -> None:
         ("Saturday 2 January then", "2027-01-02"),
         ("Saturday 3 January then", "2026-01-03"),
         ("24 march, both of them", "2026-03-24"),
+        ("in the week of 15 june", "2026-06-15"),
+        ("ten days after 1 june", "2026-06-11"),
     ],
 )
 def test_a_day_without_a_verb_is_the_nearest_one_in_a_turn(text: str, day: str) -> None:
@@ -78,6 +80,7 @@ def test_a_day_without_a_verb_is_the_nearest_one_in_a_turn(text: str, day: str) 
         ("did NOT happen, its the 19th now, same time", "05-19"),
         ("june 4, both of us", "06-04"),
         ("dentist: may 20 at 8.40", "05-20"),
+        ("june 4-6, both of us", "06-04"),
     ],
 )
 def test_an_ordinal_or_a_month_and_a_number_can_be_a_day(text: str, day: str) -> None:

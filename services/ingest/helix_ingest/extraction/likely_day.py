@@ -21,7 +21,9 @@ DISTANCE_RATIO: Final = 3
 FARTHEST: Final = timedelta(days=366)
 _NEIGHBOURHOOD: Final = 40
 _DAY_FIRST: Final = re.compile(r"\d{1,2}(?:st|nd|rd|th)?(?: of)? [a-z]{3,9}\.?$", re.IGNORECASE)
-_MONTH_FIRST: Final = re.compile(r"[a-z]{3,9}\.? (?:the )?\d{1,2}(?:st|nd|rd|th)?$", re.IGNORECASE)
+_MONTH_FIRST: Final = re.compile(
+    r"[a-z]{3,9}\.? (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: ?[-\u2013] ?\d{1,2}(?:st|nd|rd|th)?)?$", re.IGNORECASE
+)
 _ORDINAL: Final = re.compile(r"\d{1,2}(?:st|nd|rd|th)$", re.IGNORECASE)
 _OTHER_THING: Final = re.compile(r" (?:\d|street|st\b|road|rd\b|avenue|ave\b|lane|square)", re.IGNORECASE)
 """Behind "3 september": of a count or an address."""
@@ -57,8 +59,8 @@ def likely_day(text: str, times: Sequence[TimeExpression], occurred_at: datetime
 
 
 def coming(words: str, occurred_at: datetime) -> TimeExpression | None:
-    """The time that "It is on `words`" says at that moment, guessed; its place is that in this sentence."""
-    found = find_time_expressions(f"It is on {words}", occurred_at)
+    """The time that "We leave on `words`" says at that moment, guessed; its place is one in this sentence."""
+    found = find_time_expressions(f"We leave on {words}", occurred_at)
     return next((replace(time, certainty="guessed") for time in found if time.is_storable), None)
 
 
