@@ -27,7 +27,8 @@ Conventions for ambiguous English:
   2 to 8 June); "after" counts forward from its end. "Early", "mid", "late", "end of" do not narrow.
 * "The third week of May" is its days 15 to 21; "the second weekend" has the second Saturday.
 * "Friday the 13th" is the next or last day that is both; "by the end of the month" is this month. "'98" and
-  "on 13/04/24" are the latest such years up to ten years ahead; "3/4/24" could be two days and is none.
+  "on 13/04/24" are the latest such years up to ten years ahead. "3/4/2024" could be two days and is none,
+  unless a date beside it is written in the same way and tells ("3/4/2024 to 30/4/2024").
 * Seasons are northern and meteorological; winter 2022 starts in December 2022. Morning is 5-12 h,
   afternoon 12-17 h, evening 17-24 h, night 18-6 h.
 """

@@ -43,6 +43,11 @@ from helix_shared.timex.words import (
 # what is left of "30 February 2024" once the day has been refused
 _BAD_DAY = re.compile(r"(?:\S* )?[0-9]{1,2}(?:st|nd|rd|th)?(?: of)?\Z")
 _AMBIGUOUS_UP_TO = 12
+_BESIDE_CHARACTERS = 60
+_NUMERIC_DATE = re.compile(
+    r"(?<![\w.,/#$+-])(?P<first>[0-9]{1,2})(?P<sep>[-/.])(?P<second>[0-9]{1,2})(?P=sep)(?:[0-9]{4}|[0-9]{2})"
+    r"(?![\w/-]|[.:][0-9])"
+)
 _COUNTING = DETERMINERS | {"these", "those", "all", "least", "most", "only"}
 _PARTS_OF_MONTH: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys(("early", "beginning", "start"), (1, 11)),
@@ -56,14 +61,39 @@ _SHORT_DATE_CUES = frozenset(["on", "since", "by", "until", "till", "before", "a
 
 def _read_numeric(passage: Passage, match: re.Match[str]) -> Reading | None:
     first, second = int(match["first"]), int(match["second"])
-    if (first > _AMBIGUOUS_UP_TO) == (second > _AMBIGUOUS_UP_TO):
+    is_day_first = _is_day_first(first, second)
+    if is_day_first is None:
+        is_day_first = _beside_day_first(passage, match)
+    if is_day_first is None:
         return None
     is_short = len(match["year"]) == len("98")
     if is_short and (match["sep"] == "-" or word_before(passage, match.start()) not in _SHORT_DATE_CUES):
         return None
-    day, month = (first, second) if first > _AMBIGUOUS_UP_TO else (second, first)
+    day, month = (first, second) if is_day_first else (second, first)
     year = year_number(match["year"], passage.frame.today)
     return Reading(one_day(passage.frame, date(year, month, day)), match.span(), "day", fixed=True)
+
+
+def _is_day_first(first: int, second: int) -> bool | None:
+    """Tell "13/04" from "04/13"; "05/05" is both, and "03/04" could be either."""
+    if first == second:
+        return True
+    if (first > _AMBIGUOUS_UP_TO) == (second > _AMBIGUOUS_UP_TO):
+        return None
+    return first > _AMBIGUOUS_UP_TO
+
+
+def _beside_day_first(passage: Passage, match: re.Match[str]) -> bool | None:
+    """Tell how the dates beside one are written, with the same marks: people write all of them alike."""
+    start = max(0, match.start() - _BESIDE_CHARACTERS)
+    beside = _NUMERIC_DATE.finditer(passage.folded, start, match.end() + _BESIDE_CHARACTERS)
+    told = {
+        _is_day_first(first, second)
+        for other in beside
+        if other["sep"] == match["sep"] and (first := int(other["first"])) != (second := int(other["second"]))
+    }
+    told.discard(None)
+    return told.pop() if len(told) == 1 else None
 
 
 def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None:
