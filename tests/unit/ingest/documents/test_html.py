@@ -80,6 +80,27 @@ def test_broken_markup_and_entities_are_read_as_a_browser_reads_them() -> None:
     assert html_text("") == ""
 
 
+def test_code_keeps_its_lines_and_has_no_button() -> None:
+    """Many pages break the lines of code with `br` or `div`, and put a button for copying into it."""
+    assert html_text("<pre>a<br>  b<br/>c</pre>") == "```\na\n  b\nc\n```"
+    lines = "<pre><button>Copy</button><code><div>a</div>\n<div>  b</div><span>c\n</span>d</code></pre>"
+    assert html_text(lines) == "```\na\n  b\nc\nd\n```"
+
+
+def test_blocks_within_a_cell_are_words_apart() -> None:
+    """Two numbers that stand below each other are not one number."""
+    cells = "<td><div>8080</div>8081<td><h3>T</h3>text<td><ul><li>one</ul>two<td>x<pre>a\nb</pre>"
+    assert html_text(f"<table><tr>{cells}</table>") == "| 8080 8081 | T text | one two | x a b |"
+
+
+def test_a_raised_number_is_not_read_as_digits_of_the_number_before_it() -> None:
+    """Ten to the sixth is not 106, a footnote adds no digit, and a fraction is none of the number before."""
+    text = "10<sup>6</sup>, 1,234<sup><a>1</a></sup>, 101<sub>2</sub>, 7<sup>1</sup>/<sub>2</sub> cups"
+    assert html_text(f"<p>{text}</p>") == "10^6, 1,234^1, 101_2, 7 1/2 cups"
+    assert html_text("<p>1<sup>st</sup>, m<sup>2</sup>, H<sub>2</sub>O</p>") == "1st, m2, H2O"
+    assert html_text("<table><tr><td>10<sup>-3</sup><td>b</table>") == "| 10^-3 | b |"
+
+
 def test_code_with_fences_inside_stays_one_block() -> None:
     """The outer fence differs from the inner one."""
     assert html_text("<pre>a\n```\n~~~\nb</pre>") == "````\na\n```\n~~~\nb\n````"

@@ -40,6 +40,12 @@ _NOT_SHOWN: Final = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _SPAN: Final = re.compile(r"[0-9]{1,2}")
 _BACKTICKS: Final = re.compile("`+")
+_BREAK: Final = "\x00"
+"""Where the line of an element within a cell or within code begins or ends; no page holds this character."""
+_BREAKS: Final = re.compile("\n?\x00+(?:\n\x00+)?")
+_RAISED: Final = {"sup": "^", "sub": "_"}
+_RAISED_NUMBER: Final = re.compile(r"\s*[-+\u2212]?[0-9]")
+_FRACTION: Final = ("/", "\u2044")
 
 
 def read_html(source: str, field: str = "body") -> tuple[str, str]:
@@ -74,13 +80,16 @@ def _begin(node: LexborNode, writer: Writer) -> list[LexborNode | str]:
     if _is_left_out(node):
         return []
     if tag == "pre":
-        writer.block(_fence(node.text(deep=True)))
+        code = _BREAKS.sub("\n", "".join(_within_line(node, line_break="\n")))
+        writer.block(_fence(code))
         return []
     if tag == "table" and (table := _table(node)):
         writer.block(table)
         return []
     if tag == "img":
         writer.inline(f" {node.attributes.get('alt') or ''} ")
+    if tag in _RAISED:
+        writer.inline(_mark_of_raised(node, tag, writer.last))
     end = _open(node, tag, writer)
     children: list[LexborNode | str] = list(node.iter(include_text=True))
     return [*([end] if end else []), *reversed(children)]
@@ -183,18 +192,44 @@ def _within(table: LexborNode) -> Iterator[LexborNode]:
 
 def _cell(node: LexborNode) -> str:
     """Text of a cell in one line; `|` is escaped."""
+    parts = " ".join("".join(_within_line(node, line_break=" ")).split(_BREAK))
+    return SPACE.sub(" ", parts).strip().replace("|", "\\|")
+
+
+def _within_line(node: LexborNode, *, line_break: str) -> list[str]:
+    """Texts of an element whose lines are not the page's own, with `_BREAK` around each of its blocks."""
     parts: list[str] = []
-    waiting = [node]
+    waiting: list[LexborNode | str] = [*reversed(list(node.iter(include_text=True)))]
     while waiting:
         inner = waiting.pop()
+        if isinstance(inner, str):
+            parts.append(inner)
+            continue
         tag = inner.tag or ""
         if tag == _TEXT:
             parts.append(inner.text(deep=False))
+        elif tag == "br":
+            parts.append(line_break)
         elif not _is_left_out(inner):
-            if tag in _BLOCKS or tag in _LINES or tag == "li":
-                parts.append(" ")
+            if tag in _RAISED:
+                parts.append(_mark_of_raised(inner, tag, parts[-1][-1:] if parts else ""))
+            if tag in _BLOCKS or tag in _LINES or tag in _HEADINGS or tag in {"li", "pre"}:
+                parts.append(_BREAK)
+                waiting.append(_BREAK)
             waiting += list(inner.iter(include_text=True))[::-1]
-    return SPACE.sub(" ", "".join(parts)).strip().replace("|", "\\|")
+    return parts
+
+
+def _mark_of_raised(node: LexborNode, tag: str, before: str) -> str:
+    """What keeps a raised or lowered number from being read as digits of the number before it."""
+    first = node.child
+    while first is not None and first.tag != _TEXT:
+        first = first.child
+    if not before.isdigit() or first is None or not _RAISED_NUMBER.match(first.text(deep=False)):
+        return ""
+    behind = node.next
+    is_fraction = behind is not None and behind.tag == _TEXT and behind.text(deep=False).startswith(_FRACTION)
+    return " " if is_fraction else _RAISED[tag]
 
 
 @dataclass(slots=True)

@@ -31,8 +31,14 @@ class Writer:
 
     def inline(self, text: str) -> None:
         """Text of the current line."""
-        self._count(len(text))
-        self._line.append(text)
+        if text:
+            self._count(len(text))
+            self._line.append(text)
+
+    @property
+    def last(self) -> str:
+        """The last character of the current line; empty where it has none yet."""
+        return self._line[-1][-1] if self._line else ""
 
     def end_line(self, *, block: bool = False) -> None:
         """End the current line; the next is in a new block, unless an item begins with it."""
