@@ -16,6 +16,7 @@ from helix_shared.naming.words import (
     CALENDAR,
     CONNECTIVES,
     FUNCTION_WORDS,
+    NAMED_NEW,
     OPENERS,
     PERSON_VERBS,
     PLURAL_VERBS,
@@ -30,7 +31,9 @@ SHORTEST_SHOUT: Final = 5
 _CONNECTIVES_IN_A_ROW: Final = 2
 
 _FIRST_PERSON: Final = re.compile(r"I(?:['\u2019](?:m|ve|ll|d))?")
-_NUMBER = re.compile(r"\d{1,4}(?:st|nd|rd|th)?|[IVXLC]{1,6}")
+_DIGITS = r"\d{1,4}(?:st|nd|rd|th)?"
+_NUMBER = re.compile(rf"{_DIGITS}|[IVXLC]{{1,6}}")
+_COUNT = re.compile(_DIGITS)
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _QUALIFIER = re.compile(r" \(([^()\n]{1,48})\)")
 _NO_QUALIFIER = re.compile(
@@ -116,6 +119,8 @@ def _may_follow(word: Word) -> bool:
 
 def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]) -> Iterator[Span]:
     """The names of one run: without words that are not part of a name, split at possessives."""
+    if _is_day([words[index].core for index in run]):
+        return
     run = _trimmed(words, run)
     if not run or (len(run) == 1 and not _stands_alone(words, run[0], inside)):
         return
@@ -133,6 +138,13 @@ def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]
             break
 
 
+def _is_day(cores: Sequence[str]) -> bool:
+    """Whether words are a day without a year, which is a time: "Monday 30 Nov", "May 5th"."""
+    numbers = sum(_COUNT.fullmatch(core) is not None for core in cores)
+    named = sum(_POSSESSIVE.sub("", core).lower() in CALENDAR for core in cores)
+    return 0 < numbers < numbers + named == len(cores)
+
+
 def _is_qualifier(text: str, start: int, end: int) -> bool:
     """Whether a single word is in parentheses after a word: "Polish-Russian War (Film)"."""
     return (
@@ -147,6 +159,7 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
     while first < last:
         core = words[run[first]].core.lower()
         opener = core in (OPENERS if words[run[first]].opens else FUNCTION_WORDS)
+        opener = opener and not (core == "new" and _is_named_new(words, run[first + 1 :]))
         if opener or core in CONNECTIVES or (core in CALENDAR and last - first == 1):
             first += 1
         else:
@@ -154,6 +167,10 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
     while last > first and words[run[last - 1]].core.lower() in FUNCTION_WORDS | CONNECTIVES:
         last -= 1
     return run[first:last]
+
+
+def _is_named_new(words: Sequence[Word], rest: Sequence[int]) -> bool:
+    return bool(rest) and _POSSESSIVE.sub("", words[rest[0]].core).lower() in NAMED_NEW
 
 
 def _stands_alone(words: Sequence[Word], index: int, inside: set[str]) -> bool:

@@ -92,7 +92,15 @@ CALENDAR: Final = _words(
     jan feb mar apr jun jul aug sep sept oct nov dec am pm ad bc bce ce
     """
 )
-"""Capitalised, but times and not names when alone."""
+"""Capitalised, but times and not names when alone or with numbers."""
+
+NAMED_NEW: Final = _words(
+    """
+    bedford brunswick caledonia delhi england forest guinea hampshire haven hebrides jersey mexico orleans
+    plymouth relic rochelle south testament year york zealand
+    """
+)
+"""Words of which "New" is a part, also at the start of a sentence."""
 
 PERSON_VERBS: Final = _words(
     """
