@@ -88,7 +88,17 @@ _DECISIONS = (
         "migration change to {x}",
     ),
     _between("(?:was|were|is|has been|got) renamed (?:to|as)", "new name of {x}", "former old name of {y}"),
-    _between("replaces|replaced|supersedes|superseded", "what to use instead of {y}", "successor new {y}"),
+    _between(
+        "replaces|replaced(?! by)|supersedes|superseded(?! by)",
+        "what to use instead of {y}",
+        "successor new {y}",
+    ),
+    _between(
+        "(?:(?:will|can|must|should|has|have) )?(?:been|was|were|is|are|be|got|gets|being)(?: now)? "
+        "(?:replaced|superseded) by",
+        "what to use instead of {x}",
+        "successor new {x}",
+    ),
 )
 
 _PREFERENCES = (
@@ -111,7 +121,8 @@ _PREFERENCES = (
         "what can {who} not eat: allergy dietary restriction",
     ),
     _rule(
-        rf"\b(?:always|never|must(?: not)?|do not|don't|make sure to|should(?: not| never)?) {_X}{_END}",
+        rf"\b(?:always|never|must(?: not)?|(?<!\bi )(?:do not|don't)|make sure to|should(?: not| never)?) "
+        rf"{_X}{_END}",
         "rule convention policy: {x}",
     ),
 )

@@ -38,6 +38,8 @@ def questions(text: str, *, speaker: str = "", title: str = "") -> list[str]:
         ("We switched the cache from Redis to Valkey.", "", "what replaced the old the cache"),
         ("helix_old was renamed to helix_new.", "", "new name of helix_old"),
         ("ruff replaces flake8.", "", "what to use instead of flake8"),
+        ("flake8 was replaced by ruff.", "", "what to use instead of flake8"),
+        ("The old API has been superseded by v2.", "", "successor new The old API"),
         ("I really love dark roast.", "Mel", "likes and preferences of Mel"),
         ("I prefer tabs.", "", "what does user prefer: favourite favorite preference"),
         ("I can't stand olives.", "Mel", "what does Mel dislike: hate avoid preference"),
@@ -69,6 +71,15 @@ def questions(text: str, *, speaker: str = "", title: str = "") -> list[str]:
 def test_a_statement_answers_its_question(text: str, speaker: str, expected: str) -> None:
     """Each kind of statement gives the question people ask for it."""
     assert expected in questions(text, speaker=speaker)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("Redux was replaced by Zustand.", "Zustand"), ("I don't like olives.", "rule convention policy")],
+)
+def test_a_question_is_not_about_the_other_side(text: str, wrong: str) -> None:
+    """What took the place of something is used itself, and a dislike is no rule."""
+    assert not any(wrong in question for question in questions(text))
 
 
 def test_plain_talk_answers_nothing() -> None:
