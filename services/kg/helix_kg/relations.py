@@ -123,12 +123,22 @@ def _of_sentence(text: str, start: int, end: int, sides: list[Name]) -> Iterator
         ),
         key=lambda verb: verb[:2],
     )
+    found = [_behind(text, last, sides, end, rule) for _, last, rule in verbs]
+    # "my sister works at Barco and I work at Imec": Barco does not
+    taken = {
+        name.span
+        for names, (*_, rule) in zip(found, verbs, strict=True)
+        if rule.behind is None
+        for name in names
+    }
+    free = [name for name in sides if name.span not in taken]
     carried: list[Name] = []
-    for first, last, rule in verbs:
+    for (first, _, rule), objects in zip(verbs, found, strict=True):
         if doubt is not None and (doubt.start() < first or doubt.group().lower() == "if"):
             return
         subjects = _before(text, start, first, sides, carried, rule)
-        objects = _behind(text, last, sides, end, rule)
+        if subjects and subjects is not carried:
+            subjects = [*subjects, *_coordinated(text, subjects[0], free)]
         if subjects and objects:
             carried = subjects
         for subject in subjects:
@@ -141,7 +151,7 @@ def _of_sentence(text: str, start: int, end: int, sides: list[Name]) -> Iterator
 def _before(
     text: str, start: int, verb: int, sides: list[Name], carried: list[Name], rule: Rule
 ) -> list[Name]:
-    """The names that end before the verb and belong to it."""
+    """The name that ends before the verb and belongs to it, or the names of the verb before."""
     nearest = sorted((name for name in sides if name.span[1] <= verb), key=lambda name: -name.span[1])
     for name in nearest[:_NAMES_BACK]:
         if rule.behind is not None and not rule.behind.search(text, start, name.span[0]):
@@ -149,7 +159,7 @@ def _before(
         if _BESIDE_VERB.fullmatch(text, name.span[1], verb):
             if rule.active and _PASSIVE.search(text, name.span[1], verb):
                 return []
-            return [name, *_coordinated(text, name, nearest)]
+            return [name]
     if carried and nearest and _CARRIED.fullmatch(text, carried[0].span[1], verb) and rule.behind is None:
         return carried
     return []

@@ -107,6 +107,22 @@ def test_pairs_of_a_predicate_are_never_ambiguous() -> None:
     assert relations(text) == {("WORKS_FOR", "priya", "northwind clinic")}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My sister works at Acme and I work at Imec.", {("WORKS_FOR", "tom", "imec")}),
+        ("The router depends on Redis and Worker depends on Kafka.", {("DEPENDS_ON", "worker", "kafka")}),
+        ("Ada reports to Bob and Carol manages Dan.", {("REPORTS_TO", "ada", "bob")}),
+        ("Ada and Bob work at Acme.", {("WORKS_FOR", "ada", "acme"), ("WORKS_FOR", "bob", "acme")}),
+    ],
+)
+def test_the_object_of_one_clause_is_no_subject_of_the_next(
+    text: str, expected: set[tuple[str, str, str]]
+) -> None:
+    """In "works at Acme and I work", "and" joins two clauses and no two names."""
+    assert relations(text, "Tom") == expected
+
+
 def test_both_sides_take_the_place_of_mentions_with_their_weight() -> None:
     """The sum of the weights of a memory and an entity is the same as without relations."""
     text = "Priya works for Acme and lives in Porto."
