@@ -3,7 +3,7 @@
 A relation holds between the name before a verb and the name behind it, or the other way round in the passive
 voice. Only few words may stand between name and verb, so that a negation ("does not work for"), a modal verb
 or another clause prevents it. A question, an assumption or what somebody thinks states no relation.
-"I" and "me" are the speaker, or the user whose turn it is.
+"I", also as "i", and "me" are the speaker, or the user whose turn it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _UNSURE = re.compile(
     r"|nearly|denie[sd]|refuse[sd]?|instead of|joked?|joking|dreamt|dreamed|what|once)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-_WE = re.compile(r"\b(?:I|[Mm]y|me)\b")
+_WE = re.compile(r"\b(?:I|[Mm]y|me)\b|(?<![\w.'\u2019-])i(?=(?:['\u2019](?:m|ve|d|ll))?\s[a-z])")
+""""i" is how many people type it; in "i.e." and "i = 0" it is nobody."""
 _QUOTED = re.compile(r"\"[^\"\n]{1,400}+\"|\u201c[^\u201d\n]{1,400}+\u201d|^[ \t]{0,3}>[^\n]*+", re.MULTILINE)
 """Somebody else's words: who says "I" in them is not the speaker."""
 _AUXILIARY: Final = (

@@ -76,6 +76,8 @@ def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[
         "Paris Hilton visited Paris.",
         "I bought it on June 1st.",
         "My manager is away from February 15th on.",
+        "Others, i.e. works at Acme",
+        "i don't work for Acme",
     ],
 )
 def test_negations_questions_and_assumptions_state_nothing(text: str) -> None:
@@ -149,6 +151,8 @@ def sides(text: str, **fields: str) -> dict[str, str]:
         ("I work at Volkov Labs.", "WORKS_FOR", "volkov labs"),
         ("I moved to Ghent", "MOVED_TO", "ghent"),
         ("I married Jo", "MARRIED", "jo"),
+        ("i work at Acme since may", "WORKS_FOR", "acme"),
+        ("ok so i'm living in Ghent now", "LIVES_IN", "ghent"),
         ("My manager is Helga.", "REPORTS_TO", "helga"),
     ],
 )
