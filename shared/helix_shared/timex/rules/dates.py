@@ -189,11 +189,14 @@ _LAST_DAY = (
     r"(?P<last_day>[0-9]{1,2})(?:st|nd|rd|th)?"
 )
 _DAY_END = rf"(?![\w:%]|[.,/-][0-9]|,?{S}[0-9]{{5}})"
+_CLOCK = rf"(?:{S}[0-9]{{2}}(?::[0-9]{{2}}){{2}}(?:{S}[a-z]{{3,4}})?(?={S}[0-9]{{4}}(?![\w:.-])))?"
+"""Between day and year, as `git log` and `date` write it: "Nov 24 09:00:00 2026"."""
 _MONTH_SEP = rf"(?:{S}(?:(?P<of>of){S})?|-)"
 
 _MONTH_DAY = Rule(
     re.compile(
-        rf"(?P<month>{MONTH})\.?{S}(?:the{S})?(?P<day>[0-9]{{1,2}}){_SUFFIX}(?:{_LAST_DAY})?{_DAY_END}{NOT_COUNTED}{IN_YEAR}?"
+        rf"(?P<month>{MONTH})\.?{S}(?:the{S})?(?P<day>[0-9]{{1,2}}){_SUFFIX}(?:{_LAST_DAY})?{_DAY_END}{NOT_COUNTED}"
+        rf"{_CLOCK}{IN_YEAR}?"
     ),
     _read_day_of_month,
 )
