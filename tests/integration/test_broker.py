@@ -10,6 +10,7 @@ from nats.aio.msg import Msg
 from nats.js import api
 
 from helix_memory import limits, subjects
+from helix_memory.client.event_writer import EventWriter
 from helix_memory.events import MessageEvent, encode_event
 from helix_memory.transport import dead_letters
 from helix_memory.transport.connection import connect
@@ -215,18 +216,23 @@ async def test_permanent_error_files_the_message_with_its_reason(nats_client: Cl
     await until_settled(nats_client)
 
 
+async def letter_of(client: Client, tenant: str, event: int) -> None:
+    """Refuse an event."""
+    headers = {
+        subjects.REASON_HEADER: "text: is too long",
+        subjects.SUBJECT_HEADER: f"helix.v1.events.{tenant}.s.message",
+        subjects.EVENT_SEQUENCE_HEADER: str(event),
+    }
+    await client.jetstream().publish(subjects.dlq_subject("ingest", tenant), b"{}", headers=headers)
+
+
 async def test_the_dead_letters_of_other_tenants_cost_a_wait_nothing(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each letter that is read is a request: a tenant with many refused events would slow everybody down."""
-    jetstream, requests = nats_client.jetstream(), 0
     for tenant, event in [("noisy", number) for number in range(1, 51)] + [("acme", 51), ("acme", 52)]:
-        headers = {
-            subjects.REASON_HEADER: "text: is too long",
-            subjects.SUBJECT_HEADER: f"helix.v1.events.{tenant}.s.message",
-            subjects.EVENT_SEQUENCE_HEADER: str(event),
-        }
-        await jetstream.publish(subjects.dlq_subject("ingest", tenant), b"{}", headers=headers)
+        await letter_of(nats_client, tenant, event)
+    jetstream, requests = nats_client.jetstream(), 0
     get_msg = jetstream.get_msg
 
     async def counted(*args: Any, **options: Any) -> api.RawStreamMsg:
@@ -239,6 +245,26 @@ async def test_the_dead_letters_of_other_tenants_cost_a_wait_nothing(
     assert (found[52].broken_rule, requests) == (("text", "is too long"), 2)
     assert not await dead_letters.refusals_of(jetstream, {50}, after=0, tenant_id="acme")
     assert (await dead_letters.refusals_of(jetstream, {50}, after=0))[50].tenant_id == "noisy"
+
+
+async def test_the_dead_letters_of_other_tenants_hide_no_refusal(
+    nats_server: NatsServer, nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many came since: a wait would say that the event is processed."""
+    monkeypatch.setattr(dead_letters, "EARLIER_LETTERS", 10)
+    await letter_of(nats_client, "acme", 1)
+    for event in range(2, 22):
+        await letter_of(nats_client, "noisy", event)
+    writer = EventWriter(nats_server.url)
+
+    def refused(event: int, tenant: str) -> bool:
+        return writer.refusal(event, tenant_id=tenant, after=None, seconds=30) is not None
+
+    try:
+        for event, tenant, expected in ((1, "acme", True), (21, "noisy", True), (2, "noisy", False)):
+            assert await asyncio.to_thread(refused, event, tenant) == expected
+    finally:
+        writer.close()
 
 
 async def test_temporary_error_brings_the_message_back_after_its_delay(nats_client: Client) -> None:

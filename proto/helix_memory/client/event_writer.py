@@ -74,9 +74,11 @@ class EventWriter:
         return self._run(lambda client: dead_letters.last_sequence(client.jetstream()), seconds)
 
     def refusal(
-        self, sequence: int, *, tenant_id: str, after: int, seconds: float
+        self, sequence: int, *, tenant_id: str, after: int | None, seconds: float
     ) -> dead_letters.DeadLetter | None:
         """The dead letter, later than `after`, that refuses the event of a tenant with this sequence.
+
+        With None it may be any letter, because the event was published before (`EARLIER_LETTERS` bounds it).
 
         Raises:
             OverdueError, TemporaryError, PermanentError: as `write`.
@@ -87,8 +89,9 @@ class EventWriter:
             if own:
                 found = await dead_letters.own_refusals(jetstream, own, {sequence})
             else:
+                start = await dead_letters.start_of_earlier(jetstream, tenant_id) if after is None else after
                 found = await dead_letters.refusals_of(
-                    jetstream, {sequence}, after=after, tenant_id=tenant_id
+                    jetstream, {sequence}, after=start, tenant_id=tenant_id
                 )
             return found.get(sequence)
 

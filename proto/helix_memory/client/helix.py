@@ -29,7 +29,6 @@ from helix_memory.identity import memory_id as first_memory_of
 from helix_memory.machine_zone import local_now
 from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.dead_letters import EARLIER_LETTERS
 from helix_memory.transport.recall_client import RecallClient
 
 NATS_PORT: Final = 4222
@@ -187,9 +186,7 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
             InvalidInputError: it was refused; names the field.
             TemporaryError: it takes longer than `wait_seconds`.
         """
-        event = arguments.written("written", written)
-        newest = self._writer.newest_letter(seconds=self._deadline_seconds)
-        self._settle(event, after=max(0, newest - EARLIER_LETTERS))
+        self._settle(arguments.written("written", written), after=None)
 
     def close(self) -> None:
         """End the connections; a call that is under way fails. Closing again does nothing."""
@@ -227,10 +224,10 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         made = "" if kind in NO_MEMORY_KINDS else first_memory_of(event.tenant_id, event.event_id, 0)
         written = Written(event.event_id, made, receipt.sequence, receipt.duplicate)
         if waits:
-            self._settle(written, after=max(0, letter - EARLIER_LETTERS) if receipt.duplicate else letter)
+            self._settle(written, after=None if receipt.duplicate else letter)
         return written
 
-    def _settle(self, written: Written, *, after: int) -> None:
+    def _settle(self, written: Written, *, after: int | None) -> None:
         tenant, seconds = self._scope.tenant_id, self._deadline_seconds
         self._reader.wait_until_applied(written.sequence, wait_seconds=self._wait_seconds, tenant_id=tenant)
         letter = self._writer.refusal(written.sequence, tenant_id=tenant, after=after, seconds=seconds)

@@ -166,6 +166,20 @@ async def last_sequence(jetstream: JetStreamContext) -> int:
         return 0
 
 
+async def start_of_earlier(jetstream: JetStreamContext, tenant_id: str) -> int:
+    """The letter after which those are looked at that may refuse an event published before; 0: before all.
+
+    Where the tenant has more than `EARLIER_LETTERS`, only so many of the newest of all are looked at.
+    """
+    try:
+        of_tenant = Filter(tenant_id=tenant_id).subject
+        state = (await jetstream.stream_info(subjects.DLQ_STREAM, of_tenant)).state
+    except NoSuchMessageError:
+        return 0
+    is_few = sum((state.subjects or {}).values()) <= EARLIER_LETTERS
+    return 0 if is_few else max(0, state.last_seq - EARLIER_LETTERS)
+
+
 async def refusals_of(
     jetstream: JetStreamContext, events: Collection[int], *, after: int, tenant_id: str = ""
 ) -> Mapping[int, DeadLetter]:
