@@ -185,9 +185,11 @@ async def test_a_pdf_comes_in_base64() -> None:
     async with client_of(helix) as client:
         body = {"document_id": "d", "body_base64": "JVBERg=="}
         assert (await client.post("/v1/document", json=body)).status_code == 200
-        refused = await client.post("/v1/document", json={**body, "body_base64": "%"})
+        refused = [
+            await client.post("/v1/document", json={**body, "body_base64": text}) for text in ("%", "\u00e9")
+        ]
     assert helix.calls[0][2]["body"] == b"%PDF"
-    assert refused.json()["error"]["field"] == "body_base64"
+    assert {(one.status_code, one.json()["error"]["field"]) for one in refused} == {(400, "body_base64")}
 
 
 @pytest.mark.parametrize(

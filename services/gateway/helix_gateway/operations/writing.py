@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
@@ -125,7 +124,7 @@ async def _receipt(helix: AsyncHelix, sent: Any) -> recall_pb2.GetErasureRespons
 def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # also of a sign beyond ASCII
         raise InvalidInputError("body_base64", "must be base64") from error
 
 
