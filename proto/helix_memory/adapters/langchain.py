@@ -61,7 +61,8 @@ class HelixVectorStore(VectorStore):
         store.add_texts(["We deploy on Tuesdays."], metadatas=[{"page": 4}], ids=["deploy"])
 
     It belongs to tenant and user of the client. Adding an id again replaces its document, deleting erases
-    it for good, and every read sees what was written through this object before. Page content has at most
+    it for good, and every read sees what was written through this object before. A client without a user
+    writes for the whole tenant: both reach the documents of that id of every user. Page content has at most
     100,000 characters; metadata is JSON of about 1,900 characters.
     """
 

@@ -46,7 +46,8 @@ class HelixStore(BaseStore):
         graph = builder.compile(store=HelixStore(helix))
 
     It belongs to tenant and user of the client. A put replaces the value before, a delete erases it for
-    good, and every read sees what was written through this object before. A value of more than about 1,900
+    good, and every read sees what was written through this object before. A client without a user writes for
+    the whole tenant: both reach the values of that key of every user. A value of more than about 1,900
     characters of JSON is searched as JSON; one value has at most 100,000. There is no time to live.
     """
 
