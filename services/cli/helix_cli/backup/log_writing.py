@@ -87,6 +87,9 @@ def _outgoing(entries: Iterable[Entry], key: bytes, written: WrittenLog) -> Iter
             for sequence in range(entry.first, entry.last + 1):
                 yield Outgoing(FILLER, b"", f"filler:{sequence}")
             continue
+        if entry.subject == FILLER:  # of no event, from whomever: it goes with ours
+            yield Outgoing(FILLER, b"", f"filler:{entry.sequence}")
+            continue
         written.events += 1
         times = sealed(key, entry.subject, entry.body, entry.message_id, entry.stored_at)
         yield Outgoing(entry.subject, entry.body, entry.message_id, {**entry.headers, **times})
