@@ -249,6 +249,18 @@ def test_a_tenant_of_another_process_is_named(three: list[Known]) -> None:
     assert not shards.serves(2)
 
 
+@pytest.mark.parametrize("tenant", TENANTS[:2])
+def test_a_tenant_that_moved_back_is_where_the_later_move_says(three: list[Known], tenant: str) -> None:
+    """The shard that it left has the map of the first move until its writer publishes again."""
+    there, back = TENANTS.index(tenant), 1 - TENANTS.index(tenant)
+    first = MAP.moving(tenant, back, sequence=7)
+    second = first.moving(tenant, there, sequence=9)
+    shards = Shards(three, budget_bytes=300, idle_seconds=0)
+    three[back].place = ShardPlace(shard=back, map=first)
+    three[there].place = ShardPlace(shard=there, map=second)
+    assert shards._places.shard_of(tenant) == there
+
+
 def test_a_moved_tenant_is_where_the_newer_map_says(three: list[Known]) -> None:
     """While the shard that it left still has the older map; until both say otherwise."""
     shards = shards_of(*three, budget=100)

@@ -46,9 +46,9 @@ class Places:
         places = [shard.place for shard in self._shards.values() if shard.place is not None]
         if not places:
             return next(iter(self._shards))
-        # after a move the shard that a tenant left has the older map for a moment
+        # after a move the shard that a tenant left has the older map for a moment, and may have got it by one
         newest_first = sorted(
-            places, key=lambda place: (place.map.shards, tenant_id in place.map.moved), reverse=True
+            places, key=lambda place: (place.map.shards, place.map.moved.get(tenant_id, -1)), reverse=True
         )
         owners = [place.shard for place in newest_first if place.owns(tenant_id)]
         if owners and owners[0] in self._shards:
