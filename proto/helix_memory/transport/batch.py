@@ -68,7 +68,8 @@ async def publish_batch(
 
     After None publish each message alone; some of them may already be stored.
     """
-    if len({message.message_id for message in messages}) < len(messages):
+    named = [message.message_id for message in messages if message.message_id]
+    if len(set(named)) < len(named):
         return None
     batch = uuid.uuid4().hex
     try:
