@@ -2,7 +2,8 @@
 
 S3, Google Cloud Storage and Azure take their credentials, endpoint and region from the environment variables
 of their own tools (AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and so on).
-A folder (file://) is made by this module where it is missing.
+A folder (file://) is made by this module where it is missing. There the engine writes an object as `name#1`
+first, and lists no such file: what a writer that was killed leaves is listed and removed here.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-from datetime import timedelta
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -18,7 +21,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, NotModifiedError, PreconditionError
 from obstore.store import LocalStore, from_url
 
-from helix_shared.artifacts.files.durability import sync
+from helix_shared.artifacts.files.durability import sha256_of, sync
 from helix_shared.artifacts.object_storage.store import (
     SMALL_BYTES,
     ConflictError,
@@ -37,6 +40,8 @@ CHUNK_BYTES: Final = SMALL_BYTES
 _AT_ONCE: Final = 4
 """Requests of one long file that run at the same time."""
 _LOCK: Final = ".replacing.lock"
+_UNFINISHED: Final = re.compile(r"#\d+\Z")
+"""End of the name of a file that the engine has not given its own yet."""
 _RETRIES: Final[Any] = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
 
 
@@ -93,6 +98,8 @@ class CloudStore(ObjectStore):
 
     def download(self, path: str, target: Path, *, size: int) -> str:
         """As `ObjectStore.download`."""
+        if self._folder is not None and _UNFINISHED.search(path):
+            return self._copied(self._folder / path, target, path, size)
         digest = hashlib.sha256()
         with self._translated(path), target.open("wb") as file:
             stored = int(obstore.head(self._engine, path)["size"])
@@ -114,6 +121,8 @@ class CloudStore(ObjectStore):
             for page in obstore.list(self._engine, prefix=prefix):
                 for one in page:
                     yield Listed(one["path"], one["size"], one["last_modified"])
+        if self._folder is not None:
+            yield from _unfinished(self._folder, prefix)
 
     def delete(self, paths: Iterable[str]) -> None:
         """As `ObjectStore.delete`."""
@@ -121,7 +130,10 @@ class CloudStore(ObjectStore):
         requests = [[path] for path in paths] if self._folder is not None else [[*paths]]
         for request in filter(None, requests):
             with self._translated(request[0]), contextlib.suppress(FileNotFoundError):
-                obstore.delete(self._engine, request)
+                if self._folder is not None and _UNFINISHED.search(request[0]):
+                    (self._folder / request[0]).unlink()
+                else:
+                    obstore.delete(self._engine, request)
 
     def _put(self, path: str, body: bytes, mode: Any) -> Version:
         with self._translated(path):
@@ -143,6 +155,16 @@ class CloudStore(ObjectStore):
                     raise ConflictError(path, self.url)
                 return _version(obstore.put(self._engine, path, body, use_multipart=False))
 
+    def _copied(self, file: Path, target: Path, path: str, size: int) -> str:
+        """`download` of a file of which the engine knows nothing."""
+        with self._translated(path):
+            shutil.copyfile(file, target)
+        stored = target.stat().st_size
+        if stored != size:
+            raise CorruptArtifactError(f"object {path} of {self.url} has {stored} bytes instead of {size}")
+        sync(target)
+        return sha256_of(target)
+
     @contextlib.contextmanager
     def _translated(self, path: str) -> Iterator[None]:
         try:
@@ -151,6 +173,15 @@ class CloudStore(ObjectStore):
             raise NotFoundError(f"object {path} of {self.url} does not exist") from error
         except BaseError as error:
             raise TemporaryError(f"object store {self.url} does not answer: {_reason(error)}") from error
+
+
+def _unfinished(folder: Path, prefix: str) -> Iterator[Listed]:
+    for path in (folder / prefix).rglob("*#*"):
+        with contextlib.suppress(FileNotFoundError):
+            if _UNFINISHED.search(path.name):
+                status = path.stat()
+                modified = datetime.fromtimestamp(status.st_mtime, UTC)
+                yield Listed(path.relative_to(folder).as_posix(), status.st_size, modified)
 
 
 def _version(meta: Any) -> Version:

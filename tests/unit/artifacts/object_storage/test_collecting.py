@@ -1,6 +1,8 @@
 """What is removed from object storage, and what never is."""
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -91,6 +93,40 @@ def test_a_young_part_without_manifest_stays(
     _age(tmp_path, [tmp_path / "objects" / part_path("a" * 64)])
     assert _collect(store).parts == {"a" * 64}
     assert "a" * 64 not in _parts(store)
+
+
+UPLOAD = (
+    "import sys; from pathlib import Path;"
+    "from helix_shared.artifacts.object_storage.opening import open_store;"
+    "open_store(sys.argv[1]).upload(sys.argv[2], Path(sys.argv[3]))"
+)
+
+
+@pytest.mark.parametrize("then", ["time passes", "an erasure"])
+def test_what_a_killed_upload_left_in_a_folder_is_collected(
+    store: ObjectStore, published: Publish, uploader: Uploader, tmp_path: Path, then: str
+) -> None:
+    """The engine lists no file that it has not given its name yet; it stayed, with its texts."""
+    published()
+    uploader.upload()
+    (tmp_path / "long").touch()
+    os.truncate(tmp_path / "long", 1 << 30)
+    path = part_path("a" * 64)
+    writer = subprocess.Popen([sys.executable, "-c", UPLOAD, store.url, path, str(tmp_path / "long")])
+    left = tmp_path / "objects" / f"{path}#1"
+    while not (left.is_file() and left.stat().st_size):
+        assert writer.poll() is None
+    writer.kill()
+    writer.wait()
+    size = left.stat().st_size
+    assert (f"{path}#1", size) in [(one.path, one.size) for one in store.list(PARTS)]
+    store.download(f"{path}#1", tmp_path / "copy", size=size)
+    assert not _collect(store).parts
+    if then == "time passes":
+        _age(tmp_path, [left])
+    _collect(store, erased_before=1 if then == "an erasure" else 0)
+    assert not left.exists()
+    assert not _collect(store).missing
 
 
 def test_an_erasure_removes_older_generations_at_once(
