@@ -81,7 +81,9 @@ class _Writer:
     def __init__(self, run: _Run) -> None:
         self.run = run
         self.waiting: list[Event] = []
-        self.is_busy = False
+        self.batch: list[Event] = []
+        """What it applies and publishes; empty: it is idle."""
+        self.lives = 0
         self.dead_until = 0.0
         self.begun_at = -math.inf
         self.is_awaited = False
@@ -92,11 +94,13 @@ class _Writer:
 
     def die(self, until: float) -> None:
         self.dead_until = until
+        # what is not published is delivered again to the writer that returns
+        self.waiting, self.batch, self.lives = self.batch + self.waiting, [], self.lives + 1
         self.run.simulation.after(until - self.run.simulation.now, self._begin)
 
     def _begin(self) -> None:
         now = self.run.simulation.now
-        if self.is_busy or not self.waiting or now < self.dead_until:
+        if self.batch or not self.waiting or now < self.dead_until:
             return
         figures = self.run.figures
         pause = self.begun_at + figures.publish_interval_seconds - now
@@ -105,20 +109,18 @@ class _Writer:
                 self.is_awaited = True
                 self.run.simulation.after(pause, self._paused)
             return
-        batch, self.waiting, self.is_busy, self.begun_at = self.waiting, [], True, now
-        applied = figures.write_batch_seconds + len(batch) * figures.write_event_seconds
-        self.run.simulation.after(applied + figures.publish_seconds, lambda: self._publish(batch))
+        self.batch, self.waiting, self.begun_at, life = self.waiting, [], now, self.lives
+        applied = figures.write_batch_seconds + len(self.batch) * figures.write_event_seconds
+        self.run.simulation.after(applied + figures.publish_seconds, lambda: self._publish(life))
 
     def _paused(self) -> None:
         self.is_awaited = False
         self._begin()
 
-    def _publish(self, batch: list[Event]) -> None:
-        self.is_busy = False
-        if self.run.simulation.now < self.dead_until:
-            # it died with this batch in its hands: what is not published is delivered again
-            self.waiting = batch + self.waiting
-            return
+    def _publish(self, life: int) -> None:
+        if life != self.lives:
+            return  # it died with this batch in its hands
+        batch, self.batch = self.batch, []
         self.run.simulation.after(self.run.pull(), lambda: self.run.recallable(batch))
         self._begin()
 

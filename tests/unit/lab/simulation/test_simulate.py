@@ -112,6 +112,15 @@ def test_what_dies_or_moves_delays_and_leaves_nothing_behind(disturbed: Writing)
         assert moved < calm.percentile(1.0) + 2
 
 
+def test_a_writer_that_returns_soon_begins_its_batch_again() -> None:
+    """It died in the middle of a batch of twenty seconds, which went on as if nothing had happened."""
+    figures = replace(FIGURES, publish_seconds=20.0, writer_return_seconds=1.0)
+    calm = Writing(events_per_second=5.0, shards=1, seconds=60)
+    died = freshness(replace(calm, writer_deaths=(30.0,)), figures, seed=2)
+    assert died.waiting == 0
+    assert died.percentile(1.0, until=15) > freshness(calm, figures, seed=2).percentile(1.0, until=15) + 5
+
+
 def test_more_events_than_the_workers_can_do_are_never_fresh() -> None:
     """The control of the freshness by load."""
     most = 4 / (FIGURES.ingest_seconds + FIGURES.derive_seconds)
