@@ -37,6 +37,7 @@ from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import TemporaryError
 from helix_shared.identity import memory_id
+from helix_shared.keys.key_store import KEYS, KeyStore
 from helix_shared.pairs.messages import Pair, PairedText, UnsurePairs
 from tests.folder_contents import contents
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
@@ -166,6 +167,45 @@ async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_tu
             eraser.run_due(now)
             bench.publish()
     assert is_removed
+    bench.shard.close()
+
+
+async def test_an_erasure_that_waits_for_a_backup_asks_for_no_generation(
+    nats_client: Client, tmp_path: Path
+) -> None:
+    """A backup takes minutes to hours, and a round is tried every second: nothing is new in between."""
+    publisher = Publisher(nats_client.jetstream())
+    bench, stream = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64)), Stream()
+    said = MessageEvent(event_id="e1", tenant_id="acme", session_id="s", role="user", text="hello")
+    sequence = (await publisher.publish_event(said)).sequence
+    bench.apply(stream.memories("acme", "e1", sequence, [row("acme", "e1", sequence, "hello")]))
+    erase = EraseEvent(event_id="x", tenant_id="acme", memory_ids=[memory_id("acme", "e1", 0)])
+    bench.apply(lifecycle(erase, (await publisher.publish_event(erase)).sequence))
+    bench.publish()
+
+    async def erase_archived(_: Collection[int]) -> frozenset[int]:
+        return frozenset()
+
+    with ThreadPoolExecutor(1) as executor:
+        thread = StoreThread(executor, deadline_seconds=60)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+
+        async def needs_a_generation(now: float) -> bool:
+            eraser.run_due(now)
+            for work in (eraser._planning, eraser._cleaning):
+                if work.running is not None:
+                    await work.running
+            is_needed = eraser.run_due(now)
+            if is_needed:
+                bench.publish()
+            return is_needed
+
+        with KeyStore.held(tmp_path / KEYS):
+            found = [await needs_a_generation(10.0 * turn) for turn in range(1, 5)]
+        # the plan alone is stored
+        assert found == [True, False, False, False]
+        assert await needs_a_generation(50.0)
+        assert not bench.shard.state.erasures.open[2].events
     bench.shard.close()
 
 

@@ -238,7 +238,7 @@ class Eraser:
         for task in tasks:
             if task.sequence in opened:
                 task.take_over_plan(opened[task.sequence])
-        return bool(tasks)
+        return any(task.is_done for task in tasks)
 
     def _take_round(self) -> bool:
         done, erasures = self._cleaning.take(), self._shard.state.erasures
@@ -254,7 +254,7 @@ class Eraser:
             erasures.dropped_copies()
             for sequence in done.late:
                 erasures.late.pop(sequence, None)
-        return bool(done.tasks or done.late or done.ends)
+        return done.has_news
 
     def _take_derived(self) -> bool:
         """Note the events whose new memories are applied."""

@@ -66,3 +66,9 @@ class Round:
     """Erasures of which nothing but the state key of backups is left."""
     is_late_done: bool = False
     is_state_key_replaced: bool = False
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a generation is to have what became of it; a backup may let it do nothing for hours."""
+        is_counted = any(task.is_done or any(task.counts.values()) for task in self.tasks)
+        return is_counted or self.is_state_key_replaced or (self.is_late_done and bool(self.late))
