@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_EVENTS: Final = 100_000
 """Newest applied events that are looked at."""
 MOST_ASKED: Final = 200
-"""Events without memories about which ingest is asked."""
+"""Events without memories about which ingest is asked: the newest, and those of documents last."""
 _WITHOUT_MEMORIES: Final = frozenset({*events.LIFECYCLE_KINDS, "session"})
 
 
@@ -65,6 +65,12 @@ class _Place:
     tenant_id: str
     event_ids: tuple[str, ...]
     """The message id allows these."""
+    kind: str
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Sort key: a deletion of a document never has memories, and its header does not tell it."""
+        return self.kind == "document", -self.sequence
 
 
 def read_state(root: Path, generation: int) -> ConsolidationState:
@@ -108,7 +114,8 @@ async def compare_log(
             if event.sequence not in letters and not _is_explained(event, stores, state)
         ]
     missing, unasked = list[MissingEvent](), max(0, len(empty) - MOST_ASKED)
-    for event in empty[:MOST_ASKED]:
+    asked = sorted(empty, key=lambda one: one.rank)[:MOST_ASKED]
+    for event in sorted(asked, key=lambda one: one.sequence):
         try:
             derived = await request_derivation(client, "memories", sequence=event.sequence, redrive=True)
         except PermanentError:
@@ -129,7 +136,7 @@ def _places(record: EventRecord) -> Iterator[_Place]:
     tenant = stated.partition(":")[0]
     event_ids = subjects.event_ids_of(stated)
     if address and address.kind not in _WITHOUT_MEMORIES and tenant == address.tenant_id and all(event_ids):
-        yield _Place(record.sequence, tenant, event_ids)
+        yield _Place(record.sequence, tenant, event_ids, address.kind)
 
 
 def _is_explained(place: _Place, stores: Comparison, state: ConsolidationState) -> bool:

@@ -87,6 +87,7 @@ class Reconciliation:
             "reconciled",
             generation=generation,
             events=log.events,
+            unasked=log.unasked,
             differences=len(stores.differences) + len(log.missing),
             **stores.counts,
         )
