@@ -1,14 +1,17 @@
 """Reconciles every night, in the writer: beside its work, in a thread of the lowest priority.
 
-A difference is logged and counted; nothing is repaired. `helix doctor` says what to do.
+A difference is logged and counted; nothing is repaired. `helix doctor` says what to do. What fails, because
+NATS does not answer or the generation was retired meanwhile, is tried again while the hour lasts.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 from helix_consolidation.metrics import RECONCILE_DIFFERENCES, RECONCILED
 from helix_consolidation.reconciliation.compare import compare
 from helix_consolidation.reconciliation.log import compare_log, read_state
-from helix_memory.transport.connection import UNANSWERED, reason_of
-from helix_shared.errors import HelixError
+from helix_memory.transport.connection import reason_of
 from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 LEAST_PRIORITY: Final = 19
 NEVER: Final = -1
+AGAIN_SECONDS: Final = 300.0
+"""Time after a failure until the next attempt."""
 MISSING: Final = "in the log, in no store"
 
 _log = logger(__name__)
@@ -46,13 +50,19 @@ class Reconciliation:
         self._hour = hour
         self._place = place
         self._day: date | None = None
-        self._running: asyncio.Task[None] | None = None
+        """The last one on which log and stores were compared."""
+        self._not_before = -math.inf
+        self._running: asyncio.Task[bool] | None = None
 
     def run_due(self, generation: int | None, now: datetime) -> None:
         """Start if it is due; `generation` is the last one that was published."""
         if self._running is not None and self._running.done():
-            self._running = None
+            ended, self._running = self._running, None
+            if not ended.result():
+                self._day, self._not_before = None, time.monotonic() + AGAIN_SECONDS
         if generation is None or self._running or now.hour != self._hour or self._day == now.date():
+            return
+        if time.monotonic() < self._not_before:
             return
         self._day = now.date()
         self._running = asyncio.create_task(self._run(generation))
@@ -62,15 +72,16 @@ class Reconciliation:
         if self._running is not None:
             self._running.cancel()
 
-    async def _run(self, generation: int) -> None:
+    async def _run(self, generation: int) -> bool:
+        """Compare; False: that was not possible."""
         pool = ThreadPoolExecutor(1, thread_name_prefix="reconciliation", initializer=_rest)
         try:
             loop = asyncio.get_running_loop()
             stores, state = await loop.run_in_executor(pool, _read, self._root, generation)
             log = await compare_log(self._client, stores, state, place=self._place)
-        except (HelixError, *UNANSWERED) as error:
+        except Exception as error:  # noqa: BLE001  it never ends the writing
             _log.warning("not reconciled", generation=generation, reason=reason_of(error))
-            return
+            return False
         finally:
             pool.shutdown(wait=False)
         RECONCILE_DIFFERENCES.clear()
@@ -91,6 +102,7 @@ class Reconciliation:
             differences=len(stores.differences) + len(log.missing),
             **stores.counts,
         )
+        return True
 
 
 def _rest() -> None:
