@@ -110,6 +110,21 @@ def test_a_neighbour_loses_its_context_and_is_asked_for_again(bench: Bench, stre
     assert bench.rows()[quoting]["vector"] != vector
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_a_neighbour_quotes_nothing_of_two_erasures(bench: Bench, stream: Stream, *, together: bool) -> None:
+    """Whether they are carried out in one batch or in two."""
+    first, second = (row("acme", f"e{n}", n, f"text {n}", session_id="s") for n in (1, 2))
+    quotes = {"session_id": "s", "context": "user: text", "quotes": ["e1", "e2"]}
+    quoting = row("acme", "e3", 3, "As you said", **quotes)
+    for number, one in enumerate((first, second, quoting), 1):
+        bench.apply(stream.memories("acme", f"e{number}", number, [one]))
+    erasures = [erase(4, first["memory_id"]), erase(5, second["memory_id"])]
+    for batch in [erasures] if together else [erasures[:1], erasures[1:]]:
+        bench.apply(*batch)
+    bench.publish()
+    assert bench.rows()[quoting["memory_id"]]["quotes"] == []
+
+
 def test_a_row_that_quotes_an_erased_event_arrives_without_its_context(bench: Bench, stream: Stream) -> None:
     """A turn that was in flight when the erasure came does not bring the quotation back."""
     said = told(bench, stream)

@@ -30,7 +30,9 @@ def take_out_of_neighbours(
     ledger = context.state.ledger
     found = [o for code in sessions for o in ledger.selected("session", code, before=WHOLE_LOG)]
     stored = context.values_of_many(found, ("quotes",))
-    quoting = {o: row["quotes"] for o, row in stored.items() if not events.isdisjoint(row["quotes"])}
+    # an erasure before this one in the batch may have taken some out
+    left = {o: context.changes.blanked.get(o, row["quotes"]) for o, row in stored.items()}
+    quoting = {o: quotes for o, quotes in left.items() if not events.isdisjoint(quotes)}
     derived = {ordinal for ordinal in quoting if context.state.is_derived(ordinal)}
     erasure.asks.update(sequence for ordinal in quoting for sequence in ledger.sequences(ordinal))
     kept = {o: [name for name in quotes if name not in events] for o, quotes in quoting.items()}
