@@ -48,6 +48,8 @@ def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) ->
     async def drain() -> None:
         stop.set()
         await responder.aclose()
+        if not running:
+            return  # it still waited for its consumers
         _, unfinished = await asyncio.wait(running, timeout=DRAIN_SECONDS)
         if unfinished:
             # what is not published is not acknowledged: the next writer gets it again

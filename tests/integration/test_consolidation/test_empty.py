@@ -85,3 +85,11 @@ async def test_a_prefix_that_the_model_does_not_declare_is_refused(stack: Stack,
     await asyncio.to_thread(process.wait, 30)
     assert process.returncode
     assert current_number(stack.data) is None
+
+
+async def test_a_writer_that_still_waits_for_its_server_ends_without_a_failure(stack: Stack) -> None:
+    """As every worker does: it ended with a traceback, and its supervisor counted a failure."""
+    process = stack.start(nats_url="nats://127.0.0.1:1")
+    await stack.until_logged(process, "waiting")
+    await stack.stopped()
+    assert "Traceback" not in stack.log(process)
