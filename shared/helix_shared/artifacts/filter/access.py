@@ -77,7 +77,8 @@ class Access:
                 judged[unread.pop(record["ordinal"])] = not names.isdisjoint(record["audience"])
             # of an erased memory there is no record
             visible &= ~np.isin(codes, [*unread.values()])
-        closed = [one for one, is_open in judged.items() if not is_open]
+        # a copy: the channels of one recall judge at the same time, and add to it
+        closed = [one for one, is_open in list(judged.items()) if not is_open]
         if closed:
             visible &= ~np.isin(codes, closed)
         return visible

@@ -1,5 +1,9 @@
 """Who may see a memory: access lists are read from the records of memories."""
 
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -51,3 +55,39 @@ def test_a_list_is_read_once_for_a_call(access: Access) -> None:
         seen = access.among(signals, np.arange(2), np.ones(2, np.bool_), judged)
         assert seen.tolist() == [True, False]
     assert signals.read == [0, 1]
+
+
+@pytest.fixture
+def quick_switches() -> Iterator[None]:
+    """Threads take turns after microseconds, not after 5 ms."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("quick_switches")
+def test_several_threads_judge_for_one_call(access: Access) -> None:
+    """As the channels of one recall do: what one of them reads does not disturb another."""
+    count, threads = 4_000, 4
+    signals: Any = SimpleNamespace(
+        tenant_code=np.full(count, code("acme"), np.int64),
+        owner_code=np.full(count, code(""), np.int64),
+        audience_code=np.arange(1, count + 1),
+        records=lambda ordinals: [
+            {"ordinal": one, "audience": ["team" if one % 2 else "board"]} for one in ordinals.tolist()
+        ],
+    )
+
+    def judge(seed: int, judged: dict[int, bool]) -> bool:
+        drawn = np.random.default_rng(seed)
+        pages = (drawn.integers(0, count, 40) for _ in range(60))
+        return all(
+            (access.among(signals, page, np.ones(len(page), np.bool_), judged) == (page % 2 == 0)).all()
+            for page in pages
+        )
+
+    with ThreadPoolExecutor(threads) as pool:
+        for one in range(20):
+            calls: list[dict[int, bool]] = [{}] * threads
+            assert all(pool.map(judge, range(one * threads, (one + 1) * threads), calls))
