@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.moments import microseconds, moment_of
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.visibility import Visibility
+    from helix_shared.artifacts.filter.past_moment import PastMoment
+    from helix_shared.artifacts.filter.versions import Versions
     from helix_shared.artifacts.signals.reader import Signals
 
 FIRST_MOMENT: Final = microseconds(datetime.min.replace(tzinfo=UTC))
@@ -34,22 +37,40 @@ def stored_rows(
 ) -> list[dict[str, Any]]:
     """Rows of the valid among `ordinals`, in their order; callers must still check `Selection.admits`.
 
-    At a past moment, rows are as they were then: not superseded, and with `as_of` without a context that was
-    completed later.
+    At a past moment, rows are as they were then: not superseded, with the end and the answer that were known
+    by then, and with `as_of` without a context that was completed later.
     """
     signals = snapshot.generation.signals
     rows = with_signals(signals.records(ordinals[visibility.is_valid_at(ordinals)]), signals)
-    if visibility.versions is None:
-        return rows
-    known_by = visibility.selection.as_of
-    last = None if known_by is None else snapshot.last_sequence_at(known_by)
-    return [_then(row, last) for row in rows]
+    return rows if visibility.versions is None else _then(rows, snapshot, visibility, visibility.versions)
 
 
-def _then(row: dict[str, Any], last: int | None) -> dict[str, Any]:
-    """A row without what superseded it, and without what came after the event sequence `last`."""
-    completed_since = last is not None and row["revision_sequence"] > max(last, row["stream_sequence"])
-    return row | {"superseded_by": ""} | ({"context": ""} if completed_since else {})
+def _then(
+    rows: Sequence[dict[str, Any]], snapshot: Snapshot, visibility: Visibility, versions: Versions
+) -> list[dict[str, Any]]:
+    """The rows without what came after the moment of `visibility`."""
+    signals, past = snapshot.generation.signals, visibility.selection.past
+    last = None if past.known_by is None else snapshot.last_sequence_at(past.known_by)
+    ends = past.ends(signals, versions, np.array([row["ordinal"] for row in rows], np.int64))
+    answers = _reached([row["answered_by"] for row in rows if row["answered_by"]], snapshot, past)
+    found = []
+    for row, end in zip(rows, ends.tolist(), strict=True):
+        then = row | {"superseded_by": "", "valid_to": moment_or_none(end)}
+        if row["answered_by"] not in answers:
+            then["answered_by"] = ""
+        if last is not None and row["revision_sequence"] > max(last, row["stream_sequence"]):
+            then["context"] = ""
+        found.append(then)
+    return found
+
+
+def _reached(memory_ids: Sequence[str], snapshot: Snapshot, past: PastMoment) -> frozenset[str]:
+    """Those of the ids whose memories were there by a past moment."""
+    if not memory_ids:
+        return frozenset()
+    found = snapshot.generation.vectors.find(memory_ids, ["memory_id", "ordinal"])
+    there = past.reached(snapshot.generation.signals, found["ordinal"].to_numpy())
+    return frozenset(found.filter(pa.array(there))["memory_id"].to_pylist())
 
 
 def with_signals(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
