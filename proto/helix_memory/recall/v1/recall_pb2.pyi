@@ -346,7 +346,9 @@ class RecallRequest(_message.Message):
     query: _builtins.str
     """The query, 1 to 4,096 characters with at least one that is not white space."""
     top_k: _builtins.int
-    """Number of memories, 1 to 200; absent: the default of the ranking profile (10)."""
+    """Number of memories at most, 1 to 200; absent: the default of the ranking profile (10). There are fewer where the
+    channels find fewer: the ranking profile says how many candidates each is asked for (100).
+    """
     token_budget: _builtins.int
     """Tokens of the packed context, 1 to 100,000; absent: the default of the ranking profile (2,000)."""
     ranking_profile: _builtins.str
