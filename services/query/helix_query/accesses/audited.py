@@ -100,9 +100,10 @@ def _named(request: Any) -> list[str]:
 
 
 def _recalled(reply: recall_pb2.RecallResponse) -> list[str]:
-    """Memories of a recall, those packed around them, and those that its profile says something of."""
+    """Memories of a recall, and those around them, in its profile and in its explanation."""
     memories = [one.memory.memory_id for one in reply.memories]
-    return [*memories, *reply.context.surrounding_ids, *_in_profile(reply)]
+    explained = [one.memory_id for one in reply.explanation.candidates]
+    return [*memories, *reply.context.surrounding_ids, *_in_profile(reply), *explained]
 
 
 def _in_profile(reply: recall_pb2.RecallResponse | recall_pb2.GetProfileResponse) -> list[str]:

@@ -99,6 +99,7 @@ RECALLED = recall_pb2.RecallResponse(
         (RECALLED, [A, B, C, D]),
         (recall_pb2.BatchRecallResponse(results=[{"response": RECALLED}, {"response": FOUND}]), [A, B, C, D]),
         (recall_pb2.PackResponse(memory_ids=[A], context={"surrounding_ids": [B]}), [A, B]),
+        (recall_pb2.RecallResponse(explanation={"candidates": [{"memory_id": B, "excerpt": "tea"}]}), [B]),
         (recall_pb2.GetProfileResponse(profile=PROFILE), [C, D]),
         (recall_pb2.GetHistoryResponse(memories=MEMORIES), [A, B]),
         (recall_pb2.ListMemoriesResponse(memories=MEMORIES), [A, B]),
