@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from helix_memory.transport.credentials import shown
 from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.machine.tail import tail_of
 from helix_shared.machine.whole_file import SECRET, write_whole
 
 READY_SECONDS: Final = 15.0
@@ -31,6 +32,8 @@ STOP_SECONDS: Final = 10.0
 MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
 NAME_SECONDS: Final = 5.0
 INFO_BYTES: Final = 64 * 1024
+TAIL_BYTES: Final = 800
+"""Of the log of a server that does not start."""
 WRITE_ERRORS: Final = (b"[ERR] JetStream failed to store a msg", b"will be DISABLED")
 """What the server logs whenever a message comes for a stream that could not write once."""
 LISTENING: Final = b"[INF] Listening for client connections on "
@@ -187,8 +190,8 @@ class NatsServer:
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
-                tail = log.read_text()[-800:] if log.exists() else ""
-                raise PermanentError(f"nats-server ended with {self._process.returncode}: {tail}")
+                said = tail_of(log, TAIL_BYTES)
+                raise PermanentError(f"nats-server ended with {self._process.returncode}: {said}")
             # where another server has the port, that one accepts until ours has ended
             if self._has_said(LISTENING) and self._accepts():
                 return self

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.machine.processes import module_command
+from helix_shared.machine.tail import tail_of
 
 LOG_BYTES: Final = 16 * 1024 * 1024
 """A larger log is renamed when its process starts; one old file is kept."""
@@ -197,10 +198,7 @@ def _signal_name(number: int) -> str:
 def last_line(log: Path) -> str:
     """The last line of a log; of a process that failed by itself it often says why."""
     try:
-        with log.open("rb") as file:
-            # a log grows while its process runs: it may be larger than the memory
-            file.seek(max(file.seek(0, os.SEEK_END) - TAIL_BYTES, 0))
-            tail = file.read(TAIL_BYTES).decode(errors="replace").strip()
+        tail = tail_of(log, TAIL_BYTES).strip()
     except OSError:
         return ""
     return tail.splitlines()[-1] if tail else ""

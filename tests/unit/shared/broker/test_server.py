@@ -39,8 +39,10 @@ def test_a_server_whose_port_another_one_has_does_not_start(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["Zoë's home", 'a "quoted" \\ name', "\udcff"])
 def test_a_server_starts_in_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
     """Also with letters outside ASCII and with bytes that are no UTF-8."""
-    with NatsServer(tmp_path / name):
-        pass
+    refused = pytest.raises(PermanentError, match="address already in use")
+    with NatsServer(tmp_path / name) as one, refused:
+        # its log names the folder
+        NatsServer(tmp_path / name / "two", port=one.port).start()
     assert (tmp_path / name / "store").is_dir()
 
 
