@@ -140,7 +140,7 @@ def erase_command(
         ask_before_erasing(given, found, tenant=tenant, user=user)
     told = {"missing": missing if found else None} if named else {}
     data = _data_of(home, tenant) if verify else home
-    before = _stored(data, tenant) if verify else []
+    before = _stored(data, tenant, with_vectors=True) if verify else []
     wanted = CommandRecord([tenant], of_user or user, named, count=len(named))
     with recorded(broker, "cli.erase", wanted) as record:
         seconds = wait_seconds if wait else None
@@ -245,11 +245,11 @@ def _data_of(home: Path, tenant: str) -> Path:
     return data_of_tenant(HomeFolder.at(home), tenant)
 
 
-def _stored(data: Path, tenant: str) -> list[dict[str, Any]]:
+def _stored(data: Path, tenant: str, *, with_vectors: bool = False) -> list[dict[str, Any]]:
     """The rows of a tenant in the data folder of its shard; raises as `stored_rows`."""
     from helix_cli.residue.stored import stored_rows  # noqa: PLC0415  see above
 
-    return stored_rows(data, tenant)
+    return stored_rows(data, tenant, with_vectors=with_vectors)
 
 
 def _searched(

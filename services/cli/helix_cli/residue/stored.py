@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow.compute as pc
+import numpy as np
 
 from helix_cli.residue.canaries import SEPARATOR
 from helix_cli.residue.patterns import Patterns
+from helix_shared.artifacts.filter.sql import literal
 from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.vectors.scan import VECTOR_COLUMN
 from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.errors import NotFoundError
 
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
 
 LEAST_CHARACTERS: Final = 12
 """A shorter text occurs by chance."""
-_COLUMNS: Final = ("memory_id", "tenant_id", "text", "vector")
+_COLUMNS: Final = ("memory_id", "text")
 
 
-def stored_rows(data: Path, tenant_id: str) -> list[dict[str, Any]]:
-    """Id, text and vector of every memory of a tenant in the current generation of its shard's folder.
+def stored_rows(data: Path, tenant_id: str, *, with_vectors: bool = False) -> list[dict[str, Any]]:
+    """Id and text of every memory of a tenant in the current generation of its shard's folder.
+
+    With its vector if that is wanted, an array: as numbers of Python, those of a million memories take 12 GB.
 
     Raises:
         NotFoundError: there is no generation in `data`.
@@ -32,9 +36,16 @@ def stored_rows(data: Path, tenant_id: str) -> list[dict[str, Any]]:
     if number is None:
         raise NotFoundError(f"there is no generation in {data}; run this where Helix runs")
     table = open_table(folder_of(data, number))
-    rows = table.search().select(list(_COLUMNS)).limit(max(int(table.count_rows()), 1)).to_arrow()
-    found: list[dict[str, Any]] = rows.filter(pc.equal(rows["tenant_id"], tenant_id)).to_pylist()
-    return found
+    names = [*_COLUMNS, *([VECTOR_COLUMN] if with_vectors else [])]
+    wanted = table.search().where(f"tenant_id = {literal(tenant_id)}").select(names)
+    rows: list[dict[str, Any]] = []
+    for batch in wanted.limit(max(int(table.count_rows()), 1)).to_arrow().to_batches():
+        found = batch.select(_COLUMNS).to_pylist()
+        if with_vectors:
+            vectors = np.asarray(batch[VECTOR_COLUMN].flatten()).reshape(len(found), -1)
+            found = [row | {VECTOR_COLUMN: vector} for row, vector in zip(found, vectors, strict=True)]
+        rows += found
+    return rows
 
 
 def rows_left(
