@@ -26,6 +26,8 @@ _SPELLED: Final = {
     2: re.compile(rb"\\\\(?:u[0-9A-Fa-f]{4}|/)(?:\\\\(?:u[0-9A-Fa-f]{4}|/))*"),
 }
 """Characters that JSON, or JSON in JSON, need not spell so. Each begins with what a search finds quickly."""
+_MOST_SPELLED: Final = 7
+"""Bytes that a character has at most in JSON in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,27 @@ class Canaries:
 
     def count(self, content: bytes) -> int:
         """Occurrences in some bytes, in whatever JSON a publisher has written them."""
-        if found := self._content.count(content):
+        return self.count_in([content])
+
+    def count_in(self, parts: Iterable[bytes]) -> int:
+        """As `count`, in what several parts are together, of which one at a time is in memory.
+
+        What is found in the JSON of another publisher near the end of a part may be counted twice.
+        """
+        found, before = 0, b""
+        for part in parts:
+            content = before + part
+            found += self._count(content, known=len(before))
+            before = content[-_MOST_SPELLED * self._content.longest :] if self._content.longest else b""
+        return found
+
+    def _count(self, content: bytes, *, known: int) -> int:
+        if found := self._content.count(content, known=known):
             return found
         return sum(
             self._content.count(_spelled_alike(part, depth))
             for depth in _SPELLED
-            for part in _spelled_otherwise(content, depth, reach=self._content.longest)
+            for part in _spelled_otherwise(content, depth, reach=self._content.longest, known=known)
         )
 
     def count_terms(self, terms: Iterable[str]) -> int:
@@ -84,15 +101,20 @@ def _quoted(text: str) -> set[str]:
     return {json.dumps(text, ensure_ascii=one)[1:-1] for one in (True, False)}
 
 
-def _spelled_otherwise(content: bytes, depth: int, *, reach: int) -> Iterator[bytes]:
-    """The parts of `content` around such characters, with `reach` bytes before and behind them."""
+def _spelled_otherwise(content: bytes, depth: int, *, reach: int, known: int) -> Iterator[bytes]:
+    """The parts of `content` around such characters, with `reach` bytes before and behind them.
+
+    Those within the first `known` bytes, which were looked through before, are left out.
+    """
     begin = end = 0
     for found in _SPELLED[depth].finditer(content):
         if found.start() - reach > end:
-            yield content[begin:end]
+            if end > known:
+                yield content[begin:end]
             begin = found.start() - reach
         end = found.end() + reach
-    yield content[begin:end]
+    if end > known:
+        yield content[begin:end]
 
 
 def _spelled_alike(content: bytes, depth: int) -> bytes:

@@ -12,7 +12,7 @@ import os
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,6 +41,9 @@ _TEXT_KINDS: Final = (
     pa.types.is_fixed_size_binary,
 )
 _MODELS: Final = "models"
+_COMPRESSED: Final = (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda", b"\x78\x01")
+"""How a gzip or a zlib file begins."""
+_PART_BYTES: Final = 16 << 20
 _UNREADABLE: Final = (HelixError, ValueError, OSError, RuntimeError)
 _REASON_CHARACTERS: Final = 200
 
@@ -89,19 +92,36 @@ def _in_file(path: Path, canaries: Canaries, counted: dict[tuple[int, ...], int]
     status = path.stat()
     key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     if key not in counted:
-        content = path.read_bytes()
-        counted[key] = canaries.count(content) + canaries.count(_inflated(content))
+        with path.open("rb") as file:
+            is_compressed = file.read(2) in _COMPRESSED
+            file.seek(0)
+            counted[key] = canaries.count_in(_parts(file))
+            if is_compressed:
+                file.seek(0)
+                counted[key] += canaries.count_in(_inflated(_parts(file)))
     return counted[key]
 
 
-def _inflated(content: bytes) -> bytes:
-    """The content of a zlib or gzip file; empty for others."""
-    if content[:2] not in (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
-        return b""
-    try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content)
-    except zlib.error:
-        return b""
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    """The content of a file, which may be larger than the memory."""
+    while part := file.read(_PART_BYTES):
+        yield part
+
+
+def _inflated(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The content of a zlib or gzip file, as far as it is whole."""
+    engine = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    for part in parts:
+        waiting = part
+        while waiting:
+            if engine.eof:  # another file may follow
+                engine = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            try:
+                yield engine.decompress(waiting, _PART_BYTES)
+            except zlib.error:
+                return
+            waiting = engine.unconsumed_tail or engine.unused_data
+    yield engine.flush()
 
 
 def _in_folder(folder: Path, place: str, canaries: Canaries) -> Counter[str]:

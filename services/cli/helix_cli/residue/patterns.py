@@ -51,12 +51,16 @@ class Patterns:
         self._is_taken = np.zeros(1 << bits, np.bool_)
         self._is_taken[self._keys >> self._shift] = True
 
-    def count(self, content: bytes) -> int:
-        """Occurrences from left to right that do not overlap, the longest at each position."""
+    def count(self, content: bytes, *, known: int = 0) -> int:
+        """Occurrences from left to right that do not overlap, the longest at each position.
+
+        Those that end within the first `known` bytes, which were looked through before, are not counted.
+        """
         found = end = 0
         for position in self._positions(content):
             if position >= end and (longest := next(self._at(content, position), None)) is not None:
-                found, end = found + 1, position + len(longest)
+                end = position + len(longest)
+                found += end > known
         return found
 
     def occurring(self, content: bytes) -> set[bytes]:

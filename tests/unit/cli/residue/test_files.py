@@ -1,7 +1,11 @@
 """The search for residue in the files of a home."""
 
+import gzip
 import json
 import os
+import random
+import tracemalloc
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from helix_cli.residue import files
 from helix_cli.residue.canaries import Canaries
 from helix_cli.residue.files import residue_in_files
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
@@ -123,19 +128,19 @@ def test_a_file_or_folder_that_the_disk_refuses_is_named(
     """Also where nothing is found: `--verify` must not call such a home clean."""
     (tmp_path / "refused").write_text("plughplover")
     (tmp_path / "closed").mkdir()
-    canaries, read, listed = Canaries.of_words(["plughplover"]), Path.read_bytes, os.scandir
+    canaries, read, listed = Canaries.of_words(["plughplover"]), Path.open, os.scandir
 
-    def refuse_file(path: Path) -> bytes:
+    def refuse_file(path: Path, *arguments: Any) -> Any:
         if path.name == "refused":
             raise PermissionError(13, "Permission denied", str(path))
-        return read(path)
+        return read(path, *arguments)
 
     def refuse_folder(path: str) -> Any:
         if str(path).endswith("closed"):
             raise PermissionError(13, "Permission denied", str(path))
         return listed(path)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse_file)
+    monkeypatch.setattr(Path, "open", refuse_file)
     monkeypatch.setattr(os, "scandir", refuse_folder)
     found = residue_in_files(tmp_path, canaries)
     assert not found.counts
@@ -147,11 +152,11 @@ def test_what_is_removed_meanwhile_is_not_named(tmp_path: Path, monkeypatch: pyt
     """Retention goes on while `helix erase --verify` searches."""
     (tmp_path / "going").write_text("plughplover")
 
-    def remove(path: Path) -> bytes:
+    def remove(path: Path, *_: Any) -> Any:
         path.unlink()
         raise FileNotFoundError(2, "No such file", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", remove)
+    monkeypatch.setattr(Path, "open", remove)
     assert not residue_in_files(tmp_path, Canaries.of_words(["plughplover"]))
 
 
@@ -172,3 +177,32 @@ def test_each_of_thousands_of_texts_is_found_wherever_it_stands(tmp_path: Path) 
     (tmp_path / "vectors").write_bytes(b"".join(row["vector"].astype("<f4").tobytes() for row in rows[::4]))
     found = residue_in_files(tmp_path, canaries)
     assert dict(found.counts) == dict.fromkeys(("text", "json", "lower", "vectors"), len(planted))
+
+
+def test_a_file_is_searched_in_parts(tmp_path: Path) -> None:
+    """The vectors of a million memories are one file; what lies across two parts is found, and once."""
+    path, part = tmp_path / "vectors", files._PART_BYTES
+    word, go = b"plughplover", rb"if a \u003c b and c \u003e d"
+    with path.open("wb") as target:
+        for at, content in ((part - 5, word), (part + 100, word), (2 * part - 20, go), (8 * part, word)):
+            target.seek(at)
+            target.write(content)
+    canaries = Canaries.of_words([word.decode(), "if a < b and c > d"])
+    tracemalloc.start()
+    found = residue_in_files(tmp_path, canaries)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert dict(found.counts) == {"vectors": 4}
+    assert most < 5 * part
+
+
+def test_a_compressed_file_is_searched_to_its_end(tmp_path: Path) -> None:
+    """Also one of several files, one after the other, and one that is cut; another file ends nothing."""
+    whole = gzip.compress(b"plughplover")
+    (tmp_path / "several.gz").write_bytes(gzip.compress(bytes(40 << 20)) + whole + whole)
+    (tmp_path / "cut.gz").write_bytes(whole + gzip.compress(random.randbytes(100_000))[:50_000])
+    (tmp_path / "other").write_bytes(b"\x1f\x8b plughplover")
+    (tmp_path / "short").write_bytes(b"\x78")
+    (tmp_path / "whole.zlib").write_bytes(zlib.compress(b"plughplover " * 3) + b"rubbish")
+    found = residue_in_files(tmp_path, Canaries.of_words(["plughplover"]))
+    assert dict(found.counts) == {"several.gz": 2, "cut.gz": 1, "other": 1, "whole.zlib": 3}
