@@ -15,7 +15,7 @@ from rich.text import Text
 ID_CHARACTERS: Final = 8
 """Of an id in a table; commands take the beginning of an id, and `--json` prints whole ids."""
 _ALLOWED_CONTROLS: Final = "\n\t"
-_DIRECTIONS: Final = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_DIRECTIONS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def printable(text: str) -> str:

@@ -3,7 +3,7 @@ import json
 import pytest
 from google.protobuf.message import Message  # type: ignore[import-untyped] # stubs are a namespace package
 
-from helix_cli.output.terminal import print_message
+from helix_cli.output.terminal import print_message, printable
 from helix_memory.recall.v1 import recall_pb2
 
 REPLIES = (
@@ -38,3 +38,9 @@ def test_a_message_without_a_value_is_absent(capsys: pytest.CaptureFixture[str])
     printed = json.loads(capsys.readouterr().out)
     assert printed["text"] == "said"
     assert "valid_to" not in printed
+
+
+def test_no_mark_of_a_writing_direction_is_printed() -> None:
+    """Text from outside must not turn round what stands beside it: all of Unicode's Bidi_Control."""
+    marks = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    assert printable(f"a{marks}b") == "a" + "\ufffd" * len(marks) + "b"
