@@ -46,7 +46,7 @@ def graph_command(
 ) -> None:
     """Show or export the graph of one tenant."""
     from helix_cli.home.tenants import data_of_tenant  # noqa: PLC0415  see above
-    from helix_cli.output.graph_export import add_labels, to_networkx  # noqa: PLC0415
+    from helix_cli.output.graph_export import add_labels, to_networkx, write_graphml  # noqa: PLC0415
     from helix_query.listing.display_names import DisplayNames  # noqa: PLC0415
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot  # noqa: PLC0415
     from helix_shared.artifacts.signals.reader import Signals  # noqa: PLC0415
@@ -63,9 +63,7 @@ def graph_command(
     )
     add_labels(graph, names, _entities(graph) if as_json or out is not None else _shown(graph))
     if out is not None:
-        import networkx as nx  # noqa: PLC0415  see above
-
-        nx.write_graphml(graph, out)
+        write_graphml(graph, out)
     if as_json:
         typer.echo(json.dumps(_as_json(graph, number, out), indent=2))
     elif out is not None:

@@ -5,7 +5,9 @@ networkx costs .4 s to import, so no serving process imports this module.
 
 from __future__ import annotations
 
+import re
 from itertools import product
+from typing import TYPE_CHECKING, Final
 
 import networkx as nx
 import numpy as np
@@ -13,6 +15,11 @@ import numpy as np
 from helix_memory.vocabulary.predicates import OBJECT, PREDICATES, SIDES, SUBJECT
 from helix_query.listing.display_names import DisplayNames
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, NO_TENANT, GraphSnapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_networkx(snapshot: GraphSnapshot, tenant_id: str | None = None) -> nx.MultiDiGraph[int]:
@@ -66,6 +73,20 @@ def add_labels(graph: nx.MultiDiGraph[int], names: DisplayNames, entities: list[
     """Give these entities the names that people write as their `label`."""
     found = names.of(np.array(entities, np.int64))
     nx.set_node_attributes(graph, dict(zip(entities, found, strict=True)), "label")
+
+
+def write_graphml(graph: nx.MultiDiGraph[int], path: Path) -> None:
+    """Write the graph as GraphML, with U+FFFD for what XML may not hold.
+
+    A name may have such characters: those with which a program colours its output stay in what it said.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    written = graph.copy()
+    for _, stated in written.nodes(data=True):
+        stated |= {name: _NOT_IN_XML.sub("\ufffd", value) for name, value in stated.items()}
+    nx.write_graphml(written, path)
 
 
 def _add_predicates(graph: nx.MultiDiGraph[int]) -> None:
