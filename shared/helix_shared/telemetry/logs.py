@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import structlog
 
 MOST_CAUSES: Final = 8
+_IN_CALLBACK: Final = "Exception in callback "
 _at_first_line: list[Callable[[], None]] = []
 """What configures the logs when the first line is logged; empty: they are configured, or need not be."""
 
@@ -57,6 +59,8 @@ def configure_logging(*, log_format: str, level: str, service: str) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=level, force=True)
+    logging.getLogger("asyncio").addFilter(_without_values)
+    threading.excepthook = _log_of_thread
     structlog.contextvars.bind_contextvars(service=service)
 
 
@@ -68,6 +72,23 @@ def _without_messages(exc_info: Any) -> str:
         parts.append("".join(traceback.format_tb(error.__traceback__)) + type(error).__qualname__)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n".join(parts)
+
+
+def _without_values(record: logging.LogRecord) -> bool:
+    """Leave what asyncio says of an error that nobody awaits, without errors and arguments that it quotes."""
+    said, _, quoted = record.getMessage().partition("\n")
+    if quoted:
+        if said.startswith(_IN_CALLBACK):
+            said = said.partition("(")[0]
+        record.msg, record.args = said, ()
+    return True
+
+
+def _log_of_thread(ended: threading.ExceptHookArgs) -> None:
+    """Log an error that ends a thread, as any other; Python would print its message."""
+    if ended.exc_value is not None and ended.exc_type is not SystemExit:
+        error = (ended.exc_type, ended.exc_value, ended.exc_traceback)
+        logging.getLogger("threading").error("exception in a thread", exc_info=error)
 
 
 class _LazyLogger:
