@@ -31,6 +31,8 @@ SUPPORTED_MODULES = {"Transformer", "Pooling", "Normalize"}
 PASSAGE_PROMPTS = ("passage", "document", "corpus")
 # Tokenizers without a limit state 1e30; no encoder reads texts of this length.
 LONGEST_TOKENS = 65_536
+# A text has a token before it and one behind it.
+FEWEST_TOKENS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ def stated_max_tokens(folder: Path) -> int | None:
     tokenizer = read_json(folder / TOKENIZER_CONFIG, default={}).get("model_max_length")
     positions = read_json(folder / CONFIG, default={}).get("max_position_embeddings")
     given = [limit for limit in (stated or tokenizer, positions) if limit]
-    if not all(isinstance(limit, int | float) for limit in given):
-        raise InvalidInputError(LENGTH, f"must state numbers, as {CONFIG} and {TOKENIZER_CONFIG}: {given}")
+    if not all(isinstance(limit, int | float) and limit >= FEWEST_TOKENS for limit in given):
+        reason = f"must state numbers of {FEWEST_TOKENS} or more, as {CONFIG} and {TOKENIZER_CONFIG}: {given}"
+        raise InvalidInputError(LENGTH, reason)
     limits = [int(limit) for limit in given if limit <= LONGEST_TOKENS]
     return min(limits, default=None)

@@ -171,6 +171,8 @@ def test_a_name_is_used_once_unless_replaced(given: Path, root: Path, tiny: Path
         ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}', "1_Pooling/config.json"),
         ("modules.json", '[{"type": "sentence_transformers.models.Dense"}]', "modules.json"),
         ("config_sentence_transformers.json", "{", "config_sentence_transformers.json"),
+        ("sentence_bert_config.json", '{"max_seq_length": -1}', "sentence_bert_config.json"),
+        ("sentence_bert_config.json", '{"max_seq_length": 2}', "sentence_bert_config.json"),
         ("onnx/model.onnx", "not a graph", "model.onnx"),
         ("1_Pooling/config.json", None, "1_Pooling/config.json"),
         ("tokenizer.json", None, "tokenizer.json"),
