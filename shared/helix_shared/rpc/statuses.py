@@ -13,7 +13,6 @@ from helix_shared.errors import (
     PASSED,
     CorruptArtifactError,
     DeniedError,
-    HelixError,
     InvalidInputError,
     NotFoundError,
     OtherShardError,
@@ -72,8 +71,11 @@ def is_fault(error: BaseException) -> bool:
 
 
 def refused_of(error: BaseException) -> Refused:
-    """Status and message for the caller; errors of unknown classes are logged."""
+    """Status and message for the caller; an error of which the caller learns nothing is logged."""
     code, message = status_of(error)
-    if not isinstance(error, HelixError | TimeoutError):
+    if isinstance(error, CorruptArtifactError):
+        _log.error("call_failed", error=type(error).__name__, status=code.name, reason=str(error))
+    elif code is grpc.StatusCode.INTERNAL:
+        # without its message, which may quote a memory or a query
         _log.error("call_failed", error=type(error).__name__, status=code.name)
     return code, message
