@@ -209,6 +209,7 @@ PLANS = "A) the small plan\nB) the family plan\nC) none"
             "Do you want a) tea, b) coffee or c) water? c (water)",
         ),
         ("- oak\n- walnut\nWhich wood?", "the second one", "Which wood? the second one (walnut)"),
+        ("Which day suits you? 1) Monday 2) Friday", "2", "Which day suits you? 2 (Friday)"),
         ("How many chairs do you need?", "2", "How many chairs do you need? 2"),
     ],
 )

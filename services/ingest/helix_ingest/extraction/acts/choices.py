@@ -15,7 +15,8 @@ _ITEM: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _INLINE: Final = re.compile(
-    r"(?<!\w)\(?(?P<label>\d|[a-h])\) ?(?P<item>[^,;?()\n]{1,80}?)(?=,|;|\?|\.| or \(?\w\)|$)", re.IGNORECASE
+    r"(?<!\w)\(?(?P<label>\d|[a-h])\) ?(?P<item>[^,;?()\n]{1,80}?)(?=,|;|\?|\.|(?: or)? \(?[\da-h]\)|$)",
+    re.IGNORECASE,
 )
 _PICK: Final = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|yes|then|um+|hm+|i(?:['\u2019]d| would)? (?:pick|take|choose|prefer|like"
