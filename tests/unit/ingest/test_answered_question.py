@@ -126,6 +126,23 @@ def test_a_short_question_about_a_name_is_understood_alone(question: str, *, is_
     assert stated == f"{before}{question} {said[2]}"
 
 
+@pytest.mark.parametrize(
+    ("question", "is_whole"),
+    [
+        ("Is it OK if I delete the branch?", True),
+        ("Is there a deadline for the report?", True),
+        ("Do you think that we should wait?", True),
+        ("Is it safe for kids?", False),
+        ("Is there one of those left?", False),
+        ("Do you know that?", False),
+    ],
+)
+def test_a_word_that_points_at_nothing_brings_nothing_said_before(question: str, *, is_whole: bool) -> None:
+    """The "it" of "is it OK if" is not what was said; the "it" of "is it safe" is."""
+    stated = statement(("Bo", "I sold the bike."), ("assistant", question), ("Bo", "yes, on Friday"))
+    assert stated == f"{'' if is_whole else 'I sold the bike. '}{question} yes, on Friday"
+
+
 def test_the_verbatim_turn_keeps_its_text_and_the_statement_its_own_id() -> None:
     """Links go both ways: the answer names the question, the question's later revision the answer."""
     asked, answered = turn(1, "assistant", "What is the door code?"), turn(2, "Mira", "9038 hash")

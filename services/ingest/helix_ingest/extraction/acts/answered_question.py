@@ -51,6 +51,16 @@ _IS: Final = frozenset(["is", "are", "was", "were"])
 _POINTING: Final = frozenset(
     ["he", "she", "it", "they", "him", "her", "them", "that", "this", "there", "those", "one", "ones", "its"]
 )
+_POINTS_AT_NOTHING: Final = re.compile(
+    r"\b(?:(?:is|are|was|were|will|would|could|be)(?:n['\u2019]?t)? (?:"
+    r"there(?: be)?(?= (?:an?|any|some|more|much|enough|no|something|anything|someone|anyone)\b)"
+    r"|it(?: be)?(?= (?:(?:ok(?:ay)?|alright|fine|possible|likely|true|safe|worth|better|best|easier"
+    r"|important|necessary|too (?:late|early|soon))(?: (?:with|for) \w{1,20})? (?:if|to|that|when)"
+    r"|raining|snowing)\b))"
+    r"|(?:think|believe|know|sure|say|mean|hope|feel) that(?= \w))\b",
+    re.IGNORECASE,
+)
+"""Words that stand for nothing said before: "is it OK if ...", "are there any", "do you think that"."""
 _SHORT_WORDS: Final = 6
 _QUESTIONS: Final = 2
 """Questions of one turn that an answer may take, the last ones."""
@@ -180,7 +190,8 @@ def _is_elliptic(question: str) -> bool:
     found = words(without_lead(question))
     if len(found) <= _ELLIPTIC_WORDS:
         return not _asks_about_a_name(question, found)
-    return len(found) <= _PRONOUN_WORDS and not _POINTING.isdisjoint(found)
+    pointing = _POINTING.intersection(words(_POINTS_AT_NOTHING.sub(" ", question)))
+    return len(found) <= _PRONOUN_WORDS and bool(pointing)
 
 
 def _asks_about_a_name(question: str, found: Sequence[str]) -> bool:
