@@ -88,6 +88,15 @@ def test_a_correction_by_its_value_alone_also_says_what_it_corrects() -> None:
         assert [draft.text for draft in drafts if draft.logged.sequence == 2] == [other]
 
 
+def test_a_corrected_answer_has_its_question() -> None:
+    """The two numbers alone would not say of what there are ten."""
+    before = [turn(1, "How many people?", speaker="bot"), turn(2, "8")]
+    drafts = drafts_of(turn(3, "make that 10"), before, most_tokens=50, count_tokens=words)
+    statement = next(one for one in drafts if one.derived_from and one.logged.sequence == 3)
+    assert statement.text == "How many people? 8. make that 10"
+    assert statement.quotes == ("e1", "e2")
+
+
 def test_end_of_session_completes_the_last_turn() -> None:
     """At the end of a session the context has only the turns before."""
     end = logged(SessionEvent(event_id="x", tenant_id="t", session_id="s", phase="ended"), 9)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_ingest.extraction.acts.answered_question import ANSWERED_WITHIN
+from helix_ingest.extraction.acts.answered_question import ANSWERED_WITHIN, answered_question
 from helix_ingest.extraction.acts.slips import needs_what_it_corrects
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.persons.organisations import with_organisation
@@ -55,7 +55,7 @@ def derived_statement(
         return None
     turns = [as_turn(turn.event) for turn in session if isinstance(turn.event, MessageEvent)]
     is_correction = question is None and needs_what_it_corrects(event.text)
-    if is_correction and (corrected := _corrected(logged, just_before)):
+    if is_correction and (corrected := _corrected(logged, just_before, session)):
         text = f"{_ended(corrected)} {event.text}"
         return DerivedStatement(text, text)
     if question is None or word_count(event.text) > ANSWER_WORDS:
@@ -71,14 +71,20 @@ def derived_statement(
     return DerivedStatement(text, answered)
 
 
-def _corrected(logged: LoggedEvent, just_before: LoggedEvent | None) -> str:
-    """The statement just before `logged`, which gives nothing but another value for it; else empty."""
+def _corrected(logged: LoggedEvent, just_before: LoggedEvent | None, session: Sequence[LoggedEvent]) -> str:
+    """The statement just before `logged`, which gives nothing but another value for it; else empty.
+
+    One that answers a question has the question in front.
+    """
     before = just_before.event if just_before else None
     if just_before is None or not isinstance(before, MessageEvent) or before.role == "tool":
         return ""
     is_old = logged.occurred_at - just_before.occurred_at > ANSWERED_WITHIN
     if is_old or word_count(before.text) > ANSWER_WORDS or needs_what_it_corrects(before.text):
         return ""
+    question = answered_question(just_before, session[:-1])
+    if question is not None:
+        return f"{_ended(question.text[-QUESTION_CHARACTERS:].strip())} {before.text.strip()}"
     return "" if speech_act(before, before.text) in STATING_NOTHING else before.text.strip()
 
 
