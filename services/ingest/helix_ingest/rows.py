@@ -81,7 +81,7 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "answered_by": draft.answered_by,
         "derived_from": draft.derived_from,
         "quotes": draft.quotes,
-        "flags": flags_of(f"{draft.title}\n{draft.text}"),
+        "flags": flags_of(f"{draft.title}\n{draft.text}", is_key_part=draft.is_key_part),
         "vector": vector,
         "model": model,
     }

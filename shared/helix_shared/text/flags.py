@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from helix_memory.vocabulary.speech_acts import FLAGS
 from helix_shared.text.hidden import CONTROLS, DIRECTIONS, INVISIBLE
 from helix_shared.text.unicode_form import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 READ_CHARACTERS: Final = 20_000
 """Characters of a text that are read; a memory is a piece of a few hundred tokens."""
@@ -62,8 +65,12 @@ _INSTRUCTION: Final = re.compile(
     f"{_TO_IGNORE}|{_TO_THE_MODEL}|{_OF_THE_PROMPT}|{_TO_SEND_OUT}|{_TO_HIDE}|{_IN_COMMENT}|{_MARKUP}",
     re.IGNORECASE | re.MULTILINE,
 )
+_KEY_NAME: Final = r"(?:[A-Z]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
+_KEY_EDGE: Final = re.compile(rf"-----(?P<side>BEGIN|END) {_KEY_NAME}-----")
+_KEY_BODY: Final = re.compile(r"[A-Za-z0-9+/=\\]{20}")
+"""How a piece begins that is cut out of a key."""
 _KEYS: Final = (
-    r"-----BEGIN (?:[A-Z]{2,12} ){0,3}PRIVATE KEY-----"
+    rf"-----BEGIN {_KEY_NAME}-----"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
     r"|\bgh[pousr]_[A-Za-z0-9]{30,255}\b|\bgithub_pat_[A-Za-z0-9_]{40,255}\b|\bglpat-[A-Za-z0-9_-]{20,64}\b"
     r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,250}\b"
@@ -107,13 +114,30 @@ def holds_secret(text: str) -> bool:
     return _SECRET.search(_plain(text[:READ_CHARACTERS])) is not None
 
 
-def flags_of(text: str) -> list[str]:
-    """The `FLAGS` of a text, in their order."""
+def parts_of_keys(pieces: Sequence[str]) -> set[int]:
+    """Numbers of the pieces of one text that go on with a private key which begins in an earlier one.
+
+    Nothing in such a piece tells what it is: it is letters and digits.
+    """
+    parts = set[int]()
+    is_open = False
+    for number, piece in enumerate(pieces):
+        edges = [edge["side"] for edge in _KEY_EDGE.finditer(piece)]
+        is_open = is_open and (edges[:1] == ["END"] or _KEY_BODY.match(piece) is not None)
+        if is_open:
+            parts.add(number)
+        if edges:
+            is_open = edges[-1] == "BEGIN"
+    return parts
+
+
+def flags_of(text: str, *, is_key_part: bool = False) -> list[str]:
+    """The `FLAGS` of a text, in their order; `is_key_part`: it is one of `parts_of_keys`."""
     read = text[:READ_CHARACTERS]
     plain = _plain(read)
     found = {
         "instruction": _INSTRUCTION.search(plain) is not None,
-        "secret": _SECRET.search(plain) is not None,
+        "secret": is_key_part or _SECRET.search(plain) is not None,
         "invisible": not _is_visible(read),
     }
     return [flag for flag in FLAGS if found[flag]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from helix_ingest.extraction.drafts import drafts_of
 from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.rows import rows_of
-from helix_memory.events import MessageEvent
-from helix_shared.text.flags import flags_of
+from helix_memory.events import DocumentEvent, MessageEvent
+from helix_shared.text.flags import flags_of, parts_of_keys
 from tests.unit.linear_time import Linear, repeated
 
 
@@ -54,6 +55,7 @@ def test_an_instruction_to_the_reader_is_flagged(text: str) -> None:
         "Authorization: Bearer 8f3a90c1d2e4a6b7",
         'curl -H "authorization: Basic dXNlcjpwYTU1d29yZA=="',
         "-----BEGIN OPENSSH PRIVATE KEY-----",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----",
         "use ghp_0123456789abcdefghijABCDEFGHIJ012345",
         "postgres://app:t0psecret@db.internal/main",
     ],
@@ -132,6 +134,44 @@ def test_ordinary_text_has_no_flag(text: str) -> None:
 def test_a_hostile_text_costs_linear_time(part: str, linear_beginnings: Linear) -> None:
     """Patterns are bounded, and only the beginning is read."""
     assert not linear_beginnings.failures(flags_of, texts=repeated(part), characters=1_000_000)
+
+
+def rows_of_event(event: MessageEvent | DocumentEvent, *before: LoggedEvent) -> list[dict[str, Any]]:
+    """Rows of an event in pieces of at most 120 characters."""
+    logged = LoggedEvent(event, len(before) + 1, datetime(2026, 3, 4, 12, tzinfo=UTC))
+    drafts = drafts_of(logged, before, most_tokens=120, count_tokens=len)
+    return rows_of(drafts, np.ones((len(drafts), 4), np.float32), [5] * len(drafts), model="m")
+
+
+def test_each_piece_of_a_private_key_is_flagged() -> None:
+    """It is longer than a piece, and its middle looks like nothing; what follows is no part of it."""
+    lines = "\n".join(f"{n:02}aB+/" * 10 for n in range(6))
+    text = (
+        f"the key:\n-----BEGIN RSA PRIVATE KEY-----\n{lines}\n-----END RSA PRIVATE KEY-----\n\n{'so ' * 50}"
+    )
+    turn = MessageEvent(event_id="e1", tenant_id="t", session_id="s", role="user", text=text)
+    document = DocumentEvent(event_id="e2", tenant_id="t", document_id="d", title="key", body=text)
+    for event in (turn, document):
+        rows = rows_of_event(event)
+        secret = [row["text"] for row in rows if row["flags"] == ["secret"]]
+        assert len(secret) > 3
+        assert "".join(secret).count("aB+/") == 60
+        assert [row["flags"] for row in rows if "so so" in row["text"]][-1:] == [[]]
+    said = text[: text.index("\n\n")]
+    key_alone = MessageEvent(event_id="e3", tenant_id="t", session_id="s", role="user", text=said)
+    before = LoggedEvent(key_alone, 1, datetime(2026, 3, 4, 12, tzinfo=UTC))
+    after = MessageEvent(event_id="e4", tenant_id="t", session_id="s", role="assistant", text="Saved.")
+    revised = rows_of_event(after, before)
+    assert [row["flags"] for row in revised if row["event_id"] == "e3"] == [["secret"]]
+
+
+def test_a_text_about_keys_does_not_make_secrets_of_what_follows() -> None:
+    """Only what looks like the inside of a key goes on with one."""
+    pieces = ["A file begins with -----BEGIN PRIVATE KEY-----", "and ends with another line.", "M" * 40]
+    assert parts_of_keys(pieces) == set()
+    assert parts_of_keys(
+        ["-----BEGIN PRIVATE KEY-----", "M" * 40, "-----END PRIVATE KEY-----", "M" * 40]
+    ) == {1, 2}
 
 
 def test_a_derived_statement_is_flagged_and_has_the_class_of_its_turn() -> None:

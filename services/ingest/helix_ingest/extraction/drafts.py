@@ -34,6 +34,7 @@ from helix_memory.events import (
 from helix_shared.audience import may_quote
 from helix_shared.encoders.passages import before_piece, before_turn
 from helix_shared.identity import memory_id
+from helix_shared.text.flags import parts_of_keys
 
 Cut = Callable[[str], list[Piece]]
 NEAR_TURNS: Final = TURNS_BEFORE + 1
@@ -130,6 +131,7 @@ def _drafts_of_turn(
     def window(passage: str) -> str:
         return _turn_window(before, passage, after) if windowed else ""
 
+    keyed = parts_of_keys([piece.text for piece in pieces])
     drafts = []
     for n, piece in enumerate(pieces):
         around = (
@@ -152,6 +154,7 @@ def _drafts_of_turn(
                 answers=answers if n == 0 else "",
                 answered_by=_id(answer, 0) if answer and n == answered else "",
                 quotes=_quoted([*before, *([after] if after else [])], logged),
+                is_key_part=n in keyed,
             )
         )
     if len(drafts) == 1 and (statement := derived_statement(logged, question, session, just_before)):
@@ -264,6 +267,7 @@ def _drafts_of_pieces(
     logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context: str = ""
 ) -> list[Draft]:
     """Drafts of a text without neighbouring turns; neighbouring pieces are the context of a piece."""
+    keyed = parts_of_keys([piece.text for piece in pieces])
     drafts = []
     for n, piece in enumerate(pieces):
         beside = (*pieces[max(0, n - 1) : n], *pieces[n + 1 : n + 2])
@@ -281,6 +285,7 @@ def _drafts_of_pieces(
                 passage=before_piece(heading) + piece.shown,
                 window="",
                 revision_sequence=logged.sequence,
+                is_key_part=n in keyed,
             )
         )
     return drafts

@@ -55,3 +55,5 @@ class Draft:
     """Ids of the question that this memory answers, and of the memory that answers it."""
     quotes: tuple[str, ...] = ()
     """Ids of the other events whose text may be in it: an erasure of one of them reaches it."""
+    is_key_part: bool = False
+    """It is cut out of a private key whose beginning is in an earlier piece (`text.flags`)."""
