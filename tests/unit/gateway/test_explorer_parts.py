@@ -4,6 +4,7 @@ import sys
 import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,6 +55,16 @@ def test_times_that_are_nearly_equal_have_no_bars() -> None:
     assert bars_of(at, at + timedelta(microseconds=1)) == 0
     assert bars_of(at, at + timedelta(days=1)) == BARS
     assert bars_of(at) == bars_of() == 0
+
+
+def test_the_last_bar_has_the_newest_memory() -> None:
+    """A span of time ends before its last moment, so a link to the last bar showed nothing."""
+    times = [datetime(2026, 11, day, tzinfo=UTC) for day in (2, 3, 9)]
+    found = bars([replace(Memory.of(memory()), occurred_at=one) for one in times])
+    assert [sum(bar.since <= one < bar.until for one in times) for bar in found] == [
+        bar.count for bar in found
+    ]
+    assert all(bar.until == following.since for bar, following in pairwise(found))
 
 
 async def test_no_stream_means_no_dead_letters_and_a_closed_connection_is_opened_again(

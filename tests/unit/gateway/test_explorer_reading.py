@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -161,6 +162,36 @@ async def test_the_timeline_says_which_span_it_shows() -> None:
         for query, current in (("", ["month"]), ("?span=week", ["week"]), ("?since=2026-11-01", [])):
             page = (await client.get(f"/explorer/timeline{query}")).text
             assert re.findall(r'aria-current="true">([^<]+)<', page) == current, query
+
+
+class Spans(Memories):
+    """Keeps the spans of time that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spans: list[tuple[datetime, datetime]] = []
+
+    async def timeline(self, **options: Any) -> MemoryPage:
+        """As every timeline."""
+        self.spans.append((options["since"], options["until"]))
+        return await super().timeline(**options)
+
+    async def list(self, **options: Any) -> MemoryPage:
+        """As every list."""
+        self.spans.append((options["event_after"], options["event_before"]))
+        return await super().list(**options)
+
+
+async def test_the_last_day_of_a_span_belongs_to_it() -> None:
+    """Until a day means all of that day; a time of day is a moment."""
+    helix = Spans()
+    async with client_of(helix) as client:
+        for path in ("timeline", "memories"):
+            page = await client.get(f"/explorer/{path}?since=2026-11-02&until=2026-11-02")
+            assert 'name="until" value="2026-11-02"' in page.text
+        await client.get("/explorer/timeline?since=2026-11-02&until=2026-11-02T10:00")
+    day = datetime(2026, 11, 2, tzinfo=UTC)
+    assert helix.spans == [(day, day + timedelta(days=1))] * 2 + [(day, day + timedelta(hours=10))]
 
 
 async def test_a_timeline_without_memories_says_how_to_keep_the_first_one() -> None:

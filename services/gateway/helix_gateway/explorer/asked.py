@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory import limits
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from helix_memory.client import AsyncHelix
 
 _ID: Final = re.compile(limits.MEMORY_ID_PATTERN)
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,27 @@ class Asked:
             return (found if found.tzinfo else found.replace(tzinfo=self.zone)).astimezone(UTC)
         except (ValueError, OverflowError) as error:
             raise InvalidInputError(name, "must be a date like 2026-01-31 or a time") from error
+
+    def end(self, name: str) -> datetime | None:
+        """As `moment`, of where a span of time ends: a date is the last day of it.
+
+        Raises:
+            InvalidInputError: it is neither.
+        """
+        found, text = self.moment(name), self.text(name)
+        if found is None or not self.is_day(text):
+            return found
+        try:
+            return (
+                (datetime.fromisoformat(text) + timedelta(days=1)).replace(tzinfo=self.zone).astimezone(UTC)
+            )
+        except OverflowError:
+            return found
+
+    @staticmethod
+    def is_day(text: str) -> bool:
+        """Whether what was typed is a date without a time of day."""
+        return _DAY.fullmatch(text) is not None
 
     @property
     def memory_id(self) -> str:

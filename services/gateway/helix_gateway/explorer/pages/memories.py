@@ -57,7 +57,7 @@ def _filters(asked: Asked) -> dict[str, Any]:
         "flags": asked.texts("flag"),
         "exclude_flags": asked.texts("without"),
         "event_after": asked.moment("since"),
-        "event_before": asked.moment("until"),
+        "event_before": asked.end("until"),
         "as_of": asked.moment("as_of"),
         "order": asked.text("order"),
     }

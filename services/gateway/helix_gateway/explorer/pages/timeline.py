@@ -21,6 +21,7 @@ SPANS: Final = (("day", 1), ("week", 7), ("month", 31), ("year", 366))
 ALL: Final = "all"
 """The span of every time."""
 FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)
+_MOMENT: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Bar:
 async def build(asked: Asked) -> dict[str, Any]:
     """A span of time by days; without one the last month that has memories."""
     session = asked.text("session")
-    since, until = asked.moment("since"), asked.moment("until")
+    since, until = asked.moment("since"), asked.end("until")
     span = ""
     if since is None and until is None and not session:
         span = asked.text("span") if asked.text("span") in {*dict(SPANS), ALL} else "month"
@@ -61,6 +62,7 @@ def _page(
         "count": len(memories),
         "next": next_page,
         "chosen": {"since": None, "until": None} | chosen,
+        "last_day": asked.text("until") if asked.is_day(asked.text("until")) else "",
         "spans": dict(SPANS),
     }
 
@@ -95,9 +97,11 @@ def bars(memories: Sequence[Memory]) -> list[Bar]:
     for one in times:
         counts[min(BARS - 1, int((one - first) / step))] += 1
     most = max(counts)
+    # a span ends before its last moment, and the newest memory belongs to the last part
+    ends = [*(first + number * step for number in range(1, BARS)), last + _MOMENT]
     return [
-        Bar(first + number * step, first + (number + 1) * step, count, count / most)
-        for number, count in enumerate(counts)
+        Bar(first + number * step, end, count, count / most)
+        for number, (end, count) in enumerate(zip(ends, counts, strict=True))
     ]
 
 
