@@ -28,6 +28,7 @@ from helix_deep.stages.fuse import fuse
 from helix_deep.stages.order import Placed, blend, distinct, first_half, keep_plain, unblended
 from helix_shared.endpoint.metrics import HELD_BACK
 from helix_shared.errors import HelixError, TemporaryError
+from helix_shared.text.flags import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -145,7 +146,7 @@ class DeepRecall:
         return subject
 
     async def _with_profile(self, subject: Subject) -> Subject:
-        """The subject with what the user said about themself, where it asks for advice."""
+        """The subject with what the user said of themself, but for credentials, where it asks for advice."""
         if not subject.is_preference or not {*REWRITES} & {*self.ask.stages}:
             return subject
         lines: tuple[str, ...] = ()
@@ -153,7 +154,9 @@ class DeepRecall:
             profile = await self.query.profile(
                 self.ask.recall, tokens=PROFILE_TOKENS, metadata=self.ask.metadata, until=self._until_packing
             )
-            lines = tuple(line.text for line in profile.lines[:PROFILE_LINES])
+            shown = [line.text for line in profile.lines if not holds_secret(line.text)]
+            HELD_BACK.labels(PROFILE).inc(len(profile.lines) - len(shown))
+            lines = tuple(shown[:PROFILE_LINES])
         return replace(subject, profile=lines)
 
     async def _searches(self, model: Model, subject: Subject) -> list[Search]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from helix_deep.deep_recall import Ask, DeepRecall
 from helix_deep.progress import Progress
-from helix_deep.questions.kinds import RERANK
+from helix_deep.questions.kinds import HYDE, RERANK
 from helix_deep.questions.limits import Budget, DailyTokens
 from helix_deep.questions.model import NO_TOKENS, NO_TOKENS_TODAY, Model
 from helix_memory.deep.v1 import deep_pb2
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.endpoint.client import Question, Reply
 
 
 class Query:
@@ -61,3 +63,40 @@ async def test_the_limit_that_leaves_no_tokens_is_named(limits: dict[str, int], 
     """An operator raises the one of the call, or the one of the day."""
     ended = await reranked(Query(said(1), said(2)), **limits)
     assert (ended.state, ended.reason) == (deep_pb2.STAGE_STATE_LEFT_OUT, reason)
+
+
+class ForAdvice(Query):
+    """The same for a question for advice, of a user with a profile."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(said(1))
+        self._answer.route.intents.append("preference")
+        self._profile = recall_pb2.Profile(lines=[recall_pb2.ProfileLine(text=line) for line in lines])
+
+    async def profile(self, *_: Any, **__: Any) -> recall_pb2.Profile:
+        """All lines."""
+        return self._profile
+
+
+class Listening:
+    """A language model that keeps what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    async def ask(self, question: Question, *, seconds: float) -> Reply:
+        """One imagined note."""
+        assert seconds > 0
+        self.asked.append(question)
+        return Reply('{"notes": ["I use a red one."]}', is_cut=False, prompt_tokens=9, completion_tokens=9)
+
+
+async def test_a_credential_in_the_profile_is_not_sent() -> None:
+    """As of memories and turns, the language model sees the other lines alone."""
+    endpoint: Any = Listening()
+    query: Any = ForAdvice("I always connect with postgres://app:t0psecret@db/main.", "I prefer red ones.")
+    model = Model(endpoint, Budget(seconds=5, tokens=16_000), DailyTokens(0), "acme")
+    asked = Ask(recall_pb2.RecallRequest(query="which one for me?"), [HYDE], "2026-12-01", 40)
+    await DeepRecall(asked, query, Progress(lambda _: None), model, until=1e12).run()
+    [question] = endpoint.asked
+    assert json.loads(question.text)["profile"] == ["I prefer red ones."]
