@@ -31,6 +31,11 @@ INJECTED: Final = (
     "<local-command-stdout>",
     "<local-command-stderr>",
     "<local-command-caveat>",
+    "<command-args>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<task-notification>",
     "Caveat: The messages below were generated",
     "[Request interrupted by user",
 )

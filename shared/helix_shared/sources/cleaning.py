@@ -13,6 +13,7 @@ from helix_memory.events.private_passages import without_private
 
 INJECTED: Final = frozenset({
     "system-reminder", "system_reminder",
+    "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook",
     "memory-context", "memory_context", "memory-recall", "memory_recall", "memory_blocks", "memories",
     "recalled-memory", "recalled_memory", "openviking-context",
 })  # fmt: skip

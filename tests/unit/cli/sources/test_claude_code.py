@@ -2,6 +2,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.read import read_source
 from helix_memory import events
@@ -169,6 +171,28 @@ def test_reminders_are_no_words_of_the_user(tmp_path: Path) -> None:
     (message,) = found(items(tmp_path, line("user", "u", text)))
     assert isinstance(message, events.MessageEvent)
     assert message.text == "Fix it please"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<bash-input>git status --short</bash-input>",
+        "<bash-stdout> M app.py</bash-stdout><bash-stderr></bash-stderr>",
+        "<task-notification>\n<task-id>b1</task-id>\n</task-notification>",
+        "<ide_selection>The user selected the lines 1 to 2 from a.py:\nx = 1</ide_selection>",
+    ],
+)
+def test_what_the_program_writes_as_the_user_is_not_what_the_user_says(tmp_path: Path, text: str) -> None:
+    """Commands of the shell mode, messages of tasks in the background, and what is open in an editor."""
+    assert found(items(tmp_path, line("user", "u", text))) == []
+    opened = {
+        "type": "text",
+        "text": "<ide_opened_file>The user opened the file a.py in the IDE.</ide_opened_file>",
+    }
+    asked = {"type": "text", "text": "Why is it off by one?"}
+    (message,) = found(items(tmp_path, line("user", "u", [opened, asked])))
+    assert isinstance(message, events.MessageEvent)
+    assert message.text == "Why is it off by one?"
 
 
 def test_what_was_recalled_is_not_learned_again(tmp_path: Path) -> None:
