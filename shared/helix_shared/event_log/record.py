@@ -15,8 +15,8 @@ from helix_shared.moments import microseconds, moment_of
 SERVER_HEADER: Final = "Nats-"
 """Headers that begin so are instructions to the server, except the message id."""
 
-_HEADER_NAME: Final = re.compile(r"[!-9;-~]+")
-"""As clients of NATS check it."""
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+"""A token of RFC 7230, as the client of NATS checks it; the server and other clients take more."""
 _LINE_BREAK: Final = re.compile(r"[\r\n]")
 
 
