@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from helix_consolidation.delivery.leading.standby import stand_by
 from helix_consolidation.delivery.session import writer_session
 from helix_consolidation.settings import ConsolidationSettings
 from helix_consolidation.stores.shard import Shard
+from helix_memory import subjects
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.server import NatsServer
 from helix_shared.telemetry.health import Health
 
-from .conftest import Stack
+from .conftest import PATIENCE_SECONDS, Stack
 
 pytestmark = pytest.mark.integration
 
@@ -42,6 +45,17 @@ async def open_session(stack: Stack, settings: ConsolidationSettings) -> None:
             pytest.fail("it is open")
     finally:
         lock.release()
+
+
+async def connected_again(stack: Stack) -> None:
+    """Wait until the client of the test has the server again: it cannot be closed before that."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        is_connected = False
+        while not is_connected:
+            with contextlib.suppress(*UNANSWERED):
+                await stack.client.jetstream().stream_info(subjects.EVENTS_STREAM)
+                is_connected = True
+            await asyncio.sleep(0.05)
 
 
 @pytest.fixture
@@ -69,6 +83,7 @@ async def test_a_shard_is_closed_where_nats_goes_away_after_it_was_opened(
             await open_session(stack, settings)
     finally:
         server.start()
+        await connected_again(stack)
     [shard] = opened
     assert shard.live is None
     assert open_below(stack.data) == []
