@@ -209,6 +209,51 @@ async def test_an_erasure_that_waits_for_a_backup_asks_for_no_generation(
     bench.shard.close()
 
 
+async def test_neighbours_lose_their_quotations_of_an_erased_turn_that_has_no_memory(
+    nats_client: Client, tmp_path: Path
+) -> None:
+    """Ingest failed at it, so it is a dead letter; two later turns of another user quote it all the same."""
+    publisher = Publisher(nats_client.jetstream())
+    bench, stream = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64)), Stream()
+    quoting = {
+        "session_id": "s",
+        "user_id": "bob",
+        "shared": True,
+        "quotes": ["e1"],
+        "context": "ann: secret",
+    }
+    for number in range(1, 4):
+        who = {"user_id": "ann" if number == 1 else "bob", "shared": True}
+        said = MessageEvent(
+            event_id=f"e{number}", tenant_id="acme", session_id="s", role="user", text="hello", **who
+        )
+        sequence = (await publisher.publish_event(said)).sequence
+        rows = [row("acme", said.event_id, sequence, f"hello {number}", **quoting)] if number > 1 else []
+        bench.apply(stream.memories("acme", said.event_id, sequence, rows))
+    erase = EraseEvent(event_id="x", tenant_id="acme", of_user="ann")
+    last = (await publisher.publish_event(erase)).sequence
+    bench.apply(lifecycle(erase, last))
+    bench.publish()
+
+    async def erase_archived(_: Collection[int]) -> frozenset[int]:
+        return frozenset()
+
+    with ThreadPoolExecutor(1) as executor:
+        thread = StoreThread(executor, deadline_seconds=60)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+        eraser.run_due(10.0)
+        assert eraser._planning.running is not None
+        await eraser._planning.running
+        assert eraser.run_due(11.0)
+        bench.publish()
+    rows = [one for one in bench.rows().values() if one["text"].startswith("hello")]
+    assert [(one["context"], one["quotes"]) for one in rows] == [("", [])] * 2
+    erasure = bench.shard.state.erasures.open[last]
+    assert (erasure.events, erasure.asks) == ({1}, {2, 3})
+    assert erasure.counts["contexts"] == 2
+    bench.shard.close()
+
+
 async def test_copies_are_remembered_until_a_round_has_dropped_them(
     nats_client: Client, tmp_path: Path
 ) -> None:
@@ -308,9 +353,13 @@ async def test_erasures_of_many_documents_read_the_log_once(nats_client: Client)
         erase = EraseEvent(event_id=f"x{number}", tenant_id="acme", of_document=f"{number}")
         sequence = (await publisher.publish_event(erase)).sequence
         tasks.append(Task(sequence, "acme", TENANT, selects_more=True, events=set()))
+
+    async def take_out(_: Task) -> None:
+        pass
+
     with ThreadPoolExecutor(1) as executor:
         thread = StoreThread(executor, deadline_seconds=60)
-        await plan(tasks, client=nats_client, thread=thread, state=state)
+        await plan(tasks, client=nats_client, thread=thread, state=state, take_out=take_out)
     assert [task.events for task in tasks] == [{sequence} for sequence in sequences[:count]]
     assert all(task.is_done for task in tasks)
     await nats_client.flush()

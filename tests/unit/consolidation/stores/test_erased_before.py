@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from helix_consolidation.ledger.lifecycle.erasures import IN_STORES, IN_STREAMS
+from helix_consolidation.ledger.lifecycle.erasures import IN_NEIGHBOURS, IN_STORES, IN_STREAMS
 from helix_consolidation.stores.erased_before import remember_erased, take_over_erasures
 from helix_memory.events import EraseEvent
 from helix_shared.artifacts.erasures.receipts import Receipts
@@ -56,7 +56,8 @@ def test_receipts_and_unfinished_work_are_taken_over(
     before.publish()
     if is_done:
         before.shard.state.erasures.open[3].hold(IN_STREAMS, 2)
-        before.shard.state.erasures.open[3].hold(("generations", "context_vectors", "backups"), 2)
+        left = (*IN_NEIGHBOURS, "generations", "context_vectors", "backups")
+        before.shard.state.erasures.open[3].hold(left, 2)
     number = before.publish().generation
     anew.apply(Stream().memories("acme", "e1", 1, [kept]))
     take_over_erasures(anew.shard, folder_of(before.folder, number))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import uuid
 from collections import defaultdict
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,7 @@ from helix_consolidation.delivery.erasing.round import Round, Task
 from helix_memory import subjects
 from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.errors import HelixError
+from helix_shared.moments import microseconds
 from helix_shared.shard_map import first_folder
 from helix_shared.telemetry.logs import logger
 
@@ -137,10 +139,20 @@ class Eraser:
     async def _plan(self, tasks: list[Task]) -> list[Task]:
         """The plans of erasures; what fails is done again."""
         try:
-            await plan(tasks, client=self._client, thread=self._thread, state=self._shard.state)
+            await plan(
+                tasks,
+                client=self._client,
+                thread=self._thread,
+                state=self._shard.state,
+                take_out=self._take_out,
+            )
         except (*UNANSWERED, HelixError) as error:
             _warn("erasure not planned yet", error)
         return tasks
+
+    async def _take_out(self, task: Task) -> None:
+        now = microseconds(datetime.now(UTC))
+        await self._thread.run(self._shard.take_out, task.sequence, task.silent, now=now)
 
     async def _run(self, work: Round) -> Round:
         """One round; what fails is done again in the next one."""

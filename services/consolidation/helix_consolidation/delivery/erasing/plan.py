@@ -21,7 +21,7 @@ from helix_shared.keys.owner import key_owner, owner_code
 from helix_shared.published import published_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from nats.aio.client import Client
 
@@ -32,13 +32,24 @@ if TYPE_CHECKING:
 
 
 async def plan(
-    tasks: Sequence[Task], *, client: Client, thread: StoreThread, state: ConsolidationState
+    tasks: Sequence[Task],
+    *,
+    client: Client,
+    thread: StoreThread,
+    state: ConsolidationState,
+    take_out: Callable[[Task], Awaitable[None]],
 ) -> None:
     """Complete tasks: the events of each, and who is to be derived again.
+
+    `take_out` takes what memories quote of the `silent` events of a task out of them: the stores know only
+    the events that have memories.
 
     Raises: as `complete`.
     """
     await complete(tasks, client=client, thread=thread, state=state)
+    for task in tasks:
+        if task.silent:
+            await take_out(task)
     for task, nexts in zip(tasks, await for_each(partial(_nexts, client), tasks), strict=True):
         task.nexts, task.is_done = nexts, True
 
@@ -94,13 +105,15 @@ async def _select(
         sequence = message.metadata.sequence.stream
         if sequence >= last:
             break
-        for task, name in selected.of(message.subject, sequence, message.data):
-            found[task.sequence].append(LoggedCandidate(task.tenant_id, sequence, name))
+        for task, candidate in selected.of(message.subject, sequence, message.data):
+            found[task.sequence].append(candidate)
         if owners and (owner := key_owner(message.subject, message.data)) in owners:
             own[owner].add(sequence)
     left = await thread.run(unheld, state, {one for each in found.values() for one in each})
     for task, event in selectors:
-        task.events |= {one.sequence for one in found[task.sequence]} & left
+        silent = [one for one in found[task.sequence] if one.sequence in left]
+        task.events |= {one.sequence for one in silent}
+        task.silent |= {(one.session_id, one.event_id) for one in silent}
         owner = owner_code(task.tenant_id, event.of_user) if event.of_user else ""
         kept = {sequence for sequence in own[owner] if sequence < task.sequence} - task.events
         task.whole_owner = "" if kept else owner

@@ -26,6 +26,8 @@ class Task:
     whole_owner: str | None = None
     """Owner of whom no event before the erase event is left; None: not looked up yet."""
     counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    silent: set[tuple[str, str]] = field(default_factory=set)
+    """Session and id of each removed event that has no memory."""
     nexts: set[int] = field(default_factory=set)
     """Turns right after a removed one: their memories, and those of the turn before, were made with it."""
     is_done: bool = False

@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from helix_consolidation.ledger.event_reach import value_code, visibility_of
+from helix_consolidation.ledger.lifecycle.erasures import LoggedCandidate
 from helix_memory import subjects
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.json_object import json_object
@@ -43,8 +44,8 @@ class Selectors:
                 if value := getattr(one.event, field):
                     self._by_value[part, value].append(one)
 
-    def of(self, subject: str, sequence: int, body: bytes) -> Iterator[tuple[Task, str]]:
-        """The erasures that select a logged event, each with its id; empty where that cannot be read."""
+    def of(self, subject: str, sequence: int, body: bytes) -> Iterator[tuple[Task, LoggedCandidate]]:
+        """The erasures that select a logged event, each with it; its id is empty where it cannot be read."""
         address = subjects.parse_event_subject(subject)
         fields = json_object(body)
         if address is None or not holds_text(address.kind, fields):
@@ -62,7 +63,8 @@ class Selectors:
         }
         for one in named.values():
             if sequence < one.task.sequence and _reaches(one.task.actor, one.event, fields):
-                yield one.task, str(fields.get("event_id", ""))
+                name = str(fields.get("event_id", ""))
+                yield one.task, LoggedCandidate(one.task.tenant_id, sequence, name, address.session_id)
 
 
 def subject_of(event: EraseEvent) -> str:

@@ -18,7 +18,7 @@ from helix_shared.edges import FIRST_STATEMENT_PIECE
 from helix_shared.identity import memory_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.rows import IncomingRow
@@ -45,6 +45,16 @@ def carry_out_erasure(context: FoldContext, action: LifecycleAction, reached: Se
     remove_memories(context, whole, erased_at=action.sequence)
     take_out_of_neighbours(context, erasure, sorted(sessions), ids)
     state.erasures.open[action.sequence] = erasure
+
+
+def take_out_silent(context: FoldContext, erasure: Erasure, events: Iterable[tuple[str, str]]) -> None:
+    """Take out the quotations of erased events without memories, given by session and id.
+
+    They are turns at which ingest failed: only the log knows them.
+    """
+    named = set(events)
+    sessions = {value_code(erasure.tenant_id, "session", session) for session, _ in named} - {NOTHING}
+    take_out_of_neighbours(context, erasure, sorted(sessions), {name for _, name in named if name})
 
 
 def erase_on_arrival(context: FoldContext, row: IncomingRow) -> bool:

@@ -15,8 +15,10 @@ from helix_shared.artifacts.erasures.receipts import PLACES, Place, Receipt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-IN_STORES: Final = ("memories", "derived_statements", "vectors", "lexicon", "graph", "expansions", "contexts")
+IN_STORES: Final = ("memories", "vectors", "lexicon", "graph", "expansions")
 """Places that are clean from the generation whose stores were purged."""
+IN_NEIGHBOURS: Final = ("contexts", "derived_statements")
+"""The same, once the log was asked for erased events without memories: others may quote them."""
 IN_STREAMS: Final = ("events", "archive", "dead_letters", "answers", "pairs", "derived_messages")
 """Places that are clean once a round of `delivery.erasing` is done: the streams, and the copy of the log."""
 IN_BACKUPS: Final = ("backups",)
@@ -110,6 +112,7 @@ class LoggedCandidate(NamedTuple):
     tenant_id: str
     sequence: int
     event_id: str
+    session_id: str
 
 
 @dataclass(slots=True)
@@ -158,6 +161,8 @@ class Erasures:
         """
         for erasure in self.open.values():
             erasure.hold(IN_STORES, generation)
+            if erasure.is_planned:
+                erasure.hold(IN_NEIGHBOURS, generation)
             if erasure.is_planned and not erasure.asks:
                 erasure.hold(("context_vectors",), generation)
 
