@@ -2,6 +2,7 @@
 
 Accesses are no part of what a rebuild repeats. One message counts once: a sequence that is not above
 `ConsolidationState.accessed` was counted before. Unknown memories, and those of other tenants, are skipped.
+An access of an extracted statement is one of its turn too.
 """
 
 from __future__ import annotations
@@ -59,5 +60,8 @@ def fold_accesses(
             continue
         # the clock of the query service may be ahead of the server's
         last_at = min(memory.last_at, stored_at)
-        context.add_usage(ordinal, Usage(accesses=memory.accesses, last_at=last_at))
-        show_decayed(context, ordinal)
+        # an extracted statement is hidden with its turn, which it is shown in place of
+        turn = state.extracted.source_of(ordinal)
+        for used in (ordinal,) if turn is None else (turn, ordinal):
+            context.add_usage(used, Usage(accesses=memory.accesses, last_at=last_at))
+            show_decayed(context, used)

@@ -12,7 +12,18 @@ from helix_consolidation.usage.decay import NO_DECAY, DecayRule
 from helix_memory import subjects
 from helix_memory.events import FeedbackEvent, ForgetEvent
 from helix_shared.accesses import AccessedMemory, encode_accesses
-from tests.unit.consolidation.conftest import FIRST, NOON, NOW, SECOND, Bench, Stream, lifecycle, message, row
+from tests.unit.consolidation.conftest import (
+    FIRST,
+    NOON,
+    NOW,
+    SECOND,
+    Bench,
+    Stream,
+    lifecycle,
+    message,
+    row,
+    statement,
+)
 
 DAY = 86_400
 RULE = DecayRule(after_seconds=30 * DAY, most_salience=0.3)
@@ -178,3 +189,24 @@ def test_forgetting_and_superseding_come_before_decay(
     stored = bench.rows()[FIRST]
     assert (stored["hidden"], stored["decayed_at"]) == (True, None)
     assert bench.publish().counts.decayed == 0
+
+
+def test_a_turn_whose_statement_was_served_does_not_decay(
+    decaying: Callable[[DecayRule], Bench], stream: Stream
+) -> None:
+    """A recall shows the statement in its place, and decay of the turn hides both; an access shows both."""
+    bench = decaying(RULE)
+    extracted = statement("acme", "e1", 1, "The bus of Ann was late", window=1)
+    weak = {"type": "episodic", "salience": 0.1, "created_at": OLD}
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "it was late again", **weak)]),
+        stream.statements("acme", "e1", 1, [extracted]),
+        stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "the shelf is oak", type="episodic")]),
+    )
+    bench.shard.sweep(now=NOW)
+    assert hidden(bench) == {FIRST, extracted["memory_id"]}
+    bench.shard.apply_accesses([accessed(extracted["memory_id"])], now=NOW)
+    bench.shard.sweep(now=NOW)
+    assert hidden(bench) == set()
+    counts = {name: stored["access_count"] for name, stored in bench.rows().items()}
+    assert counts == {FIRST: 1, SECOND: 0, extracted["memory_id"]: 1}
