@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAME_WORDING: Final = 0.9
-"""Jaccard similarity from which two texts say the same."""
+"""Jaccard similarity from which two texts with the same values say the same."""
 _SHOWN: Final = (
     "cosine", "lexical", "new_sure_change", "new_change", "other_value", "equal_values", "old_value_named",
     "negation_differs", "share_of_old", "same_speaker", "gap",
@@ -125,7 +125,8 @@ def _relation(
     """Which rule decided the relation to one candidate, if any did; the relation, and its probability."""
     old = candidate.statement
     likeness = 1.0 if candidate.exact else candidate.jaccard
-    if likeness >= SAME_WORDING and new.source_class == old.source_class:
+    is_same = candidate.exact or (likeness >= SAME_WORDING and rules.say_the_same(this, other))
+    if is_same and new.source_class == old.source_class:
         return {"wording": round(likeness, 3)}, "DUPLICATE", likeness
     vetoed = veto(Pair(new, this, old, other))
     if vetoed is OTHER_IDENTIFIERS and slip_of(new, old) is not None:

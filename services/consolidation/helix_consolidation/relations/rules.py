@@ -40,9 +40,14 @@ def is_unstated(new: Statement, old: Statement) -> bool:
     return new.speech_act in STATES_NOTHING or old.speech_act in HOLDS_NOTHING
 
 
+def say_the_same(this: Reading, other: Reading) -> bool:
+    """Whether two statements have the same values and the same negation, few words of a long text."""
+    return this.quantities == other.quantities and this.negated == other.negated
+
+
 def may_repeat(this: Reading, other: Reading) -> bool:
-    """Whether two statements have the same values, the same negation, and nearly the same content words."""
-    if this.quantities != other.quantities or this.negated != other.negated or this.asks != other.asks:
+    """Whether two statements say the same, with nearly the same content words."""
+    if not say_the_same(this, other) or this.asks != other.asks:
         return False
     return len(this.words & other.words) >= _REPEATING_SHARE * len(this.words | other.words)
 

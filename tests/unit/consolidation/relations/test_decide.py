@@ -47,6 +47,26 @@ def test_another_value_of_the_same_thing_updates_it() -> None:
     assert found[0].evidence["new_sure_change"] == 1
 
 
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("It listens on port 8080.", "It listens on port 9443."),
+        ("The window is Tuesday at 5 pm.", "The window is Thursday at 5 pm."),
+        ("The disk is encrypted.", "The disk is not encrypted."),
+    ],
+)
+def test_a_long_text_with_one_other_value_is_no_repetition(was: str, now: str) -> None:
+    """Nearly all of its wording is the same; it was taken to confirm the value that it replaces."""
+    notes = (
+        "Notes on the billing service: it runs on three nodes behind the balancer, reads its settings from "
+        "the vault at start, writes audit lines to the collector, and Marta in payments has the keys. {}"
+    )
+    older, new = said(notes.format(was)), said(notes.format(now), 9)
+    alike = replace(candidate(older, new, 0.98), jaccard=0.97)
+    assert [one.relation for one in decide(new, [alike])] != ["DUPLICATE"]
+    assert [one.relation for one in decide(older, [replace(alike, statement=older)])] == ["DUPLICATE"]
+
+
 @pytest.mark.parametrize(("minutes", "replaces"), [(1, False), (90, True)])
 def test_what_goes_on_from_the_turn_before_adds_to_it(minutes: int, replaces: bool) -> None:
     """With "and", right after it; after an hour it may say something else of the thing."""
