@@ -16,7 +16,7 @@ from helix_consolidation.folding.removal import remove_memories
 from helix_consolidation.ledger.sequences import WHOLE_LOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.rows import IncomingRow
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def take_out_of_neighbours(
-    context: FoldContext, erasure: Erasure, sessions: Iterable[int], events: set[str]
+    context: FoldContext, erasure: Erasure, sessions: Collection[int], events: set[str]
 ) -> None:
     """Take the quotations of `events` out of the memories of the `sessions`, which are codes."""
     ledger = context.state.ledger
-    found = [o for code in sessions for o in ledger.selected("session", code, before=WHOLE_LOG)]
+    found = ledger.of_sessions(sessions)
     stored = context.values_of_many(found, ("quotes",))
     # an erasure before this one in the batch may have taken some out
     left = {o: context.changes.blanked.get(o, row["quotes"]) for o, row in stored.items()}

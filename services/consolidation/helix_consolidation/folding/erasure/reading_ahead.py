@@ -20,9 +20,7 @@ def read_sessions_ahead(context: FoldContext, reached: Iterable[int]) -> None:
     """Read the rows that erasures reach, and those of their sessions, which may quote them."""
     ledger, wanted = context.state.ledger, set(reached)
     sessions = {ledger.memory_facts(ordinal).session for ordinal in wanted} - {NOTHING}
-    for code in sessions:
-        if len(wanted) > MOST_ROWS:
-            break
-        wanted.update(ledger.selected("session", code, before=WHOLE_LOG))
+    if len(wanted) <= MOST_ROWS:
+        wanted.update(ledger.of_sessions(sessions))
     if len(wanted) <= MOST_ROWS:
         context.read_ahead(wanted)
