@@ -241,11 +241,11 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
             if len(batches) != 1:
                 raise PermanentError(f"derived message holds {len(batches)} batches instead of one")
             header |= {name: tuple(header[name]) for name in ("keeps", "acl")}
-            return _checked(Origin(**header)), batches[0]
+            # offsets outside of the body would end the process that reads them
+            batches[0].validate(full=True)
+            return _checked(Origin(**header)), batches[0].select(reader.schema.names)
     except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
-        raise PermanentError(
-            f"derived message is not an Arrow batch of edge version {EDGE_VERSION}"
-        ) from error
+        raise PermanentError(f"derived message is no Arrow batch of edge version {EDGE_VERSION}") from error
 
 
 def _check_release(header: Any) -> None:

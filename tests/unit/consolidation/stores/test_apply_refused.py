@@ -29,6 +29,25 @@ def test_one_bad_message_does_not_affect_others(bench: Bench, stream: Stream) ->
     assert bench.shard.state.derived.floor == 2
 
 
+@pytest.mark.parametrize("damage", [(b"good words", b"go\xd2d words"), (b"token_count", b"token\x9ccount")])
+@pytest.mark.parametrize("edge", ["memories", "expansions"])
+def test_a_body_with_damaged_bytes_is_refused(
+    bench: Bench, stream: Stream, edge: str, damage: tuple[bytes, bytes]
+) -> None:
+    """Arrow finds that where a value is read, or ends the process; the writer ended, again and again."""
+    good = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "good words")])
+    if edge == "expansions":
+        bench.apply(good)
+        good = stream.expansions("acme", "e1", 1, ["good words"])
+        damage = (b"expansions", b"exp\xffnsions") if b"token_count" in damage else damage
+    parts = good.data.split(damage[0])
+    good.data = damage[1].join(parts)
+    assert len(parts) > 1
+    outcome = bench.apply(good)
+    assert "no Arrow batch" in str(outcome.dead[0][1])
+    assert bench.apply(stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "two")])).done
+
+
 @pytest.mark.parametrize("model", ["model-a", "model-b"])
 def test_a_refused_message_that_is_applied_later_is_processed_after_a_restart(
     bench: Bench, stream: Stream, model: str
