@@ -244,6 +244,7 @@ class CurrentGeneration:
                 at_start=previous is None or previous.encoder is not encoder,
                 previous_order=None if kin is None else kin.session_order,
                 previous_times=None if kin is None else kin.time_order.made,
+                authors=None if kin is None else kin.authors,
                 cross_encoders=self.cross_encoders,
                 learned_adapters=self._learned_adapters,
             )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from helix_query.generations.indexes.as_of_index import AsOfIndex
+from helix_query.generations.indexes.authors import Authors
 from helix_query.generations.indexes.facet_index import FacetIndex
 from helix_query.generations.indexes.session_order import SessionOrder
 from helix_query.generations.indexes.time_order import TimeOrder
@@ -71,6 +72,8 @@ class Snapshot:
     """Estimates by selection and hour; cleared when full."""
     recent_profiles: LruCache[Hashable, Any] = field(default_factory=lambda: LruCache(PROFILES))
     """Profiles of users by what they were made of, for `recall.user_profile`."""
+    authors: Authors = field(default_factory=Authors)
+    """Who said what everyone may recall, for profiles; shared with the generation before, if there is one."""
     cross_encoders: Mapping[str, CrossEncoder] = field(default_factory=dict)
     """By name; empty where no ranking profile names one."""
     learned_adapters: LearnedAdapters | None = None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.generations.indexes.authors import Authors
 from helix_query.generations.snapshot import Snapshot
 from helix_query.recall.candidates import EVIDENCE
 from helix_query.recall.channels import LANES
@@ -54,14 +55,15 @@ def warm(
     at_start: bool = True,
     previous_order: SessionOrder | None = None,
     previous_times: TimeOrder | None = None,
+    authors: Authors | None = None,
     cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
     learned_adapters: LearnedAdapters | None = None,
 ) -> Snapshot:
     """The snapshot of a generation, warmed.
 
     Later swaps than the first one of an encoder (`at_start`) warm less, because queries run beside them.
-    `previous_order` and `previous_times` are the orders of the generation before, `cross_encoders` those of
-    the profiles, `learned_adapters` those of the data folder.
+    `previous_order`, `previous_times` and `authors` are those of the generation before, `cross_encoders`
+    those of the profiles, `learned_adapters` those of the data folder.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
@@ -72,6 +74,7 @@ def warm(
         centroids_of(encoder),
         previous_order,
         previous_times,
+        authors=Authors() if authors is None else authors,
         cross_encoders=cross_encoders,
         learned_adapters=learned_adapters,
     )

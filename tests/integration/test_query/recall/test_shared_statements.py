@@ -7,11 +7,12 @@ import pytest
 
 from helix_ingest.facets.find import facets_of
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.artifacts.signals.reader import Signals
 
 pytestmark = pytest.mark.integration
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
-OTHERS = 600
+OTHERS = 1_500
 """More than a profile reads of the memories of one owner."""
 HOME = "I live in Turku"
 
@@ -49,3 +50,29 @@ def test_what_others_shared_takes_no_place_of_what_the_user_said(
         if step.name == "profile_fact" and step.value
     ]
     assert gaining == [HOME]
+
+
+def test_who_said_what_is_not_read_again_for_a_new_generation(
+    corpus: Any, in_process: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what was added is; the profile has it."""
+    scope = recall_pb2.Scope(tenant_id="acme", user_id="ana")
+    corpus.add([_shared(f"I love tea number {number}", f"u{number}", 1) for number in range(200)])
+    corpus.publish()
+    service = in_process(corpus.root)
+    asked = recall_pb2.GetProfileRequest(scope=scope)
+    assert not service.stub.GetProfile(asked, timeout=10).profile.lines
+    corpus.add([_shared(HOME, "ana", 1)])
+    corpus.publish()
+    assert service.current.refresh()
+    read: list[int] = []
+    original = Signals.records
+
+    def counted(self: Signals, ordinals: Any) -> Any:
+        read.extend(ordinals.tolist())
+        return original(self, ordinals)
+
+    monkeypatch.setattr(Signals, "records", counted)
+    [line] = service.stub.GetProfile(asked, timeout=10).profile.lines
+    assert line.text.startswith(HOME)
+    assert set(read) == {200}

@@ -117,8 +117,9 @@ def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
     """The caller's own statements about themself without replaced values of `fact`, the latest first."""
     snapshot, visibility = context.snapshot, context.visibility
     moment = context.query.selection.past.happened_by or visibility.moment
+    chosen = chosen_of(snapshot, visibility, moment, deadline=context.deadline)
     statements = sorted(
-        statements_of(snapshot, visibility.selection, chosen_of(snapshot, visibility, moment)),
+        statements_of(snapshot, visibility.selection, chosen),
         key=lambda one: (one.occurred_at, one.sequence, not one.is_derived, one.ordinal),
         reverse=True,
     )

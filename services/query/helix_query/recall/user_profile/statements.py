@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,13 +34,6 @@ Chosen by hand: several times `READ`.
 """
 READ: Final = 80
 """Strongest visible memories of a part that are read: two to four times as many as a profile shows."""
-BLOCK: Final = 2 * READ
-"""Rows that are read at once: all that a user without shared memories has."""
-SHARED_READ: Final = 1_024
-"""The same of what everyone may recall, where the profile is that of a user: most of it may be of others.
-
-No column tells who said it. Rows are read in blocks, about 10 us a row, until `READ` are the user's own.
-"""
 SCORED_EVERY: Final = 3_600_000_000
 """Microseconds after which scores are computed anew; a score of the dynamic part loses .1 % in them."""
 UNSAFE_FLAGS: Final = frozenset(("instruction", "secret"))
@@ -54,22 +48,29 @@ class Chosen:
     scores: tuple[tuple[int, float], ...]
 
 
-def chosen_of(snapshot: Snapshot, visibility: Visibility, moment: datetime) -> tuple[Chosen, ...]:
-    """The strongest visible memories of the user of `visibility` for each part; reads columns only.
+def chosen_of(
+    snapshot: Snapshot, visibility: Visibility, moment: datetime, *, deadline: float = math.inf
+) -> tuple[Chosen, ...]:
+    """The strongest visible memories of the user of `visibility` for each part.
 
     Those of a user are the user's own, shared ones included; without a user, all that everyone may recall.
-    Visibility is that at `moment`. Scores are those at the beginning of its hour, except of a past one.
+    Visibility is that at `moment`. Scores are those at the beginning of its hour, except of a past one. It
+    reads columns, and once for each shared memory who said it.
+
+    Raises:
+        OverdueError: `deadline`, a moment of the monotonic clock, has passed.
     """
     selection, signals = visibility.selection, snapshot.generation.signals
     index, now, tenant = snapshot.facet_index.value, microseconds(moment), code(selection.tenant_id)
-    most = {"": SHARED_READ, selection.user_id: READ} if selection.user_id else {"": READ}
-    owned = {owner: index.of_owner(tenant, code(owner)) for owner in most}
+    shared = index.of_owner(tenant, code(""))
+    owned = [shared]
+    if selection.user_id:
+        said_by = snapshot.authors.of(index.ordinals[shared], signals, deadline=deadline)
+        user = code(selection.user_id)
+        owned = [shared[said_by == user], index.of_owner(tenant, user)]
     chosen: list[Chosen] = []
     for part in PARTS:
-        found = [
-            _strongest(index, part, owned[owner], now, visibility, most=count)
-            for owner, count in most.items()
-        ]
+        found = [_strongest(index, part, places, now, visibility) for places in owned]
         ordinals, scores = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         best = np.lexsort((ordinals, signals.stream_sequence[ordinals], -scores))
         pairs = zip(ordinals[best].tolist(), scores[best].tolist(), strict=True)
@@ -83,21 +84,16 @@ def statements_of(snapshot: Snapshot, selection: Selection, chosen: Iterable[Cho
     found: list[Statement] = []
     for one in chosen:
         ordinals = np.array([ordinal for ordinal, _ in one.scores], np.int64)
-        own: list[Mapping[str, Any]] = []
-        for start in range(0, len(ordinals), BLOCK):
-            lines = signals.records(ordinals[start : start + BLOCK])
-            rows = with_signals([line for line in lines if _is_own(line, user)], signals)
-            own += filter(selection.admits, rows)
-            if len(own) >= READ:
-                break
+        rows = with_signals(signals.records(ordinals), signals)
+        own = [row for row in rows if selection.admits(row) and _is_own(row, user)]
         found += _stated(own[:READ], one.part, dict(one.scores), user)
     return found
 
 
 def _strongest(
-    index: FacetIndex, part: Part, places: NDArray[np.int64], now: int, visibility: Visibility, *, most: int
+    index: FacetIndex, part: Part, places: NDArray[np.int64], now: int, visibility: Visibility
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Ordinals and scores of the `most` strongest visible memories among `places` that the part may show."""
+    """Ordinals and scores of the strongest visible memories among `places` that the part may show."""
     if visibility.versions is not None:
         # what is stronger because it is later must not take the places of what was said by then
         places = places[visibility.signals.occurred_at[index.ordinals[places]] <= now]
@@ -106,12 +102,12 @@ def _strongest(
     order = np.lexsort((places, index.sequences[places], -scores))
     ordinals, scores = index.ordinals[places[order]], scores[order]
     shown, end = np.zeros(len(order), np.bool_), 0
-    while end < len(order) and np.count_nonzero(shown) < most:
+    while end < len(order) and np.count_nonzero(shown) < READ:
         start, end = end, max(JUDGED_FIRST, 2 * end)
         shown[start:end] = visibility.is_visible(ordinals[start:end])
         if part is DYNAMIC:
             shown[start:end] &= ~_is_over(visibility.signals, ordinals[start:end], now)
-    return ordinals[shown][:most], scores[shown][:most]
+    return ordinals[shown][:READ], scores[shown][:READ]
 
 
 def _is_over(signals: Signals, ordinals: NDArray[np.int64], now: int) -> NDArray[np.bool_]:
