@@ -87,3 +87,24 @@ def test_a_private_event_dates_questions_of_its_owner_only(generation: Generatio
     assert window_of(generation, query, Selection(tenant_id="acme", user_id="bob")) is None
     own = window_of(generation, query, Selection(tenant_id="acme", user_id="ada"))
     assert own == (EARLIEST, datetime(2026, 1, 11, tzinfo=UTC))
+
+
+def test_events_that_are_still_to_come_take_no_place_of_the_one_that_was(corpus: Any, tmp_path: Path) -> None:
+    """Plans for the next regatta match the words better than what was said of the last one."""
+    rows = [{"text": f"Note {place}: we talked about the garden and the rain."} for place in range(40)]
+    rows += [
+        {"text": "The regatta in Genoa.", "name": f"plan {n}", "occurred_at": NOW - n * DAY,
+         "event_start": NOW + (20 + n) * DAY}
+        for n in range(1, 6)
+    ]  # fmt: skip
+    rows.append(
+        {"text": "We watched the regatta in Genoa from the pier and had lunch.", "occurred_at": MOVED}
+    )
+    corpus.add(rows)
+    opened = Generation.open(corpus.root, corpus.publish(), scratch=tmp_path)
+    try:
+        found = window_of(opened, "What did we buy after the regatta in Genoa?", Selection("acme"))
+    finally:
+        opened.close()
+    assert found is not None
+    assert found[0] == MOVED.replace(hour=0, minute=0)

@@ -10,13 +10,15 @@ from helix_query.recall.routing.event_lookup import LIMIT, look_up_event
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import NO_TIME
 
+COUNT = 50
 EVENT = LIMIT + 1
 """The memory that tells the event; those that match its words better have expired, or came later."""
 
 
 def search(_words: str, _selection: Any, *, limit: int, weights: Any) -> Hits:  # noqa: ARG001
     """Every memory, the first ones best."""
-    return Hits(np.arange(limit), np.linspace(1.0, 0.5, limit).astype(np.float32))
+    found = min(limit, COUNT)
+    return Hits(np.arange(found), np.linspace(1.0, 0.5, found).astype(np.float32))
 
 
 def test_memories_that_do_not_count_take_no_place_of_the_event() -> None:
@@ -25,12 +27,11 @@ def test_memories_that_do_not_count_take_no_place_of_the_event() -> None:
     lexicon: Any = SimpleNamespace(
         scopes=lambda _: scopes, terms=lambda word, _: [word.lower()], search=search
     )
-    count = 50
     signals = SimpleNamespace(
         records=lambda some: [{"ordinal": one, "text": "the migration"} for one in some.tolist()],
-        event_start=np.full(count, NO_TIME),
-        event_end=np.full(count, NO_TIME),
-        occurred_at=np.zeros(count, np.int64),
+        event_start=np.full(COUNT, NO_TIME),
+        event_end=np.full(COUNT, NO_TIME),
+        occurred_at=np.zeros(COUNT, np.int64),
     )
     visibility: Any = SimpleNamespace(
         selection=None, signals=signals, is_valid_at=lambda ordinals: ordinals == EVENT

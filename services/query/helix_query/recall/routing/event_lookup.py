@@ -8,15 +8,19 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from helix_query.recall.routing.anchors import DatedMemory, EventMatches
 from helix_query.recall.visibility import visible_hits
 from helix_shared.artifacts.lexicon.analysis import idf, stems
 from helix_shared.artifacts.lexicon.query import FieldWeights
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.calendar_days import dates_of, midnight
-from helix_shared.moments import moment_of
+from helix_shared.moments import MICROSECONDS_PER_DAY, microseconds, moment_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from helix_query.recall.visibility import Visibility
     from helix_shared.artifacts.lexicon.reader import LexiconReader
     from helix_shared.artifacts.lexicon.scopes import OpenScopes
@@ -46,12 +50,24 @@ def look_up_event(
         return EventMatches(weights)
     hits = visible_hits(
         lambda count: lexicon.search(rare_words, visibility.selection, limit=count, weights=TEXT_ONLY),
-        visibility.is_valid_at,
+        lambda ordinals: (
+            visibility.is_valid_at(ordinals) & _may_have_begun(ordinals, visibility.signals, now)
+        ),
         limit=LIMIT,
     )
     lines = visibility.signals.records(hits.ordinals)
     dated = [_dated(line, visibility.signals, zone or UTC) for line in lines]
     return EventMatches(weights, [memory for memory in dated if memory.start <= now])
+
+
+def _may_have_begun(ordinals: NDArray[np.int64], signals: Signals, now: datetime) -> NDArray[np.bool_]:
+    """Which memories tell a time up to `now`, or a day later: a moment counts as its whole day."""
+    spoken = signals.event_start[ordinals]
+    begun: NDArray[np.bool_] = (
+        np.where(spoken == NO_TIME, signals.occurred_at[ordinals], spoken)
+        <= microseconds(now) + MICROSECONDS_PER_DAY
+    )
+    return begun
 
 
 def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[dict[str, float], str]:
