@@ -72,7 +72,7 @@ class AccessRing:
 
     def record_pack(self, query: Query, reply: recall_pb2.PackResponse) -> None:
         """Record what a caller had packed; all that it named and may see if nothing fitted."""
-        if not (query.not_served or query.explain or query.selection.past):
+        if not (query.explain or query.selection.past):
             served = list(reply.context.memory_ids) or list(reply.memory_ids)
             self._record(query.selection.tenant_id, reply.generation, served)
 
