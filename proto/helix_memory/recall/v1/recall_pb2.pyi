@@ -2269,8 +2269,11 @@ class PackResponse(_message.Message):
     CONTEXT_FIELD_NUMBER: _builtins.int
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     """Generation that answered, 1 and up."""
+    stale: _builtins.bool
+    """As in ListMemoriesResponse."""
     @_builtins.property
     def context(self) -> Global___PackedContext:
         """The memories packed for a prompt, after the profile if the request asks for it."""
@@ -2285,10 +2288,11 @@ class PackResponse(_message.Message):
         context: Global___PackedContext | None = ...,
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         generation: _builtins.int = ...,
+        stale: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["context", b"context"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "generation", b"generation", "memory_ids", b"memory_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "generation", b"generation", "memory_ids", b"memory_ids", "stale", b"stale"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -178,8 +178,8 @@ class RecallServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Pack(self, request, context):
-        """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served, unless
-        the request says not_served.
+        """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served,
+        also where the recall that found them did not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -68,8 +68,8 @@ class RecallServiceStub:
     GetProfile: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetProfileRequest, _recall_pb2.GetProfileResponse]
     """The profile of one user: what the user's own statements say about them, each line with its memories."""
     Pack: _grpc.UnaryUnaryMultiCallable[_recall_pb2.PackRequest, _recall_pb2.PackResponse]
-    """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served, unless
-    the request says not_served.
+    """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served,
+    also where the recall that found them did not.
     """
     ListMemories: _grpc.UnaryUnaryMultiCallable[_recall_pb2.ListMemoriesRequest, _recall_pb2.ListMemoriesResponse]
     """The memories that a recall of the caller could return, in an order, a page at a time."""
@@ -121,8 +121,8 @@ class RecallServiceAsyncStub(RecallServiceStub):
     GetProfile: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetProfileRequest, _recall_pb2.GetProfileResponse]  # type: ignore[assignment]
     """The profile of one user: what the user's own statements say about them, each line with its memories."""
     Pack: _aio.UnaryUnaryMultiCallable[_recall_pb2.PackRequest, _recall_pb2.PackResponse]  # type: ignore[assignment]
-    """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served, unless
-    the request says not_served.
+    """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served,
+    also where the recall that found them did not.
     """
     ListMemories: _aio.UnaryUnaryMultiCallable[_recall_pb2.ListMemoriesRequest, _recall_pb2.ListMemoriesResponse]  # type: ignore[assignment]
     """The memories that a recall of the caller could return, in an order, a page at a time."""
@@ -225,8 +225,8 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _recall_pb2.PackRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.PackResponse, _abc.Awaitable[_recall_pb2.PackResponse]]:
-        """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served, unless
-        the request says not_served.
+        """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served,
+        also where the recall that found them did not.
         """
 
     @_abc_1.abstractmethod

@@ -48,4 +48,5 @@ def pack_reply(
         context=context_message(packed),
         memory_ids=[found.row["memory_id"] for found in rows],
         generation=snapshot.number,
+        stale=snapshot.is_stale(query.min_sequence),
     )

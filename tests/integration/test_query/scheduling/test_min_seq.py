@@ -79,6 +79,18 @@ def test_why_not_waits_and_says_that_it_is_stale(answering: Any) -> None:
             pytest.fail("no reply")
 
 
+def test_packing_waits_and_says_that_it_is_stale(answering: Any) -> None:
+    """As a recall does."""
+    service, ids = answering
+    for sequence, is_stale in ((10, False), (NEVER, True)):
+        request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="garden", min_seq=sequence)
+        asked = recall_pb2.PackRequest(
+            recall=request, memory_ids=[ids["Caroline planted tomatoes in the garden."]]
+        )
+        reply = service.stub().Pack(asked, timeout=2)
+        assert (reply.stale, len(reply.context.memory_ids)) == (is_stale, 1)
+
+
 def test_a_sequence_that_never_comes_is_answered_stale_before_the_deadline(answering: Any) -> None:
     """From the current generation, with both sequences; the earlier of both deadlines counts."""
     service, ids = answering
