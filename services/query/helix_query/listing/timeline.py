@@ -51,12 +51,24 @@ def around(memory_id: str, visible: Visible, *, size: int, until: float) -> NDAr
     here = Cursor(int(visible.signals.occurred_at[ordinal]), ordinal)
     parts = [middle]
     for newest_first, count in ((True, (size - 1) // 2), (False, size - 1 - (size - 1) // 2)):
-        if count:
-            page = page_of(
-                visible.runs(), visible.signals, visible.among,
-                after=here, newest_first=newest_first, size=count, until=until,
-            )  # fmt: skip
-            parts = [page.ordinals[::-1], *parts] if newest_first else [*parts, page.ordinals]
+        found = _nearest(visible, here, newest_first=newest_first, count=count, until=until)
+        parts = [found[::-1], *parts] if newest_first else [*parts, found]
+    return np.concatenate(parts)
+
+
+def _nearest(
+    visible: Visible, here: Cursor, *, newest_first: bool, count: int, until: float
+) -> NDArray[np.int64]:
+    """The next `count` listed memories on one side of `here`; it reads on until there are so many."""
+    parts, left, runs = [np.empty(0, np.int64)], count, visible.runs()
+    after: Cursor | None = here
+    while left and after is not None:
+        page = page_of(
+            runs, visible.signals, visible.among,
+            after=after, newest_first=newest_first, size=left, until=until,
+        )  # fmt: skip
+        parts.append(page.ordinals)
+        left, after = left - len(page.ordinals), page.end
     return np.concatenate(parts)
 
 
