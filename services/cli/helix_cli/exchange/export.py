@@ -68,6 +68,17 @@ class _Counted:
     tenants: Counter[str] = field(default_factory=Counter)
 
 
+def require_tenants(tenants: Sequence[str]) -> None:
+    """Check what a user names.
+
+    Raises:
+        InvalidInputError: a tenant is no token.
+    """
+    for tenant in tenants:
+        if not subjects.is_token(tenant):
+            raise InvalidInputError("--tenant", f"{tenant[:80]!r} is not a tenant: A-Z a-z 0-9 _ -, 1 to 64")
+
+
 async def export(
     client: Client,
     target: IO[bytes],
@@ -83,9 +94,7 @@ async def export(
         PermanentError: something was erased, and the data folder of its shard does not know what.
         TemporaryError: NATS does not answer, an erasure is not applied yet, or one came meanwhile.
     """
-    for tenant in tenants:
-        if not subjects.is_token(tenant):
-            raise InvalidInputError("--tenant", f"{tenant[:80]!r} is not a tenant: A-Z a-z 0-9 _ -, 1 to 64")
+    require_tenants(tenants)
     info = await client.jetstream().stream_info(subjects.EVENTS_STREAM)
     last = info.state.last_seq
     counted = await _count(client, tenants, last, NOTHING_ERASED)

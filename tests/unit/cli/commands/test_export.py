@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from helix_cli import __main__ as program
-from helix_cli.commands.copies.export import _target
-from helix_shared.errors import InvalidInputError
+from helix_cli.commands.copies.export import _target, run_export
+from helix_cli.home.addresses import Server
+from helix_cli.home.folder import HomeFolder
+from helix_shared.broker.server import free_port
+from helix_shared.errors import InvalidInputError, TemporaryError
 
 
 @pytest.fixture(autouse=True)
@@ -61,3 +64,18 @@ def test_no_command_makes_files_that_every_user_may_write(monkeypatch: pytest.Mo
     monkeypatch.setattr(program, "app", lambda: seen.append(os.umask(0)))
     program.main()
     assert seen == [stat.S_IWOTH]
+
+
+@pytest.mark.parametrize("tenant", ["a b", "a.>", "*", ""])
+def test_an_export_of_no_tenant_asks_no_server(tmp_path: Path, tenant: str) -> None:
+    """An audit record is filed under the tenant, on a subject that is none or stands for all."""
+    nowhere = Server(f"nats://127.0.0.1:{free_port()}")
+    with (tmp_path / "out").open("wb") as target, pytest.raises(InvalidInputError, match="is not a tenant"):
+        run_export(nowhere, target, tenants=["acme", tenant], home=HomeFolder.at(tmp_path))
+
+
+def test_an_export_of_a_tenant_asks_the_server(tmp_path: Path) -> None:
+    """The control of the test above."""
+    nowhere = Server(f"nats://127.0.0.1:{free_port()}")
+    with (tmp_path / "out").open("wb") as target, pytest.raises(TemporaryError):
+        run_export(nowhere, target, tenants=["acme"], home=HomeFolder.at(tmp_path))

@@ -76,7 +76,13 @@ def export_command(
 
 def run_export(server: Server, target: IO[bytes], *, tenants: list[str], home: HomeFolder) -> Exported:
     """Write to `target` with a progress bar; notes what is left out."""
-    from helix_cli.exchange.export import export  # noqa: PLC0415  imports the ledger of consolidation
+    from helix_cli.exchange.export import (  # noqa: PLC0415  imports the ledger of consolidation
+        export,
+        require_tenants,
+    )
+
+    # before the audit record, which is filed under the tenant
+    require_tenants(tenants)
 
     async def work() -> Exported:
         async with client_of(server) as client:
