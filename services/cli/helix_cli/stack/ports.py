@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,16 +62,18 @@ class StackPorts:
         return frozenset((self.nats, *self.query, *self.access, self.deep, self.gateway)) - {0}
 
 
-def choose_ports(wanted: WantedPorts, copies: Mapping[str, int]) -> StackPorts:
-    """The ports of a stack with these processes.
+def choose_ports(
+    wanted: WantedPorts, copies: Mapping[str, int], *, reserved: Iterable[int] = ()
+) -> StackPorts:
+    """The ports of a stack with these processes; `reserved` are those that metrics have.
 
     Raises:
-        InvalidInputError: a wanted port is taken.
+        InvalidInputError: a wanted port is taken, or wanted twice.
     """
     # any port is good for a stack whose others are any as well, as in tests
     others = None if wanted.query is None else 0
     gateway = others if wanted.gateway is None else wanted.gateway
-    chosen = _Distinct()
+    chosen = _Distinct(reserved, named=(wanted.nats, wanted.query, wanted.gateway))
     query = chosen.port(wanted.query, usual=USUAL_QUERY_PORT, option="--port")
     return StackPorts(
         nats=chosen.port(wanted.nats, usual=USUAL_NATS_PORT, option="--nats-port"),
@@ -87,13 +89,15 @@ def choose_ports(wanted: WantedPorts, copies: Mapping[str, int]) -> StackPorts:
 class _Distinct:
     """Chooses ports, none twice: nothing listens on them yet, so each looks free again."""
 
-    def __init__(self) -> None:
-        self._chosen: set[int] = set()
+    def __init__(self, reserved: Iterable[int], *, named: Iterable[int | None]) -> None:
+        """No port is one of the `reserved`; one that is `named` is for whom it is named."""
+        self._chosen = set(reserved)
+        self._named = set(filter(None, named))
 
     def port(self, wanted: int | None, *, usual: int = 0, option: str = "") -> int:
         """As `choose_port`, and none that was chosen before."""
         port = choose_port(wanted, usual=usual, option=option)
-        while port in self._chosen:
+        while port in self._chosen or (not wanted and port in self._named):
             if wanted:
                 raise InvalidInputError(option, f"port {wanted} is wanted twice; choose another, or 0")
             port = free_port()

@@ -154,8 +154,8 @@ class Stack:
             end_leftovers(self.home, say=self._say)
             self._ready_model()
             self._instance = f"helix-{uuid.uuid4().hex}"
-            self._ports = choose_ports(self._wanted, self._copies)
             self._metrics = metrics_ports(self._copies, child_environment(self._environment))
+            self._ports = choose_ports(self._wanted, self._copies, reserved=self._metrics.values())
             self.secured.start()
             self._run(self.secured.nats_child(port=self._ports.nats, name=self._instance))
             self._provision()
