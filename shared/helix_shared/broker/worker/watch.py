@@ -14,6 +14,7 @@ from nats.js.errors import NotFoundError
 
 from helix_memory.transport.connection import UNANSWERED, reason_of
 from helix_shared.broker.provisioning import drift
+from helix_shared.errors import HelixError
 from helix_shared.telemetry.logs import logger
 from helix_shared.telemetry.metrics import (
     CONSUMER_PENDING,
@@ -133,7 +134,7 @@ async def watch_settings(client: Client, *, every_seconds: float = SETTINGS_SECO
     while True:
         try:
             found = set(await drift.differences(client.jetstream()))
-        except UNANSWERED as error:
+        except (HelixError, *UNANSWERED) as error:
             _log.warning("stream settings not compared", reason=reason_of(error))
         else:
             for one in sorted(found - known, key=str):
