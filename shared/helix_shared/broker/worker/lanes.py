@@ -44,12 +44,17 @@ class Lanes:
 
         The deadline of the calling handler starts with the job.
 
-        Raises: what `work` raises; an `EnginePanicError` instead of what is no `Exception`.
+        Raises: what `work` raises; an `EnginePanicError` instead of what is no `Exception`. A RuntimeError
+        where the system has no thread left.
         """
         with deadline.suspended():
             await self._free.acquire()
-        lane = self._idle.pop() if self._idle else _Lane()
-        done = lane.start(functools.partial(work, *args, **kwargs))
+        try:
+            lane = self._idle.pop() if self._idle else _Lane()
+            done = lane.start(functools.partial(work, *args, **kwargs))
+        except BaseException:  # no thread can be started: later jobs must not wait for this one
+            self._free.release()
+            raise
         try:
             result: T = await asyncio.shield(done)
         finally:

@@ -127,3 +127,20 @@ async def test_no_more_than_the_count_work_at_once() -> None:
 
     await asyncio.gather(*(lanes.run(work) for _ in range(6)))
     assert most == 2
+
+
+async def test_a_thread_that_cannot_be_started_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system has none left for a moment: the next job would wait for ever, without a deadline."""
+    lanes = Lanes(1)
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        for _ in range(2):
+            async with asyncio.timeout(5):
+                with pytest.raises(RuntimeError, match="new thread"):
+                    await lanes.run(int)
+    async with asyncio.timeout(5):
+        assert await lanes.run(int, "7") == 7
