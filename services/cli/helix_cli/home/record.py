@@ -123,7 +123,9 @@ def remove_record(home: HomeFolder, *, name: str = UP_RECORD) -> None:
 def start_time(pid: int) -> str:
     """Start time of a process in clock ticks; empty when it has ended, is a zombie, or cannot be read."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # the name of a program may have bytes that are no UTF-8
+        status = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode("ascii")
     except OSError:
         return ""
+    fields = status.split()
     return "" if fields[0] == "Z" else fields[_START_TIME_FIELD]
