@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+from helix_cli.home.record import start_time
 from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.machine.processes import module_command
 from helix_shared.machine.tail import tail_of
@@ -174,6 +175,18 @@ def metrics_addresses(children: Sequence[Child]) -> dict[str, str]:
     """Where each process that was started serves its metrics; they are beside its health."""
     services = [child for child in children if isinstance(child, ServiceChild) and child.health_url]
     return {child.name: urlsplit(child.health_url).netloc for child in services}
+
+
+def processes_of(children: Sequence[Child]) -> tuple[dict[str, int], dict[str, str]]:
+    """Process ids and start times by name, of those that run.
+
+    An ended one has no start time. By its id alone, any later process of the system would be taken for it.
+    """
+    pids = {child.name: child.pid for child in children if child.pid}
+    times = {name: start_time(pid) for name, pid in pids.items()}
+    if any(times.values()):  # otherwise the system does not tell them
+        times = {name: time for name, time in times.items() if time}
+    return {name: pids[name] for name in times}, times
 
 
 def child_environment(own: Mapping[str, str]) -> dict[str, str]:

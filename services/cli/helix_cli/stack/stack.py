@@ -25,8 +25,8 @@ from helix_cli.clients.broker import provision_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.leftovers import end_leftovers
 from helix_cli.home.lock import locked
-from helix_cli.home.record import RunRecord, remove_record, start_time, write_record
-from helix_cli.stack.children import Child, ServiceChild, child_environment, metrics_addresses
+from helix_cli.home.record import RunRecord, remove_record, write_record
+from helix_cli.stack.children import Child, ServiceChild, child_environment, metrics_addresses, processes_of
 from helix_cli.stack.hold import HELD_SERVICES, Holding
 from helix_cli.stack.liveness import SILENT_SECONDS, Liveness
 from helix_cli.stack.model_in_use import ready_model
@@ -277,8 +277,7 @@ class Stack:
         )
 
     def _write_record(self) -> None:
-        pids = {child.name: child.pid for child in self._children if child.pid}
-        start_times = {name: start_time(pid) for name, pid in pids.items()}
+        pids, start_times = processes_of(self._children)
         record = RunRecord(
             nats_url=self.nats_url,
             query_address=self.query_address,
