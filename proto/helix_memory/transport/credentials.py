@@ -42,7 +42,7 @@ RECONNECT: Final = (
 """By default gRPC waits up to 120 s before it tries an address again, and calls fail although it answers."""
 NO_PROXY: Final = ("grpc.enable_http_proxy", 0)
 """gRPC would reach this machine's own services through the proxy that `http_proxy` names."""
-_LOGIN: Final = re.compile(r"(?:(?<=//)|^)[^/\s]*@")
+_LOGIN: Final = re.compile(r"(?:(?<=//)|(?<=\s)|^)[^/\s]*@")
 """What stands before the host in an address."""
 
 

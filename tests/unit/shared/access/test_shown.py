@@ -14,6 +14,7 @@ from helix_memory.transport.credentials import shown
         ("nats://bob:s3cret@host:4222", "nats://***@host:4222"),
         ("nats://bob:s3@cret@host,tls://t0ken@other", "nats://***@host,tls://***@other"),
         ("bob:s3cret@host:4222", "***@host:4222"),
+        ("nats://a:b@h1:1, c:d@h2:2", "nats://***@h1:1, ***@h2:2"),
         ("nats://host/a@b", "nats://host/a@b"),
     ],
 )
