@@ -36,10 +36,15 @@ CONTEXT: Final = (
     "<INSTRUCTIONS>",
     "<permissions",
     "<turn_aborted>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<skill>",
     "<recommended_plugins>",
     "# AGENTS.md instructions for",
 )
 
+_AROUND = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
+_REQUEST = re.compile(r"^## My request for Codex:", re.MULTILINE)
 _FOLDER = re.compile(r"<cwd>([^<]+)</cwd>")
 _EXIT_CODE = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d{1,9})\s*$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -134,7 +139,7 @@ class CodexReader:
         if item.get("role") not in SPEAKERS or text.startswith(CONTEXT):
             yield Skipped("context messages of the program")
             return
-        for index, piece in enumerate(pieces(cleaned(text).strip())):
+        for index, piece in enumerate(pieces(cleaned(_typed(text)).strip())):
             if piece.strip():
                 suffix = f":{index}" if index else ""
                 message = {
@@ -153,6 +158,12 @@ class CodexReader:
             "session_id": session_token(self._session),
             "occurred_at": self._time,
         }
+
+
+def _typed(text: str) -> str:
+    """What the user typed, without the files and tabs that an editor puts in front of it."""
+    request = _REQUEST.search(text) if _AROUND.match(text) else None
+    return text[request.end() :] if request else text
 
 
 def outcome(output: Any) -> ToolResult:

@@ -133,6 +133,23 @@ def test_calls_carry_command_file_and_outcome(tmp_path: Path) -> None:
     assert "+SHUT" in patch.command
 
 
+def test_what_the_program_writes_as_the_user_is_not_what_the_user_says(tmp_path: Path) -> None:
+    """A command of the shell mode is left out; of a request from an editor, what was typed is kept."""
+    shell = (
+        "<user_shell_command>\n<command>\nls\n</command>\n<result>\na.py\n</result>\n</user_shell_command>"
+    )
+    around = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## Open tabs:\n- a.py: a.py\n"
+    said = [shell, f"{around}\n## My request for Codex:\nWhy does the valve stay open?\n"]
+    lines = [SAMPLE[0], *(wrapped("response_item", message("user", text)) for text in said)]
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    [source] = discover([path], source_format=Format.CODEX).sources
+    read = [item.event for item in read_source(source, Scope("acme")) if isinstance(item, SourceEvent)]
+    assert [one.text for one in read if isinstance(one, events.MessageEvent)] == [
+        "Why does the valve stay open?"
+    ]
+
+
 def test_the_older_form_without_wrapper_is_read(tmp_path: Path) -> None:
     """One time for all lines; the folder is in the context message."""
     said = found(
