@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.removal import remove_memories
-from helix_consolidation.ledger.sequences import WHOLE_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

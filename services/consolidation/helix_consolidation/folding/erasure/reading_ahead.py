@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.ledger.event_reach import NOTHING
-from helix_consolidation.ledger.sequences import WHOLE_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
