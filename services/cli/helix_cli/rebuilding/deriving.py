@@ -6,12 +6,14 @@ needs as well. With threads alone a rebuild uses 1.4 of two cores (ops/decisions
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
@@ -21,7 +23,7 @@ from helix_ingest.settings import IngestSettings
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.vector_cache import VectorCache
-from helix_shared.errors import PermanentError
+from helix_shared.errors import PermanentError, TemporaryError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -102,10 +104,27 @@ class Deriving:
         )
 
     def submit(self, some: Sequence[Underived]) -> Future[list[Derived]]:
-        """Begin to derive the messages of a few events; the result has their order."""
-        if self._processes is not None:
+        """Begin to derive the messages of a few events; the result has their order.
+
+        Raises: as `process_errors`; read the result inside it, too.
+        """
+        if self._processes is None:
+            return self._threads.submit(_derive_all, self._workers, some)
+        with process_errors():
             return self._processes.submit(_derive_here, some)
-        return self._threads.submit(_derive_all, self._workers, some)
+
+
+@contextlib.contextmanager
+def process_errors() -> Iterator[None]:
+    """Around what may meet that a process of `Deriving` was ended, as by an operating system without memory.
+
+    Raises:
+        TemporaryError: one was.
+    """
+    try:
+        yield
+    except BrokenProcessPool as error:
+        raise TemporaryError("a process that derives messages was ended") from error
 
 
 def _derive_all(workers: Workers, some: Sequence[Underived]) -> list[Derived]:

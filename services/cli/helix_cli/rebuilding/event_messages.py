@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Final
 
 from nats.aio.msg import Msg
 
 from helix_cli.rebuilding.derive import delivered, delivered_event
-from helix_cli.rebuilding.deriving import Underived
+from helix_cli.rebuilding.deriving import Underived, process_errors
 from helix_cli.rebuilding.refusals import INGEST, Refusals
 from helix_ingest.extraction.values import LoggedEvent
 from helix_ingest.session_turns import SessionTurns
 from helix_memory import events, subjects
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
 from helix_shared.published import published_event
 
@@ -66,7 +65,8 @@ class EventMessages:
                 submitted.append(self._submit(underived))
                 underived = []
         submitted.append(self._submit(underived))
-        derived = iter([one for some in submitted for one in await _result(some)])
+        with process_errors():
+            derived = iter([one for some in submitted for one in await some])
         messages: list[Msg] = []
         for message in made:
             messages += [message] if message is not None else self._delivered(next(derived))
@@ -101,10 +101,3 @@ class EventMessages:
         return [
             delivered(self._client, message, number) for number, message in enumerate(derived.messages, first)
         ]
-
-
-async def _result(submitted: asyncio.Future[list[Derived]]) -> list[Derived]:
-    try:
-        return await submitted
-    except BrokenProcessPool as error:
-        raise TemporaryError("a process that derives messages was ended") from error
