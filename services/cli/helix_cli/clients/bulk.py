@@ -49,7 +49,7 @@ async def send_in_bulk(
                 await send_in_order(unsent, publish, tally=tally, in_flight=in_flight, settled=settled)
                 continue
             for (item, _), receipt in zip(batch, receipts, strict=True):
-                tally.count(receipt, item.where)
+                tally.count(receipt, where=item.where, tenant_id=item.event.tenant_id)
                 settled(item)
 
 

@@ -51,11 +51,14 @@ class Tally:
     seconds: float = 0.0
     places: dict[int, str] | None = None
     """Where each acknowledged event was read, by its sequence; None: nobody asks what became of them."""
+    tenants: set[str] = field(default_factory=set)
+    """Those of the acknowledged events."""
     letters_before: int = 0
     """Sequence of the last dead letter before the first event was published."""
 
-    def count(self, receipt: Receipt, where: str = "") -> None:
+    def count(self, receipt: Receipt, *, where: str, tenant_id: str) -> None:
         """Count an acknowledged event; a duplicate has the sequence of its first copy."""
+        self.tenants.add(tenant_id)
         if self.places is not None:
             self.places[receipt.sequence] = where
         self.published += not receipt.duplicate
@@ -195,7 +198,8 @@ class _Sender:
             await predecessor
         async with self._in_flight:
             try:
-                self._tally.count(await self._publish(item.event), item.where)
+                receipt = await self._publish(item.event)
+                self._tally.count(receipt, where=item.where, tenant_id=item.event.tenant_id)
             except InvalidInputError as error:
                 self.refuse(Refusal(item.where, error.field, error.reason))
             else:

@@ -119,7 +119,8 @@ async def publish_export(
         receipts = await publisher.publish_together(client, batch) if len(batch) > 1 else None
         for number, message in enumerate(batch):
             receipt = await _publish(client, publisher, message) if receipts is None else receipts[number]
-            tally.count(receipt, message.message_id)
+            tenant = subjects.tenant_of(message.subject)
+            tally.count(receipt, where=message.message_id, tenant_id=tenant)
             advance()
     return answers
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -26,6 +26,9 @@ from helix_memory.transport import dead_letters
 from helix_memory.transport.credentials import NatsCredentials
 from helix_memory.transport.publisher import Publisher
 from helix_shared.sources.source_event import Entry, Refusal
+
+if TYPE_CHECKING:
+    from nats.js import JetStreamContext
 
 MANY: Final = 100
 """From this number of events on, the report has their rate."""
@@ -190,18 +193,29 @@ def await_outcome(tally: Tally, waiting: Waiting) -> int:
 def _refused(tally: Tally, server: Server) -> list[Refusal]:
     """The events of `tally` that ingest or consolidation refused, in the order of the stream."""
     places = tally.places or {}
-    earlier = dead_letters.EARLIER_LETTERS if tally.duplicates else 0
-    after = max(0, tally.letters_before - earlier)
 
     async def work() -> list[Refusal]:
         async with jetstream_of(server) as jetstream:
             if server.nats and server.nats.is_of_tenant:
                 letters = await dead_letters.own_refusals(jetstream, server.nats.tenant, places.keys())
             else:
-                letters = await dead_letters.refusals_of(jetstream, places.keys(), after=after)
+                letters = await _letters_of(tally, places.keys(), jetstream)
         return [Refusal(places[sequence], *letters[sequence].broken_rule) for sequence in sorted(letters)]
 
     return run_async(work())
+
+
+async def _letters_of(
+    tally: Tally, events: Collection[int], jetstream: JetStreamContext
+) -> dict[int, dead_letters.DeadLetter]:
+    """The dead letters that refuse events of `tally`, also those of events that were published before."""
+    found: dict[int, dead_letters.DeadLetter] = {}
+    for tenant in tally.tenants:
+        after = tally.letters_before
+        if tally.duplicates:
+            after = await dead_letters.start_of_earlier(jetstream, tenant)
+        found |= await dead_letters.refusals_of(jetstream, events, after=after, tenant_id=tenant)
+    return found
 
 
 def wait_for(sequence: int, server: Server, wait_seconds: float) -> int:
