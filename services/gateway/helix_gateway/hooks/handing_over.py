@@ -28,7 +28,7 @@ from helix_shared.sources.source_event import SourceEvent
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from helix_gateway.callers import Caller
     from helix_gateway.hooks.hosts import HookCall
@@ -55,7 +55,7 @@ class HandingOver:
         self._room = asyncio.Semaphore(AT_ONCE)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
-        self._looking: set[asyncio.Task[None]] = set()
+        self._tidying: set[asyncio.Task[None]] = set()
 
     def accept(self, caller: Caller, call: HookCall) -> None:
         """Note the transcript of a session and begin to read it; return at once.
@@ -71,18 +71,17 @@ class HandingOver:
         self._sessions.keep_transcript(key, replace(kept, is_pending=True))
         self._begin(key, caller)
 
-    def resume(self, caller: Caller | None) -> None:
-        """Begin to read what was handed over by a caller and is not read yet; return at once.
+    def remove_old(self) -> None:
+        """Begin to remove the files of old sessions; return at once."""
+        self._tidy(asyncio.to_thread(self._sessions.remove_old))
 
-        Removes the files of old sessions as well, which is all that it does without a caller.
-        """
-        task = asyncio.create_task(self._look_for_unread(caller))
-        self._looking.add(task)
-        task.add_done_callback(self._looking.discard)
+    def resume(self, caller: Caller) -> None:
+        """Begin to read what was handed over by a caller and is not read yet; return at once."""
+        self._tidy(self._begin_pending(caller))
 
     async def finished(self) -> None:
         """Return when nothing is being read."""
-        while tasks := {*self._looking, *self._running.values()}:
+        while tasks := {*self._tidying, *self._running.values()}:
             await asyncio.wait(tasks)
 
     def _allowed(self, transcript: str) -> Path:
@@ -98,12 +97,15 @@ class HandingOver:
             raise InvalidInputError("transcript_path", reason)
         return path
 
-    async def _look_for_unread(self, caller: Caller | None) -> None:
-        """On a thread, because there may be the files of thousands of sessions."""
-        await asyncio.to_thread(self._sessions.remove_old)
-        if caller is not None:
-            for key, _ in await asyncio.to_thread(self._sessions.pending, caller):
-                self._begin(key, caller)
+    def _tidy(self, work: Coroutine[Any, Any, None]) -> None:
+        """Go through the files of all sessions, of which there may be thousands, beside the event loop."""
+        task = asyncio.create_task(work)
+        self._tidying.add(task)
+        task.add_done_callback(self._tidying.discard)
+
+    async def _begin_pending(self, caller: Caller) -> None:
+        for key, _ in await asyncio.to_thread(self._sessions.pending, caller):
+            self._begin(key, caller)
 
     def _begin(self, key: str, caller: Caller) -> None:
         if key in self._running:

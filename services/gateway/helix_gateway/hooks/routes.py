@@ -138,8 +138,9 @@ class _Hooks:
 
     def _resume(self, request: Request, caller: Caller) -> None:
         """Read what an outage left unread."""
-        may_hand_over = caller.may(WRITE) and _is_on_this_machine(request)
-        self._handing_over.resume(caller if may_hand_over else None)
+        self._handing_over.remove_old()
+        if caller.may(WRITE) and _is_on_this_machine(request):
+            self._handing_over.resume(caller)
 
     def _count(self, call: HookCall | None, outcome: str, seconds: float) -> None:
         agent, hook = (call.agent, call.hook) if call else (UNKNOWN, UNKNOWN)
