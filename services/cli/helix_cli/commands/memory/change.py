@@ -33,7 +33,6 @@ from helix_cli.output.terminal import note
 from helix_cli.sources.event_options import one_event
 from helix_memory.machine_zone import local_now
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError, OtherInstanceError, TemporaryError
 from helix_shared.identity import memory_id as memory_id_of
 from helix_shared.sources.source_event import SourceEvent
@@ -77,13 +76,6 @@ class Changes:
     def server(self) -> Server:
         """The query service."""
         return query_server(self.query, self.home)
-
-    @contextmanager
-    def client(self) -> Iterator[RecallClient]:
-        """A client of the query service."""
-        server = self.server
-        with query_client(server) as client:
-            yield client
 
     def ids(self, given: Sequence[str]) -> list[str]:
         """Whole ids, each once.
@@ -184,7 +176,7 @@ class Changes:
             raise typer.Exit(FAILED_EXIT)
 
     def _seen(self, ids: Iterable[str]) -> dict[str, Seen]:
-        with self.client() as client:
+        with query_client(self.server) as client:
             return seen(client, self.scope, list(ids))
 
     def _seen_before(self, ids: Iterable[str]) -> dict[str, Seen] | None:
