@@ -11,9 +11,9 @@ from shlex import quote
 from typing import Final
 from urllib.parse import urlsplit
 
+from helix_cli.home.addresses import require_encrypted
 from helix_cli.home.folder import HomeFolder
 from helix_memory.recall import checks
-from helix_memory.transport.credentials import is_loopback
 from helix_shared.errors import InvalidInputError
 
 PROGRAM: Final = "helix_hook.py"
@@ -73,9 +73,8 @@ def checked(connection: Connection) -> Connection:
         is_address = False
     if not is_address or any(one in connection.gateway for one in " \t\r\n?#@"):
         raise InvalidInputError("--gateway", "must be an address like http://127.0.0.1:7464")
-    if connection.token_file and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        reason = f"the token would be sent in the clear to {parts.hostname}; use https"
-        raise InvalidInputError("--gateway", reason)
+    if connection.token_file:
+        require_encrypted("--gateway", connection.gateway)
     checks.tenant(connection.tenant)
     checks.name("--user", connection.user)
     files = {}

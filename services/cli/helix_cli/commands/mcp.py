@@ -22,9 +22,10 @@ from helix_cli.home.addresses import (
     GatewayPlace,
     calls_of_environment,
     gateway_place,
+    require_encrypted,
 )
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_memory.transport.credentials import CallCredentials, is_loopback
+from helix_memory.transport.credentials import CallCredentials
 from helix_shared.errors import InvalidInputError
 
 HELP: Final = f"""
@@ -75,8 +76,7 @@ def mcp_command(
     place = gateway_place(url, home)
     calls = calls_of_environment() or CallCredentials()
     calls = replace(calls, ca_file=calls.ca_file or place.ca_file)
-    token = dict(calls.metadata()).get("authorization", "")
-    _require_safe(place, token)
+    _require_safe(place, _token_of(calls))
     named = {"Helix-Tenant": tenant, "Helix-User": user, "Helix-Project": project}
     path = "" if names is Names.HELIX else f"/{quote(names)}"
     bridge = Bridge(f"{place.url}/mcp{path}", partial(_headers, calls, named), _write, _tls(place, calls))
@@ -89,8 +89,12 @@ def _headers(calls: CallCredentials, named: Mapping[str, str]) -> dict[str, str]
     Raises:
         InvalidInputError: the file cannot be used.
     """
-    values = {"Authorization": dict(calls.metadata()).get("authorization", ""), **named}
+    values = {"Authorization": _token_of(calls), **named}
     return {name: value.encode().decode("latin-1") for name, value in values.items() if value}
+
+
+def _token_of(calls: CallCredentials) -> str:
+    return dict(calls.metadata()).get("authorization", "")
 
 
 def _write(line: str) -> None:
@@ -110,8 +114,8 @@ def _require_safe(place: GatewayPlace, token: str) -> None:
             CALL_VARIABLES["token_file"],
             "is missing: this home is secured; `helix security token` makes a token",
         )
-    if token and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        raise InvalidInputError("--url", f"the token would be sent in the clear to {parts.netloc}; use https")
+    if token:
+        require_encrypted("--url", place.url)
 
 
 def _tls(place: GatewayPlace, calls: CallCredentials) -> ssl.SSLContext | None:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.lock import is_starting
 from helix_cli.home.record import RunRecord, running_record
 from helix_cli.output.terminal import note
 from helix_cli.security.folder import SecurityFolder
-from helix_memory.transport.credentials import CallCredentials, NatsCredentials
+from helix_memory.transport.credentials import CallCredentials, NatsCredentials, is_loopback
 from helix_memory.transport.polling import poll
 from helix_shared.errors import InvalidInputError, TemporaryError
 
@@ -128,6 +129,19 @@ def gateway_place(option: str, home: Path) -> GatewayPlace:
         )
     ca_file = SecurityFolder.of(home).ca if record.is_secured else None
     return GatewayPlace(record.gateway_url, record.is_secured, ca_file)
+
+
+def require_encrypted(option: str, url: str) -> None:
+    """Refuse an address of a gateway to which a token would go in the clear, unless it is of this machine.
+
+    Raises:
+        InvalidInputError: `option` is such an address.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        raise InvalidInputError(
+            option, f"the token would be sent in the clear to {parts.hostname}; use https"
+        )
 
 
 def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wait: bool) -> Server:
