@@ -127,7 +127,7 @@ class UploadThread:
         pointed = self._uploader.pointed
         if pointed is None:
             return
-        if self._uploader.restore_names():
+        if self._uploader.repair():
             _log.warning("bucket lost pointer or manifest", generation=pointed.manifest.generation)
         erased_before = self._erased_before if self._is_erasing else 0
         found = self._collector.collect(pointed, erased_before=erased_before)

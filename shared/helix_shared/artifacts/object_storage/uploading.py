@@ -29,9 +29,9 @@ from helix_shared.artifacts.object_storage.layout import (
     part_path,
     sha256_of_bytes,
 )
-from helix_shared.artifacts.object_storage.naming import has_manifest, pointer_to_replace, put_manifest
 from helix_shared.artifacts.object_storage.record import UploadRecord
 from helix_shared.artifacts.object_storage.remote import Stored, read_manifest, stored_positions
+from helix_shared.artifacts.object_storage.repairing import has_manifest, pointer_to_replace, put_manifest
 from helix_shared.artifacts.object_storage.store import SMALL_BYTES, ConflictError
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
 
@@ -116,7 +116,7 @@ class Uploader:
         self._upload_parts(folder, present)
         return len(present)
 
-    def restore_names(self) -> bool:
+    def repair(self) -> bool:
         """Write manifest and pointer of the last upload again if one is missing or damaged; returns whether.
 
         Raises: as `upload`.

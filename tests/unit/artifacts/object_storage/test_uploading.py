@@ -182,7 +182,7 @@ def test_a_pointer_or_manifest_that_the_store_lost_is_written_again(
     uploader.upload()
     published()
     uploader.upload()
-    assert not uploader.restore_names()
+    assert not uploader.repair()
     _lose(store, path, left)
     if "start" in then:
         uploader = Uploader(store, root, grace_seconds=DAY)
@@ -190,8 +190,8 @@ def test_a_pointer_or_manifest_that_the_store_lost_is_written_again(
         published()
     uploader.upload()
     if then == "nothing":
-        assert uploader.restore_names()
-    assert not uploader.restore_names()
+        assert uploader.repair()
+    assert not uploader.repair()
     assert uploader.upload() is None
     pulled = Puller(store, tmp_path / "replica").pull()
     assert pulled is not None
@@ -212,7 +212,7 @@ def test_a_damaged_pointer_is_replaced_by_its_own_writer_alone(
         _upload(store, other)
     store.create(Position(5, 7).path, b"of a later writer")
     with pytest.raises(FencedError, match="epoch 5"):
-        uploader.restore_names()
+        uploader.repair()
     with pytest.raises(FencedError, match="epoch 5"):
         _upload(store, root)
     found = store.read(POINTER)

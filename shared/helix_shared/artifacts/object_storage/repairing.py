@@ -1,6 +1,6 @@
-"""The manifest of a generation and the pointer to it, as their writer reads and writes them.
+"""Writes the manifest of a generation where object storage may have lost or damaged it, or the pointer to it.
 
-Both can be damaged or missing in object storage. The writer has their content, and writes it again.
+The writer has the content of both. What replicas read is in `remote`.
 """
 
 from __future__ import annotations
@@ -60,20 +60,14 @@ def put_manifest(store: ObjectStore, stored: Stored) -> None:
         store.create(path, stored.body)
     except ConflictError as error:
         # of an upload that was interrupted before the pointer, or damaged since
-        if has_manifest(store, stored):
+        try:
+            found = read_manifest(store, stored.position)
+        except CorruptArtifactError:
+            store.delete([path])
+            store.create(path, stored.body)
             return
-        if _is_readable(store, stored):
+        if found.body != stored.body:
             raise PermanentError(
                 f"{store.url} has another manifest of epoch {stored.position.epoch} and generation "
                 f"{stored.position.generation}; nothing is uploaded"
             ) from error
-        store.delete([path])
-        store.create(path, stored.body)
-
-
-def _is_readable(store: ObjectStore, stored: Stored) -> bool:
-    try:
-        read_manifest(store, stored.position)
-    except CorruptArtifactError:
-        return False
-    return True
