@@ -117,18 +117,19 @@ class Replica:
             _log.info("pulled", generation=pulled.manifest.generation, bytes=pulled.bytes)
             if pulled.manifest.generation == self._repaired:
                 self._current.retry()
-        served = self._current.number
+        # in this order: what is being opened may answer a moment later
+        opening, served = self._current.opening, self._current.number
         if served > self._retired_before or (served and pulled is not None):
-            self._puller.retire(before=served, until=self._first_untried())
+            self._puller.retire(keep=self._kept(served, opening))
             self._retired_before = served
 
-    def _first_untried(self) -> int:
-        """What lies between the generation that answers and this one was refused, or passed over.
+    def _kept(self, served: int, opening: int) -> set[int]:
+        """The generation that answers, and of the later ones the two newest and one that is being opened.
 
-        The two newest stay, and one that is being opened.
+        The others were refused, or passed over.
         """
-        untried = (*published_numbers(self._root)[:2], self._current.opening)
-        return min(filter(None, untried), default=0)
+        untried = (*published_numbers(self._root)[:2], opening)
+        return {served, *(number for number in untried if number > served)}
 
     def _run(self) -> None:
         while not self._stop.is_set():

@@ -33,6 +33,7 @@ from helix_shared.artifacts.object_storage.remote import read_manifest, read_poi
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
     from helix_shared.artifacts.object_storage.remote import Stored
@@ -102,14 +103,13 @@ class Puller:
         self._seen = version
         return pulled
 
-    def retire(self, *, before: int, until: int = 0) -> None:
-        """Remove generations with a lower number than `before`, and those between it and `until`.
+    def retire(self, *, keep: Container[int]) -> None:
+        """Remove the generations whose numbers are not in `keep`, and the parts that only they had.
 
-        The parts that only they had go, too. Whoever has such a generation open keeps its files until it
-        closes them.
+        Whoever has such a generation open keeps its files until it closes them.
         """
         for number in published_numbers(self._root):
-            if number < before or before < number < until:
+            if number not in keep:
                 trash = staging_of(self._root, f"retired-{number}")
                 folder_of(self._root, number).rename(trash)
                 shutil.rmtree(trash)

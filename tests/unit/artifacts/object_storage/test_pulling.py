@@ -194,7 +194,7 @@ def test_a_replica_keeps_the_parts_of_what_it_serves(
         manifests.append(published())
         uploader.upload()
         puller.pull()
-    puller.retire(before=2)
+    puller.retire(keep={2, 3})
     kept = {entry.sha256 for manifest in manifests[1:] for entry in manifest.files}
     assert published_numbers(replica) == [3, 2]
     assert {part.name for part in (replica / PARTS).glob("*/*")} == kept
@@ -330,5 +330,5 @@ def test_of_a_thousand_bad_objects_none_is_served(
         assert puller.pull() is not None
         assert verify(folder_of(replica, number), verified=set()) == manifest
         before |= set(bad)
-        puller.retire(before=number)
+        puller.retire(keep={number})
     assert refused == 1_000
