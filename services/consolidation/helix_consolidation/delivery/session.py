@@ -186,30 +186,20 @@ async def _open_shard(
     owned: contextlib.AsyncExitStack,
 ) -> Shard:
     """Open the stores; a new data folder of an empty log, or of one shard of several, begins empty."""
-    opened: list[Shard] = []
-
-    def open_shard() -> Shard:
-        opened.append(
-            Shard.open(
-                settings.data_dir,
-                maintain_every=settings.maintain_every,
-                form=settings.vector_form,
-                decay=decay_rule(settings),
-                place=place,
-            )
-        )
-        return opened[0]
-
-    def close() -> None:
-        for shard in opened:
-            shard.close()
-
-    loop = asyncio.get_running_loop()
     require_trained_prefix(settings.models_dir, settings.scan_dimensions)
+    opening = executor.submit(
+        Shard.open,
+        settings.data_dir,
+        maintain_every=settings.maintain_every,
+        form=settings.vector_form,
+        decay=decay_rule(settings),
+        place=place,
+    )
     # in the thread that opens it, which may still do so when the wait for it is cancelled
-    owned.callback(executor.submit, close)
-    shard = await loop.run_in_executor(executor, open_shard)
+    owned.callback(executor.submit, lambda: opening.result().close())
+    shard = await asyncio.wrap_future(opening)
     if shard.manifest is None and not (log.last_sequence and place.is_only):
+        loop = asyncio.get_running_loop()
         await loop.run_in_executor(executor, begin_empty, shard, settings.models_dir)
     return shard
 
