@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.moments import microseconds, moment_of
@@ -66,11 +65,9 @@ def _then(
 
 def _reached(memory_ids: Sequence[str], snapshot: Snapshot, past: PastMoment) -> frozenset[str]:
     """Those of the ids whose memories were there by a past moment."""
-    if not memory_ids:
-        return frozenset()
-    found = snapshot.generation.vectors.find(memory_ids, ["memory_id", "ordinal"])
-    there = past.reached(snapshot.generation.signals, found["ordinal"].to_numpy())
-    return frozenset(found.filter(pa.array(there))["memory_id"].to_pylist())
+    signals, ordinals = snapshot.generation.signals, snapshot.ordinals_of(memory_ids)
+    there = ordinals[past.reached(signals, ordinals)]
+    return frozenset(record["memory_id"] for record in signals.records(there))
 
 
 def with_signals(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
