@@ -20,8 +20,7 @@ async def test_a_comparison_that_failed_is_tried_again_in_the_same_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     """NATS was away for a second, and the next attempt was a day later."""
-    now, tried = 0.0, list[float]()
-    monkeypatch.setattr(schedule, "time", SimpleNamespace(monotonic=lambda: now))
+    now, tried = THREE, list[datetime]()
 
     def read(*_: object) -> Any:
         tried.append(now)
@@ -35,14 +34,13 @@ async def test_a_comparison_that_failed_is_tried_again_in_the_same_hour(
     monkeypatch.setattr(schedule, "_read", read)
     monkeypatch.setattr(schedule, "compare_log", compare_log)
     reconciliation = schedule.Reconciliation(cast("Any", None), tmp_path, hour=3)
-    step = schedule.AGAIN_SECONDS / 4
-    for minute in range(12):
-        now = minute * step
-        reconciliation.run_due(1, THREE + timedelta(minutes=minute))
+    for number in range(12):
+        now = THREE + number * schedule.AGAIN / 4
+        reconciliation.run_due(1, now)
         if reconciliation._running is not None:
             await asyncio.wait([reconciliation._running])
     assert len(tried) == 2, "once after the failure, and not after the success"
-    assert tried[1] - tried[0] >= schedule.AGAIN_SECONDS
+    assert tried[1] - tried[0] >= schedule.AGAIN
     reconciliation.run_due(1, THREE + timedelta(days=1))
     assert reconciliation._running is not None
     await reconciliation._running

@@ -7,12 +7,11 @@ NATS does not answer or the generation was retired meanwhile, is tried again whi
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import tempfile
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +23,6 @@ from helix_shared.shard_map import ONLY_SHARD
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
-
     from nats.aio.client import Client
 
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
 
 LEAST_PRIORITY: Final = 19
 NEVER: Final = -1
-AGAIN_SECONDS: Final = 300.0
+AGAIN: Final = timedelta(minutes=5)
 """Time after a failure until the next attempt."""
 MISSING: Final = "in the log, in no store"
 
@@ -49,9 +46,7 @@ class Reconciliation:
         self._root = root
         self._hour = hour
         self._place = place
-        self._day: date | None = None
-        """The last one on which log and stores were compared."""
-        self._not_before = -math.inf
+        self._not_before = datetime.min.replace(tzinfo=UTC)
         self._running: asyncio.Task[bool] | None = None
 
     def run_due(self, generation: int | None, now: datetime) -> None:
@@ -59,12 +54,10 @@ class Reconciliation:
         if self._running is not None and self._running.done():
             ended, self._running = self._running, None
             if not ended.result():
-                self._day, self._not_before = None, time.monotonic() + AGAIN_SECONDS
-        if generation is None or self._running or now.hour != self._hour or self._day == now.date():
+                self._not_before = now + AGAIN
+        if generation is None or self._running or now.hour != self._hour or now < self._not_before:
             return
-        if time.monotonic() < self._not_before:
-            return
-        self._day = now.date()
+        self._not_before = now + timedelta(hours=1)
         self._running = asyncio.create_task(self._run(generation))
 
     def close(self) -> None:
