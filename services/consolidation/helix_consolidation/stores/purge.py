@@ -59,10 +59,8 @@ class Purge:
     def has_work(self) -> bool:
         """Whether a generation is due because of an erasure, although no message changed anything."""
         erasures = self._state.erasures
-        awaits_uploaded = (
-            self._uploaded is not None and erasures.awaits_copies and self._is_everywhere_retired
-        )
-        return self._is_delayed or awaits_uploaded or any(one.is_changed for one in erasures.open.values())
+        are_copies_gone = erasures.awaits_copies and self._is_everywhere_retired
+        return self._is_delayed or are_copies_gone or any(one.is_changed for one in erasures.open.values())
 
     def note_removed(self) -> None:
         """Something was removed from the stores, and should leave the answers before it is purged."""
@@ -112,7 +110,7 @@ class Purge:
         return removed
 
     def _erase_uploaded(self) -> None:
-        if self._uploaded is not None and self._state.erasures.awaits_copies:
+        if self._uploaded is not None and self._state.erasures.may_have_copies:
             self._uploaded.erase_before(self._state.erasure_generation)
 
     @property

@@ -64,11 +64,56 @@ def test_an_erasure_is_not_complete_before_its_plan_is_derived_again(bench: Benc
     assert not erasure.receipt.is_complete
     assert bench.shard.state.erasures.derived_again([1])
     bench.shard.purge.is_due = True
-    for _ in range(3):
-        bench.publish()
+    bench.publish()
+    bench.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
+    assert bench.shard.purge.has_work, "the next generation says that no older one is left"
+    bench.publish()
     assert erasure.receipt.is_complete
     assert bench.shard.state.erasures.open == {}
     assert said["memory_id"] in bench.rows()
+
+
+class Uploads:
+    """Object storage that removes at once what it is asked to."""
+
+    def __init__(self) -> None:
+        self.first = 0
+
+    def erase_before(self, generation: int) -> None:
+        """Remove older generations."""
+        self.first = max(self.first, generation)
+
+    def is_clean_before(self, generation: int) -> bool:
+        """Whether they are gone."""
+        return self.first >= generation
+
+
+def test_copies_elsewhere_go_after_the_purge_of_the_neighbours_too(bench: Bench, stream: Stream) -> None:
+    """Generations of between the two purges have the vectors that quoted what is erased."""
+    said = told(bench, stream)
+    uploads = Uploads()
+    bench.shard.purge.attach(uploads)
+    bench.apply(erase(4, said["memory_id"]))
+    [erasure] = bench.shard.state.erasures.open.values()
+    erasure.is_planned = True
+
+    def published() -> int:
+        number = bench.publish().generation
+        bench.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
+        return number
+
+    first = published()
+    for _ in range(2):
+        published()
+    assert uploads.first == first
+    assert not bench.shard.purge.has_work, "nothing is new while ingest is down"
+    assert bench.shard.state.erasures.derived_again([2, 3])
+    bench.shard.purge.is_due = True
+    purged = published()
+    assert uploads.first == purged > first
+    assert bench.shard.purge.has_work
+    assert erasure.held["context_vectors"] == purged
+    assert published() == erasure.held["generations"]
 
 
 def test_an_adapter_goes_with_what_is_erased_when_the_first_publication_fails(

@@ -68,6 +68,11 @@ class Erasure:
                 self.is_changed = True
 
     @property
+    def purged_at(self) -> int:
+        """The generation from which the stores hold nothing of it, its neighbours included; 0: they may."""
+        return self.held.get("context_vectors", 0)
+
+    @property
     def is_out_of_streams(self) -> bool:
         """Whether the streams hold nothing of it any more."""
         return all(place in self.held for place in IN_STREAMS)
@@ -150,9 +155,14 @@ class Erasures:
         return self.is_unpurged or any("memories" not in erasure.held for erasure in self.open.values())
 
     @property
-    def awaits_copies(self) -> bool:
+    def may_have_copies(self) -> bool:
         """Whether the stores of some erasure were purged, and copies of older generations may be left."""
         return any("memories" in e.held and "generations" not in e.held for e in self.open.values())
+
+    @property
+    def awaits_copies(self) -> bool:
+        """Whether nothing but such copies is left of what some erasure had in the stores."""
+        return any(e.purged_at and "generations" not in e.held for e in self.open.values())
 
     def hold_in_stores(self, generation: int) -> None:
         """The stores of this generation were purged.
@@ -169,8 +179,7 @@ class Erasures:
     def hold_elsewhere(self, generation: int, *, is_retired: bool) -> None:
         """Record what holds besides the stores; erasures with nothing left to do are dropped afterwards."""
         for erasure in self.open.values():
-            purged = erasure.held.get("memories", generation)
-            if is_retired and purged < generation:
+            if is_retired and 0 < erasure.purged_at < generation:
                 erasure.hold(("generations",), generation)
             if erasure.are_streams_clean:
                 erasure.hold(IN_STREAMS, generation)
