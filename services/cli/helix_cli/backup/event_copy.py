@@ -18,7 +18,7 @@ from helix_cli.backup.contents import EventPiece, EventsCopy
 from helix_cli.backup.log_writing import WrittenLog, write_log
 from helix_cli.backup.sealed import PIECE_BYTES, open_event, seal_event
 from helix_cli.backup.stream_copy import of_one_server
-from helix_cli.clients.stream_api import ask
+from helix_cli.clients.stream_api import log_info
 from helix_memory import subjects
 from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import CorruptArtifactError, TemporaryError
@@ -50,7 +50,7 @@ async def copy_events(
     Raises:
         TemporaryError: NATS does not answer.
     """
-    info = await ask(client, f"$JS.API.STREAM.INFO.{subjects.EVENTS_STREAM}", {})
+    info = await log_info(client)
     log, last = str(info["created"]), int(info["state"]["last_seq"])
     pieces = _Pieces(objects, keys)
     if before is not None and before.log == log:

@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_cli.clients.stream_api import ask, with_room_for_seals
+from helix_cli.clients.stream_api import configure_log, with_room_for_seals
 from helix_memory import subjects
 from helix_memory.transport.batch import Outgoing, split
 from helix_memory.transport.publisher import Publisher
@@ -58,8 +58,8 @@ async def write_log(
     Raises:
         TemporaryError: NATS does not answer, or counts otherwise.
     """
-    update = f"$JS.API.STREAM.UPDATE.{subjects.EVENTS_STREAM}"
-    await ask(client, update, {**with_room_for_seals(config), "duplicate_window": int(WINDOW_SECONDS * 1e9)})
+    window = {"duplicate_window": int(WINDOW_SECONDS * 1e9)}
+    await configure_log(client, with_room_for_seals(config) | window)
     written, number = WrittenLog(), first
     key = await sealing_key(client)
     publisher = Publisher(client.jetstream())
@@ -67,7 +67,7 @@ async def write_log(
         await _publish_from(client, publisher, batch, number)
         number += len(batch)
     await client.jetstream().purge_stream(subjects.EVENTS_STREAM, subject=FILLER)
-    await ask(client, update, dict(config))
+    await configure_log(client, config)
     return written
 
 

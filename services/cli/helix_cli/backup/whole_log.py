@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from helix_cli.backup.coordination import continue_leases, place_tenants
 from helix_cli.backup.log_writing import FILLER, name_log, write_log
-from helix_cli.clients.stream_api import ask
+from helix_cli.clients.stream_api import log_info
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_consolidation.delivery.streams.stream_state import event_stream
 from helix_memory import subjects
@@ -189,7 +189,9 @@ async def _append(client: Client, archives: _Archives) -> int:
     """Write what follows the end of the log; returns how many events that were."""
     end = (await event_stream(client.jetstream())).last_sequence
     # also where nothing is missing: a call that was killed has left fillers
-    written = await write_log(client, archives.entries(end), config=await _config(client), first=end + 1)
+    written = await write_log(
+        client, archives.entries(end), config=(await log_info(client))["config"], first=end + 1
+    )
     return written.events
 
 
@@ -206,13 +208,8 @@ async def _write_anew(client: Client, archives: _Archives, waiting: Path) -> tup
                 yield replace(entry, sequence=number)
 
     entries = chain(archives.entries(0), following())
-    written = await write_log(client, entries, config=await _config(client))
+    written = await write_log(client, entries, config=(await log_info(client))["config"])
     return written.events - len(later), len(later)
-
-
-async def _config(client: Client) -> dict[str, object]:
-    info = await ask(client, f"$JS.API.STREAM.INFO.{subjects.EVENTS_STREAM}", {})
-    return dict(info["config"])
 
 
 async def _name_everywhere(client: Client, data: Sequence[Path], made: Mapping[Path, Manifest]) -> None:

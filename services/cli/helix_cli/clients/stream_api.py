@@ -36,6 +36,16 @@ async def ask(client: Client, subject: str, request: Mapping[str, Any]) -> dict[
     return answer
 
 
+async def log_info(client: Client) -> dict[str, Any]:
+    """The log as the server describes it: `created`, `config`, `state`; raises as `ask`."""
+    return await ask(client, f"$JS.API.STREAM.INFO.{subjects.EVENTS_STREAM}", {})
+
+
+async def configure_log(client: Client, config: Mapping[str, Any]) -> None:
+    """Give the log these settings; raises as `ask`."""
+    await ask(client, f"$JS.API.STREAM.UPDATE.{subjects.EVENTS_STREAM}", config)
+
+
 def with_room_for_seals(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of the log that take each event of it again with the headers of its own time."""
     most = int(config.get("max_msg_size", -1))
@@ -50,10 +60,9 @@ async def room_for_seals(client: Client) -> AsyncIterator[None]:
         PermanentError: NATS refuses.
         nats.errors.Error: it does not answer.
     """
-    update = f"$JS.API.STREAM.UPDATE.{subjects.EVENTS_STREAM}"
-    info = await ask(client, f"$JS.API.STREAM.INFO.{subjects.EVENTS_STREAM}", {})
-    await ask(client, update, with_room_for_seals(info["config"]))
+    config = (await log_info(client))["config"]
+    await configure_log(client, with_room_for_seals(config))
     try:
         yield
     finally:
-        await ask(client, update, info["config"])
+        await configure_log(client, config)
