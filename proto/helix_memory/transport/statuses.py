@@ -60,7 +60,12 @@ def is_loading(error: grpc.RpcError) -> bool:
 
 def stated_shard(error: grpc.RpcError) -> int | None:
     """The shard that a status is about; None: it names none."""
+    return stated_number(error, SHARD_KEY)
+
+
+def stated_number(error: grpc.RpcError, key: str) -> int | None:
+    """The number that a status has under a key of its metadata; None: it has none, or something else."""
     # pairs, of another class for asyncio
     metadata: Any = error.trailing_metadata() or ()
-    stated = [str(value) for key, value in metadata if key == SHARD_KEY]
+    stated = [str(value) for name, value in metadata if name == key]
     return int(stated[0]) if stated and stated[0].isdecimal() else None

@@ -15,7 +15,7 @@ from helix_deep.fast.replicas import ReplicatedStub
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.transport.credentials import CallCredentials
 from helix_memory.transport.shard_routing import RoutedCall, ShardGuesses, addresses_of
-from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of, is_loading
+from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of, is_loading, stated_number
 from helix_shared.errors import InvalidInputError
 from helix_shared.rpc.guard import PUSHBACK
 
@@ -169,10 +169,9 @@ def _wait_of(error: grpc.aio.AioRpcError) -> float | None:
     """Seconds until the same service may answer the call; None: it would not, or does not say."""
     if is_loading(error):
         return LOADING_SECONDS
-    pairs: Any = error.trailing_metadata() or ()
-    stated = [str(value) for key, value in pairs if key == PUSHBACK]
     # anything but a number of milliseconds: do not call again (gRFC A6)
-    if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED or not stated or not stated[0].isdecimal():
+    milliseconds = stated_number(error, PUSHBACK)
+    if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED or milliseconds is None:
         return None
-    seconds = max(int(stated[0]) / MILLISECONDS, LEAST_SECONDS)
+    seconds = max(milliseconds / MILLISECONDS, LEAST_SECONDS)
     return seconds * random.uniform(1.0, 1.4)  # noqa: S311  jitter, not a secret
