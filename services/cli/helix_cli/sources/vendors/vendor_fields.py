@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from helix_cli.sources.documents.document import whole_or_cut
+from helix_cli.sources.documents.tails import document_name
 from helix_memory import identity, limits
 from helix_memory.events.private_passages import ALL_PRIVATE, without_private
 from helix_shared.errors import InvalidInputError
@@ -136,7 +137,7 @@ class Made:
             yield Skipped("documents without text")
             return
         for number, body in enumerate(whole_or_cut(text), start=1):
-            name = short_name(document_id if number == 1 else f"{document_id}#{number}")
+            name = document_name(document_id, number)
             said = identity.digest(name, text)
             yield from_fields(
                 where,
