@@ -15,10 +15,11 @@ import pytest
 
 from helix_memory.errors import InvalidInputError, OverloadedError, TemporaryError
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_memory.sharding import SHARD_KEY, rendezvous_order
+from helix_memory.sharding import SHARD_KEY
 from helix_memory.transport import replicas
 from helix_memory.transport.recall_client import RecallClient
 from helix_memory.transport.shard_routing import addresses_of
+from tests.unit.replica_calls import hedging, tenant_at
 
 
 class Service(recall_pb2_grpc.RecallServiceServicer):
@@ -67,14 +68,8 @@ class Service(recall_pb2_grpc.RecallServiceServicer):
 
 @pytest.fixture
 def hedge_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets the seconds after which a second replica is asked, also for methods with many timed calls."""
-
-    def after(seconds: float) -> None:
-        monkeypatch.setattr(replicas, "FIRST_HEDGE_SECONDS", seconds)
-        monkeypatch.setattr(replicas, "FEWEST_CALLS", 10_000)
-
-    after(3600.0)  # a busy machine answers late
-    return after
+    """Sets the seconds after which a second replica is asked."""
+    return hedging(monkeypatch)
 
 
 @pytest.fixture
@@ -104,11 +99,6 @@ def _request(tenant: str, **fields: Any) -> recall_pb2.RecallRequest:
     return recall_pb2.RecallRequest(scope=recall_pb2.Scope(tenant_id=tenant), query="key", **fields)
 
 
-def _of(replica: int) -> str:
-    """A tenant whose calls go to `replica` of two."""
-    return next(name for name in map(str, range(99)) if rendezvous_order(name, 2)[0] == replica)
-
-
 def test_a_tenant_is_asked_for_at_one_replica_and_tenants_are_spread(services: Any) -> None:
     """The pages of a tenant stay in the memory of one replica."""
     two, _, client = services
@@ -127,7 +117,7 @@ def test_the_other_replica_answers_for_a_slow_one_whose_call_is_cancelled(
     two, _, client = services
     hedge_after(0.05)
     two[slow].may_answer.clear()
-    assert client.recall(_request(_of(slow))).generation == 1 - slow
+    assert client.recall(_request(tenant_at(slow))).generation == 1 - slow
     assert two[slow].cancelled.wait(10)
 
 
@@ -139,9 +129,9 @@ def test_a_replica_that_stands_still_is_asked_last(
     two[0].may_answer.clear()
     hedge_after(0.05)
     for _ in range(replicas.MOST_OVERTAKEN):
-        assert client.recall(_request(_of(0))).generation == 1
+        assert client.recall(_request(tenant_at(0))).generation == 1
     hedge_after(3600.0)
-    assert client.recall(_request(_of(0))).generation == 1
+    assert client.recall(_request(tenant_at(0))).generation == 1
     assert len(two[0].tenants) == replicas.MOST_OVERTAKEN
 
 
@@ -150,11 +140,11 @@ def test_the_other_replica_answers_where_one_is_away_and_is_asked_first_from_the
     two, ends, client = services
     ends[0]()
     for _ in range(5):
-        assert client.recall(_request(_of(0))).generation == 1
+        assert client.recall(_request(tenant_at(0))).generation == 1
     assert not two[0].tenants
     ends[1]()
     with pytest.raises(TemporaryError):
-        client.recall(_request(_of(0)))
+        client.recall(_request(tenant_at(0)))
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -163,7 +153,7 @@ def test_a_replica_that_loads_is_waited_for_where_the_other_one_is_away(services
     two, ends, client = services
     two[0].loading = 5
     ends[1]()
-    assert client.recall(_request(_of(first))).generation == 0
+    assert client.recall(_request(tenant_at(first))).generation == 0
     assert len(two[0].tenants) == 6
 
 
@@ -173,7 +163,7 @@ def test_a_full_replica_tells_more_than_one_that_is_away(services: Any) -> None:
     two[1].status = grpc.StatusCode.RESOURCE_EXHAUSTED
     ends[0]()
     with pytest.raises(OverloadedError):
-        client.recall(_request(_of(0)))
+        client.recall(_request(tenant_at(0)))
 
 
 def test_a_replica_that_let_a_call_run_out_is_asked_last(services: Any) -> None:
@@ -182,19 +172,19 @@ def test_a_replica_that_let_a_call_run_out_is_asked_last(services: Any) -> None:
     two[0].may_answer.clear()
     with RecallClient(client.address, call_seconds=0.5) as hurried:
         with pytest.raises(TemporaryError):
-            hurried.recall(_request(_of(0)))
-        assert hurried.recall(_request(_of(0))).generation == 1
+            hurried.recall(_request(tenant_at(0)))
+        assert hurried.recall(_request(tenant_at(0))).generation == 1
 
 
 def test_another_replica_is_asked_where_one_is_full_and_all_again_where_all_are(services: Any) -> None:
     """With `attempts`, calls to full replicas are repeated by the client, and end with their reason."""
     two, _, client = services
     two[0].status = grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert client.recall(_request(_of(0))).generation == 1
+    assert client.recall(_request(tenant_at(0))).generation == 1
     two[1].status = grpc.StatusCode.RESOURCE_EXHAUSTED
     calls = sum(len(service.tenants) for service in two)
     with RecallClient(client.address, attempts=3) as patient, pytest.raises(OverloadedError):
-        patient.recall(_request(_of(0)))
+        patient.recall(_request(tenant_at(0)))
     assert sum(len(service.tenants) for service in two) - calls == 6
 
 
@@ -203,7 +193,7 @@ def test_a_refused_request_is_not_sent_to_another_replica(services: Any) -> None
     two, _, client = services
     two[0].status = grpc.StatusCode.INVALID_ARGUMENT
     with pytest.raises(InvalidInputError):
-        client.recall(_request(_of(0)))
+        client.recall(_request(tenant_at(0)))
     assert not two[1].tenants
 
 
@@ -216,7 +206,7 @@ def test_a_call_that_waits_for_an_event_is_sent_once(
     two[0].may_answer.clear()
     hedge_after(0.05)
     threading.Timer(0.3, two[0].may_answer.set).start()
-    request = _request(_of(0), min_seq=7)
+    request = _request(tenant_at(0), min_seq=7)
     if call == "recall":
         assert client.recall(request).generation == 0
     elif call == "recall_many":

@@ -15,8 +15,8 @@ from helix_deep.fast.query_service import QueryService
 from helix_memory.errors import InvalidInputError, TemporaryError
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.sharding import rendezvous_order
-from helix_memory.transport import replicas
 from helix_shared.rpc.guard import PUSHBACK
+from tests.unit.replica_calls import hedging, tenant_at
 
 SECONDS: Final = 15.0
 
@@ -56,14 +56,8 @@ class Replica(recall_pb2_grpc.RecallServiceServicer):
 
 @pytest.fixture
 def hedge_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets the seconds after which a second replica is asked, also for methods with many timed calls."""
-
-    def after(seconds: float) -> None:
-        monkeypatch.setattr(replicas, "FIRST_HEDGE_SECONDS", seconds)
-        monkeypatch.setattr(replicas, "FEWEST_CALLS", 10_000)
-
-    after(3600.0)  # a busy machine answers late
-    return after
+    """Sets the seconds after which a second replica is asked."""
+    return hedging(monkeypatch)
 
 
 @pytest.fixture
@@ -93,11 +87,6 @@ async def answered(query: QueryService, tenant: str, *, seconds: float = SECONDS
     return found.generation
 
 
-def _of(replica: int) -> str:
-    """A tenant whose calls go to `replica` of two."""
-    return next(name for name in map(str, range(99)) if rendezvous_order(name, 2)[0] == replica)
-
-
 async def test_tenants_are_spread_and_each_stays_at_one_replica(services: Replicas) -> None:
     """As for every client: the pages of a tenant are in the memory of one replica."""
     two, query = services
@@ -112,11 +101,11 @@ async def test_the_other_replica_answers_where_one_is_away(services: Replicas, a
     """Where both are, the call fails."""
     two, query = services
     await two[away].server.stop(None)
-    assert [await answered(query, _of(away)) for _ in range(3)] == [1 - away] * 3
+    assert [await answered(query, tenant_at(away)) for _ in range(3)] == [1 - away] * 3
     assert not two[away].tenants
     await two[1 - away].server.stop(None)
     with pytest.raises(TemporaryError):
-        await answered(query, _of(away))
+        await answered(query, tenant_at(away))
 
 
 async def test_the_other_replica_answers_for_a_slow_one_whose_call_is_cancelled(
@@ -126,7 +115,7 @@ async def test_the_other_replica_answers_for_a_slow_one_whose_call_is_cancelled(
     two, query = services
     hedge_after(0.05)
     two[0].may_answer.clear()
-    assert await answered(query, _of(0)) == 1
+    assert await answered(query, tenant_at(0)) == 1
     await asyncio.wait_for(two[0].was_cancelled.wait(), 10)
 
 
@@ -135,7 +124,7 @@ async def test_a_caller_that_goes_away_ends_the_call(services: Replicas) -> None
     two, query = services
     two[0].may_answer.clear()
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(answered(query, _of(0)), 0.5)
+        await asyncio.wait_for(answered(query, tenant_at(0)), 0.5)
     await asyncio.wait_for(two[0].was_cancelled.wait(), 10)
 
 
@@ -145,9 +134,9 @@ async def test_another_replica_is_asked_where_one_is_full_and_all_again_where_al
     """After the time that they say."""
     two, query = services
     two[0].full = 1
-    assert await answered(query, _of(0)) == 1
+    assert await answered(query, tenant_at(0)) == 1
     two[0].full, two[1].full = 3, 4
-    assert await answered(query, _of(0)) == 0
+    assert await answered(query, tenant_at(0)) == 0
     assert [len(one.tenants) for one in two] == [4, 3]
 
 
@@ -156,7 +145,7 @@ async def test_a_refused_request_is_not_sent_to_another_replica(services: Replic
     two, query = services
     two[0].status = grpc.StatusCode.INVALID_ARGUMENT
     with pytest.raises(InvalidInputError):
-        await answered(query, _of(0))
+        await answered(query, tenant_at(0))
     assert not two[1].tenants
 
 
@@ -168,5 +157,5 @@ async def test_a_batch_that_waits_for_an_event_is_sent_once(
     hedge_after(0.05)
     two[0].may_answer.clear()
     asyncio.get_running_loop().call_later(0.3, two[0].may_answer.set)
-    assert await answered(query, _of(0), min_seq=7) == 0
+    assert await answered(query, tenant_at(0), min_seq=7) == 0
     assert not two[1].tenants
