@@ -64,7 +64,7 @@ def doctor_command(
     known = _unknown(folder)
     servers = _servers(nats, query, folder)
     findings = _examined(folder, servers, known)
-    repaired = _repair(findings, folder, servers, known) if repair else []
+    repaired = _repair(findings, folder, servers[0], known) if repair else []
     if repaired:
         known = _unknown(folder)
         findings = _examined(folder, servers, known)
@@ -144,10 +144,7 @@ async def _asked(home: HomeFolder, nats: Server | None, known: Sequence[Generati
 
 
 def _repair(
-    findings: Sequence[Finding],
-    home: HomeFolder,
-    servers: tuple[Server | None, Server | None],
-    known: Sequence[Generations],
+    findings: Sequence[Finding], home: HomeFolder, nats: Server | None, known: Sequence[Generations]
 ) -> list[str]:
     """Do the repairs that the findings name, each once; returns what was done, or why not."""
     from helix_cli.doctor import repairs  # noqa: PLC0415  see above
@@ -162,11 +159,11 @@ def _repair(
                         done.append(repairs.point_to_good(home, home.data_of(shard), one))
             elif name == "unlock":
                 done.append(repairs.unlock(home))
-            elif servers[0] is not None and name == "provision":
-                done.append(run_async(repairs.provision_again(servers[0])))
-            elif servers[0] is not None:
+            elif nats is not None and name == "provision":
+                done.append(run_async(repairs.provision_again(nats)))
+            elif nats is not None:
                 missing = [event for one in known if one.log for event in one.log.missing]
-                done.append(run_async(repairs.derive(servers[0], missing)))
+                done.append(run_async(repairs.derive(nats, missing)))
         except HelixError as error:
             note(f"not repaired ({name}): {error}")
     return done

@@ -68,8 +68,11 @@ class Made:
         `fields` may name another kind of event that has a text.
         """
         kept = without_private(text)  # before it is cut: a piece does not tell that it is private
-        if kept != text and not (kept := kept.strip()):
-            yield Refusal(where, "text", ALL_PRIVATE)
+        if kept != text:
+            kept = kept.strip()
+            if not kept:
+                yield Refusal(where, "text", ALL_PRIVATE)
+                return
         for number, piece in enumerate(pieces(kept)):
             if piece.strip():
                 suffix = f":{number}" if number else ""
