@@ -72,6 +72,9 @@ class Replays:
         scope = query.selection.unfiltered()
         with suppress(NotFoundError):
             return get_memory(memory_id, scope, self.snapshot, now=query.clock, deadline=self.deadline)[0]
+        ordinals = self.snapshot.ordinals_of([memory_id])
+        if not len(ordinals):
+            return None
         context = RecallContext.of(
             replace(query, selection=scope),
             self.snapshot,
@@ -79,7 +82,6 @@ class Replays:
             deadline=self.deadline,
         )
         context = context.of_route(route_query(context, self._embed(context).plain))
-        ordinals = self.snapshot.ordinals_of([memory_id])
         rows = stored_rows(self.snapshot, ordinals, context.visibility)
         return next(filter(scope.admits, rows), None)
 
