@@ -142,7 +142,7 @@ def _is_day(cores: Sequence[str]) -> bool:
     """Whether words are a day without a year, which is a time: "Monday 30 Nov", "May 5th"."""
     numbers = sum(_COUNT.fullmatch(core) is not None for core in cores)
     named = sum(_POSSESSIVE.sub("", core).lower() in CALENDAR for core in cores)
-    return 0 < numbers < numbers + named == len(cores)
+    return numbers > 0 and named > 0 and numbers + named == len(cores)
 
 
 def _is_qualifier(text: str, start: int, end: int) -> bool:

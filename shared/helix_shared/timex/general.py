@@ -37,15 +37,13 @@ def states_rule(clause: Sequence[str], passage: Passage, span: tuple[int, int]) 
 
     Only a season or a month comes back in a rule; a weekday or a date is one of everybody it names.
     """
-    if passage.asks:
-        return False
-    time = passage.folded[slice(*span)]
     at = next((at for at, word in enumerate(clause) if word in _OBLIGED), 0)
+    if passage.asks or at == 0 or clause[at + 1 : at + 2] == ["have"]:
+        return False
     subject = at - 1
     while subject > 0 and clause[subject] in _ADVERBS:
         subject -= 1
-    if at == 0 or subject < 0 or clause[at + 1 : at + 2] == ["have"]:
-        return False
+    time = passage.folded[slice(*span)]
     if _SEASON.fullmatch(time):
         return (
             _is_anybody(clause, subject)

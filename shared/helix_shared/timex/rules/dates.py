@@ -63,7 +63,7 @@ def _read_numeric(passage: Passage, match: re.Match[str]) -> Reading | None:
     first, second = int(match["first"]), int(match["second"])
     is_day_first = _is_day_first(first, second)
     if is_day_first is None:
-        is_day_first = _beside_day_first(passage, match)
+        is_day_first = first == second or _beside_day_first(passage, match)
     if is_day_first is None:
         return None
     is_short = len(match["year"]) == len("98")
@@ -75,9 +75,7 @@ def _read_numeric(passage: Passage, match: re.Match[str]) -> Reading | None:
 
 
 def _is_day_first(first: int, second: int) -> bool | None:
-    """Tell "13/04" from "04/13"; "05/05" is both, and "03/04" could be either."""
-    if first == second:
-        return True
+    """Tell "13/04" from "04/13"; None for "03/04", which could be either."""
     if (first > _AMBIGUOUS_UP_TO) == (second > _AMBIGUOUS_UP_TO):
         return None
     return first > _AMBIGUOUS_UP_TO
@@ -88,9 +86,9 @@ def _beside_day_first(passage: Passage, match: re.Match[str]) -> bool | None:
     start = max(0, match.start() - _BESIDE_CHARACTERS)
     beside = _NUMERIC_DATE.finditer(passage.folded, start, match.end() + _BESIDE_CHARACTERS)
     told = {
-        _is_day_first(first, second)
+        _is_day_first(int(other["first"]), int(other["second"]))
         for other in beside
-        if other["sep"] == match["sep"] and (first := int(other["first"])) != (second := int(other["second"]))
+        if other["sep"] == match["sep"]
     }
     told.discard(None)
     return told.pop() if len(told) == 1 else None
