@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
+MAX_HITS: Final = 10_000
+"""A search returns so many at most."""
 _SORTED_MULTIPLE: Final = 4
 """Up to this multiple of the limit, all scores are sorted; beyond, the best are selected first."""
 

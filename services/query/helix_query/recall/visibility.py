@@ -16,7 +16,7 @@ import numpy as np
 from helix_shared.artifacts.filter.filters import Types, WithFlags
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.versions import Versions
-from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.hits import MAX_HITS, Hits
 from helix_shared.artifacts.signals.columns import NO_TIME, UNDATED, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.moments import microseconds
@@ -32,8 +32,6 @@ Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 NO_ORDINALS: Final = np.empty(0, np.int64)
 DEEPER: Final = 4
 """How many times as many an engine is asked for when invisible memories took places of others."""
-MOST_ASKED: Final = 10_000
-"""An engine is asked for so many at most, which is the limit of both."""
 SAMPLED: Final = 256
 """Memories of a tenant that tell which share of it a caller sees."""
 
@@ -143,7 +141,7 @@ def visible_hits(
     limit: int,
     already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
-    """The `limit` best hits that pass `is_visible`; asks deeper, up to `MOST_ASKED`, while too few pass.
+    """The `limit` best hits that pass `is_visible`; asks deeper, up to `MAX_HITS`, while too few pass.
 
     Hits of `already_served` stay among the hits but do not count for the limit.
     """
@@ -152,10 +150,10 @@ def visible_hits(
         hits = search(asked)
         visible = is_visible(hits.ordinals)
         is_enough = np.count_nonzero(_counted(hits, visible, already_served)) >= limit
-        if is_enough or len(hits) < asked or asked == MOST_ASKED:
+        if is_enough or len(hits) < asked or asked == MAX_HITS:
             break
         times *= 1 if visible.all() else DEEPER
-        asked = min(limit * times + len(already_served), MOST_ASKED)
+        asked = min(limit * times + len(already_served), MAX_HITS)
     return first_visible(hits, visible, limit=limit, already_served=already_served)
 
 

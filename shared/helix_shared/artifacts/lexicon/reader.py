@@ -11,7 +11,7 @@ from tantivy import Query, Schema
 from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.hits import MAX_HITS, Hits
 from helix_shared.artifacts.lexicon.analysis import idf, stems
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.artifacts.lexicon.files import META, documents_and_deleted
@@ -41,7 +41,6 @@ MAX_WORDS: Final = 48
 MAX_EXACT: Final = 16
 """Together 64 terms, which bound the cost of a query."""
 
-MAX_LIMIT: Final = 10_000
 MIN_ALL_WORDS: Final = 3
 """Distinct words that a query needs for a search for all of them."""
 QUERY_CHARACTERS: Final = 20_000
@@ -268,8 +267,8 @@ class LexiconReader:
 
 
 def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+    if not 1 <= limit <= MAX_HITS:
+        raise InvalidInputError("limit", f"must be 1 to {MAX_HITS}")
 
 
 def _of_memories(

@@ -15,7 +15,7 @@ from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.sql import id_prefixes_sql, texts_sql
 from helix_shared.artifacts.filter.versions import Versions
-from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.hits import MAX_HITS, Hits
 from helix_shared.artifacts.vectors.engine import lancedb
 from helix_shared.artifacts.vectors.files import TABLE_FOLDER
 from helix_shared.artifacts.vectors.maintenance import unindexed_rows, vector_index
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 INDEX_CACHE_BYTES: Final = 256 << 20
 """Cache of a reader for index pages: over 10^6 memories a binary index takes 76 MB, a product one 108."""
 METADATA_CACHE_BYTES: Final = 64 << 20
-MAX_LIMIT: Final = 10_000
 TAIL_MOST: Final = 30_000
 """Longest `tail`; with more rows outside the index, the engine scans them."""
 _BATCH_ROWS: Final = 8_192
@@ -155,8 +154,8 @@ class VectorReader:
             InvalidInputError: a vector of another length, zero or not finite; a limit out of bounds.
         """
         query = unit_query(vector, self.dimensions)
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        if not 1 <= limit <= MAX_HITS:
+            raise InvalidInputError("limit", f"must be 1 to {MAX_HITS}")
         depth = max(limit, self.candidates(limit) if candidates is None else candidates)
         refine = math.ceil(depth / limit) if self._cosines is None else None
         asked = depth if refine is None else limit

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from helix_query.recall.visibility import MOST_ASKED, visible_hits
-from helix_shared.artifacts.hits import Hits
+from helix_query.recall.visibility import visible_hits
+from helix_shared.artifacts.hits import MAX_HITS, Hits
 
 
 class Engine:
@@ -51,7 +51,7 @@ def test_it_is_asked_no_more_than_needed() -> None:
     assert found(Engine(30), [29]) == [29]
     endless = Engine(50_000)
     assert found(endless, []) == []
-    assert endless.asked == [10, 40, 160, 640, 2_560, MOST_ASKED]
+    assert endless.asked == [10, 40, 160, 640, 2_560, MAX_HITS]
 
 
 def test_served_hits_come_on_top() -> None:

@@ -17,9 +17,8 @@ import numpy as np
 
 from helix_query.recall.visibility import NO_ORDINALS, VisibilityEstimate, first_visible, visible_hits
 from helix_shared.artifacts.distinct import distinct
-from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.hits import MAX_HITS, Hits
 from helix_shared.artifacts.signals.columns import code
-from helix_shared.artifacts.vectors.reader import MAX_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,7 +150,7 @@ def _indexed(
 ) -> Hits:
     """The nearest by the index, where about `share` of the corpus is visible."""
     if share >= BROAD:
-        spared = min(int((limit + len(already_served)) * SPARE / share), MAX_LIMIT)
+        spared = min(int((limit + len(already_served)) * SPARE / share), MAX_HITS)
         hits = _nearest(vector, None, visibility, vectors, limit=spared)
         if (visible := _visible_of(hits, visibility, limit, already_served)) is not None:
             return visible
