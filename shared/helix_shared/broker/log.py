@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 
 from helix_memory.subjects import STORED_AT_HEADER
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.stored_at import checked_time, is_sealed
 from helix_shared.errors import TemporaryError
 
@@ -122,7 +122,7 @@ async def some_after(
                 found.append(one)
         finally:
             await replies.unsubscribe()
-    except (NatsError, TimeoutError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(f"stream {stream} does not answer a direct get") from error
     return found
 
@@ -142,7 +142,7 @@ async def _is_replicated(client: Client, stream: str) -> bool:
     if stream not in known:
         try:
             config = (await client.jetstream().stream_info(stream)).config
-        except (NatsError, TimeoutError) as error:
+        except UNANSWERED as error:
             raise TemporaryError(f"stream {stream} does not answer") from error
         known[stream] = (config.num_replicas or 1) > 1
     return known[stream]
@@ -152,7 +152,7 @@ async def _from_leader(client: Client, stream: str, selector: Mapping[str, Any])
     request = json.dumps(selector).encode()
     try:
         reply = await client.request(_LEADER_GET.format(stream), request, timeout=READ_SECONDS)
-    except (NatsError, TimeoutError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(f"the leader of stream {stream} does not answer a get") from error
     answer = json.loads(reply.data)
     if "error" in answer:
@@ -178,7 +178,7 @@ async def _direct(client: Client, stream: str, selector: Mapping[str, Any]) -> L
     request = json.dumps(selector).encode()
     try:
         reply = await client.request(_DIRECT_GET.format(stream), request, timeout=READ_SECONDS)
-    except (NatsError, TimeoutError) as error:
+    except UNANSWERED as error:
         raise TemporaryError(f"stream {stream} does not answer a direct get") from error
     return await _logged(client, stream, reply)
 
