@@ -98,15 +98,11 @@ class CloudStore(ObjectStore):
 
     def download(self, path: str, target: Path, *, size: int) -> str:
         """As `ObjectStore.download`."""
-        if self._folder is not None and _UNFINISHED.search(path):
-            return self._copied(self._folder / path, target, path, size)
+        if (left := self._unfinished(path)) is not None:
+            return self._copied(left, target, path, size)
         digest = hashlib.sha256()
         with self._translated(path), target.open("wb") as file:
-            stored = int(obstore.head(self._engine, path)["size"])
-            if stored != size:
-                raise CorruptArtifactError(
-                    f"object {path} of {self.url} has {stored} bytes instead of {size}"
-                )
+            self._check_size(path, int(obstore.head(self._engine, path)["size"]), size)
             for start in range(0, size, CHUNK_BYTES):
                 length = min(CHUNK_BYTES, size - start)
                 chunk = obstore.get_range(self._engine, path, start=start, length=length)
@@ -122,7 +118,7 @@ class CloudStore(ObjectStore):
                 for one in page:
                     yield Listed(one["path"], one["size"], one["last_modified"])
         if self._folder is not None:
-            yield from _unfinished(self._folder, prefix)
+            yield from _unfinished_below(self._folder, prefix)
 
     def delete(self, paths: Iterable[str]) -> None:
         """As `ObjectStore.delete`."""
@@ -130,8 +126,8 @@ class CloudStore(ObjectStore):
         requests = [[path] for path in paths] if self._folder is not None else [[*paths]]
         for request in filter(None, requests):
             with self._translated(request[0]), contextlib.suppress(FileNotFoundError):
-                if self._folder is not None and _UNFINISHED.search(request[0]):
-                    (self._folder / request[0]).unlink()
+                if (left := self._unfinished(request[0])) is not None:
+                    left.unlink()
                 else:
                     obstore.delete(self._engine, request)
 
@@ -159,11 +155,19 @@ class CloudStore(ObjectStore):
         """`download` of a file of which the engine knows nothing."""
         with self._translated(path):
             shutil.copyfile(file, target)
-        stored = target.stat().st_size
-        if stored != size:
-            raise CorruptArtifactError(f"object {path} of {self.url} has {stored} bytes instead of {size}")
+        self._check_size(path, target.stat().st_size, size)
         sync(target)
         return sha256_of(target)
+
+    def _check_size(self, path: str, stored: int, size: int) -> None:
+        if stored != size:
+            raise CorruptArtifactError(f"object {path} of {self.url} has {stored} bytes instead of {size}")
+
+    def _unfinished(self, path: str) -> Path | None:
+        """The file in a folder that an upload left before its end; None: `path` is an object."""
+        if self._folder is None or _UNFINISHED.search(path) is None:
+            return None
+        return self._folder / path
 
     @contextlib.contextmanager
     def _translated(self, path: str) -> Iterator[None]:
@@ -175,7 +179,7 @@ class CloudStore(ObjectStore):
             raise TemporaryError(f"object store {self.url} does not answer: {_reason(error)}") from error
 
 
-def _unfinished(folder: Path, prefix: str) -> Iterator[Listed]:
+def _unfinished_below(folder: Path, prefix: str) -> Iterator[Listed]:
     for path in (folder / prefix).rglob("*#*"):
         with contextlib.suppress(FileNotFoundError):
             if _UNFINISHED.search(path.name):
