@@ -42,7 +42,7 @@ def stored_rows(data: Path, tenant_id: str, *, with_vectors: bool = False) -> li
     for batch in wanted.limit(max(int(table.count_rows()), 1)).to_arrow().to_batches():
         found = batch.select(_COLUMNS).to_pylist()
         if with_vectors:
-            vectors = np.asarray(batch[VECTOR_COLUMN].flatten()).reshape(len(found), -1)
+            vectors = np.array(batch[VECTOR_COLUMN].flatten(), np.float32).reshape(len(found), -1)
             found = [row | {VECTOR_COLUMN: vector} for row, vector in zip(found, vectors, strict=True)]
         rows += found
     return rows
