@@ -77,8 +77,9 @@ class Access:
                 judged[unread.pop(record["ordinal"])] = not names.isdisjoint(record["audience"])
             # of an erased memory there is no record
             visible &= ~np.isin(codes, [*unread.values()])
-        # a copy: the channels of one recall judge at the same time, and add to it
-        closed = [one for one, is_open in list(judged.items()) if not is_open]
+        # The channels of one recall judge at the same time and add to it. A copy is made in one step; a list
+        # of its items is not, since the collector may run between two of them.
+        closed = [one for one, is_open in judged.copy().items() if not is_open]
         if closed:
             visible &= ~np.isin(codes, closed)
         return visible

@@ -1,5 +1,6 @@
 """Who may see a memory: access lists are read from the records of memories."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -59,11 +60,19 @@ def test_a_list_is_read_once_for_a_call(access: Access) -> None:
 
 @pytest.fixture
 def quick_switches() -> Iterator[None]:
-    """Threads take turns after microseconds, not after 5 ms."""
-    usual = sys.getswitchinterval()
+    """Threads take turns after microseconds, not after 5 ms, and wherever the collector runs."""
+    usual, threshold = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(1e-6)
+    gc.set_threshold(50)
+    gc.callbacks.append(_collecting)
     yield
+    gc.callbacks.remove(_collecting)
+    gc.set_threshold(*threshold)
     sys.setswitchinterval(usual)
+
+
+def _collecting(_phase: str, _info: dict[str, int]) -> None:
+    sum(range(50))
 
 
 @pytest.mark.usefixtures("quick_switches")
