@@ -13,7 +13,6 @@ from typing import Any
 import grpc
 import pytest
 
-from helix_ingest.facets.find import facets_of
 from helix_memory.deep.v1 import deep_pb2
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.encoders.encoder import Encoder
@@ -21,6 +20,7 @@ from helix_shared.encoders.store import default_model
 from tests.integration.test_extract.endpoint_server import EndpointServer
 from tests.integration.test_query.corpus import Corpus
 from tests.integration.test_query.service import Service, is_serving, start_service
+from tests.integration.test_query.stated import with_facets
 
 from .running import DeepService, Lines, answering, asked_list, lines_of, start_deep
 
@@ -74,10 +74,7 @@ def query(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
         corpus = Corpus.create(folder / "data", encoder)
         corpus.add([{"text": text} for text in (*NEAR, *FAR, WANTED)])
         corpus.add([{"text": "Ann hid the dachshund's pills.", "user_id": "ann", "owner": "ann"}])
-        facets = facets_of(ALLERGY, source_class="user")
-        spans = [offset for one in facets for offset in (one.start, one.end)]
-        own = {"user_id": "cleo", "owner": "cleo", "facets": [one.facet for one in facets]}
-        corpus.add([{"text": ALLERGY, "facet_spans": spans, "confidence": 0.8, **own}])
+        corpus.add([with_facets(ALLERGY, user_id="cleo", owner="cleo", confidence=0.8)])
         corpus.publish()
         corpus.live.close()
     service = start_service(folder / "data", models_dir, folder / "query.log")

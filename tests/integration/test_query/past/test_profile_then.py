@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from helix_ingest.facets.find import facets_of
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.identity import memory_id
+from tests.integration.test_query.stated import with_facets
 
 pytestmark = pytest.mark.integration
 
@@ -18,18 +18,8 @@ OLD, NEW = "I work at Barco as an engineer", "I work for Globex"
 
 def _said(text: str, days_ago: int, **fields: Any) -> dict[str, Any]:
     """A row of what Ana stated, stored on the same day."""
-    found = facets_of(text, source_class="user")
     at = NOW - timedelta(days=days_ago)
-    return {
-        "text": text,
-        "facets": [one.facet for one in found],
-        "facet_spans": [offset for one in found for offset in (one.start, one.end)],
-        "user_id": "ana",
-        "owner": "ana",
-        "created_at": at,
-        "occurred_at": at,
-        **fields,
-    }
+    return with_facets(text, user_id="ana", owner="ana", created_at=at, occurred_at=at, **fields)
 
 
 def _lines(service: Any, **moments: Any) -> list[str]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from helix_ingest.facets.find import facets_of
 from helix_memory.explanation import recompute
 from helix_query.recall.preferences import search
 from helix_shared.artifacts.hits import Hits
+from tests.integration.test_query.stated import with_facets
 
 pytestmark = pytest.mark.integration
 
@@ -27,10 +27,7 @@ FACTS = (
 
 def said(text: str, **fields: Any) -> dict[str, Any]:
     """A row of a user's statement, with the facets that ingest tells."""
-    found = facets_of(text, source_class="user")
-    spans = [offset for one in found for offset in (one.start, one.end)]
-    owner = {"user_id": "ana", "owner": "ana"} | fields
-    return {"text": text, "facets": [one.facet for one in found], "facet_spans": spans, **owner}
+    return with_facets(text, **{"user_id": "ana", "owner": "ana"} | fields)
 
 
 @pytest.fixture

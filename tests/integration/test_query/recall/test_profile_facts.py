@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from helix_ingest.facets.find import facets_of
 from helix_memory.explanation import recompute
+from tests.integration.test_query.stated import with_facets
 
 pytestmark = pytest.mark.integration
 
@@ -34,15 +34,8 @@ CLEO = {"the boiler man comes on thursday": 5, "cataract op on the 14th": 20, "t
 
 def said(text: str, user: str, day: int, *, ahead_of: datetime | None = None) -> dict[str, Any]:
     """A row of a user's statement, with the facets that ingest tells."""
-    found = facets_of(text, source_class="user", ahead_of=ahead_of)
-    return {
-        "text": text,
-        "facets": [one.facet for one in found],
-        "facet_spans": [offset for one in found for offset in (one.start, one.end)],
-        "user_id": user,
-        "owner": user,
-        "occurred_at": START + timedelta(days=day),
-    }
+    at = START + timedelta(days=day)
+    return with_facets(text, ahead_of=ahead_of, user_id=user, owner=user, occurred_at=at)
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from helix_ingest.facets.find import facets_of
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.artifacts.signals.reader import Signals
+from tests.integration.test_query.stated import with_facets
 
 pytestmark = pytest.mark.integration
 
@@ -19,15 +19,8 @@ HOME = "I live in Turku"
 
 def _shared(text: str, user: str, days_ago: int) -> dict[str, Any]:
     """A row of what a user told everyone."""
-    found = facets_of(text, source_class="user")
-    return {
-        "name": f"{user} {text}",
-        "text": text,
-        "facets": [one.facet for one in found],
-        "facet_spans": [offset for one in found for offset in (one.start, one.end)],
-        "user_id": user,
-        "occurred_at": NOW - timedelta(days=days_ago),
-    }
+    at = NOW - timedelta(days=days_ago)
+    return with_facets(text, name=f"{user} {text}", user_id=user, occurred_at=at)
 
 
 @pytest.mark.parametrize("owner", ["", "ana"])

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from helix_ingest.facets.find import facets_of
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.transport.polling import poll
 from helix_shared.artifacts.signals.reader import Signals
+from tests.integration.test_query.stated import with_facets
 
 pytestmark = pytest.mark.integration
 
@@ -20,17 +20,9 @@ Ask = Callable[..., Any]
 
 def said(text: str, **fields: Any) -> dict[str, Any]:
     """A row of a user's statement, with the facets that ingest tells."""
-    found = facets_of(text, source_class=fields.get("source_class", "user"))
     owner = {} if fields.get("shared") else {"owner": fields.get("user_id", "")}
-    return {
-        "text": text,
-        "confidence": 0.8,
-        "salience": 0.3,
-        "facets": [one.facet for one in found],
-        "facet_spans": [offset for one in found for offset in (one.start, one.end)],
-        **owner,
-        **fields,
-    }
+    found = with_facets(text, source_class=fields.get("source_class", "user"))
+    return found | {"confidence": 0.8, "salience": 0.3} | owner | fields
 
 
 @pytest.fixture
