@@ -1,5 +1,7 @@
 """What the log of a service has of a call that failed."""
 
+from types import SimpleNamespace
+
 import grpc
 import pytest
 
@@ -11,7 +13,7 @@ from helix_shared.errors import (
     PermanentError,
     TemporaryError,
 )
-from helix_shared.rpc.statuses import refused_of
+from helix_shared.rpc import statuses
 
 
 @pytest.mark.parametrize(
@@ -29,16 +31,14 @@ from helix_shared.rpc.statuses import refused_of
     ],
 )
 def test_what_a_caller_is_not_told_the_log_has(
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-    error: BaseException,
-    code: grpc.StatusCode,
-    logged: str,
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, code: grpc.StatusCode, logged: str
 ) -> None:
     """The message of DATA_LOSS says so; an error may quote a text, which the log has not."""
-    found, message = refused_of(error)
-    # another test of the process may have configured the logs
-    said = caplog.text or "".join(capsys.readouterr())
+    lines: list[str] = []
+    log = SimpleNamespace(error=lambda event, **fields: lines.append(f"{event} {fields}"))
+    monkeypatch.setattr(statuses, "_log", log)
+    found, message = statuses.refused_of(error)
+    said = "".join(lines)
     assert found is code
     assert said.count("call_failed") == bool(logged)
     assert logged in said
