@@ -47,6 +47,11 @@ pytestmark = pytest.mark.integration
 WORD: Final = b"zqcanaryword"
 
 
+async def nothing_archived(_: Collection[int]) -> frozenset[int]:
+    """The archive of a writer that has none: no event of it is left to erase."""
+    return frozenset()
+
+
 def left(server: NatsServer) -> int:
     """How often the word is in the files of the server."""
     return sum(content.count(WORD) for _, content in contents(server.folder))
@@ -149,12 +154,9 @@ async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_tu
     bench.apply(lifecycle(erase, last))
     bench.publish()
 
-    async def erase_archived(_: Collection[int]) -> frozenset[int]:
-        return frozenset()
-
     with ThreadPoolExecutor(1) as executor:
         thread = StoreThread(executor, deadline_seconds=60)
-        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, nothing_archived, tmp_path)
         for now in (10.0, 20.0):
             eraser.run_due(now)
             for work in (eraser._planning, eraser._cleaning):
@@ -183,12 +185,9 @@ async def test_an_erasure_that_waits_for_a_backup_asks_for_no_generation(
     bench.apply(lifecycle(erase, (await publisher.publish_event(erase)).sequence))
     bench.publish()
 
-    async def erase_archived(_: Collection[int]) -> frozenset[int]:
-        return frozenset()
-
     with ThreadPoolExecutor(1) as executor:
         thread = StoreThread(executor, deadline_seconds=60)
-        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, nothing_archived, tmp_path)
 
         async def needs_a_generation(now: float) -> bool:
             eraser.run_due(now)
@@ -235,12 +234,9 @@ async def test_neighbours_lose_their_quotations_of_an_erased_turn_that_has_no_me
     bench.apply(lifecycle(erase, last))
     bench.publish()
 
-    async def erase_archived(_: Collection[int]) -> frozenset[int]:
-        return frozenset()
-
     with ThreadPoolExecutor(1) as executor:
         thread = StoreThread(executor, deadline_seconds=60)
-        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, nothing_archived, tmp_path)
         eraser.run_due(10.0)
         assert eraser._planning.running is not None
         await eraser._planning.running
@@ -263,12 +259,9 @@ async def test_copies_are_remembered_until_a_round_has_dropped_them(
     erasures = bench.shard.state.erasures
     erasures.note_copy()
 
-    async def erase_archived(_: Collection[int]) -> frozenset[int]:
-        return frozenset()
-
     with ThreadPoolExecutor(1) as executor:
         thread = StoreThread(executor, deadline_seconds=60)
-        eraser = Eraser(nats_client, publisher, thread, bench.shard, erase_archived, tmp_path)
+        eraser = Eraser(nats_client, publisher, thread, bench.shard, nothing_archived, tmp_path)
         for now, comes in ((10.0, True), (20.0, False)):
             eraser.run_due(now)
             assert Erasures.from_json(erasures.to_json()).has_copies
