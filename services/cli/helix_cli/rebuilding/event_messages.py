@@ -53,23 +53,18 @@ class EventMessages:
         Raises:
             TemporaryError: NATS does not answer, or a process that derives was ended.
         """
-        made: list[Msg | None] = []
-        underived: list[Underived] = []
+        read: list[Msg | Underived] = []
         submitted: list[asyncio.Future[list[Derived]]] = []
-        for logged in found:
-            one = await self._read(logged)
-            made.append(one if isinstance(one, Msg) else None)
-            if isinstance(one, Underived):
-                underived.append(one)
-            if len(underived) == SUBMITTED:
+        for start in range(0, len(found), SUBMITTED):
+            some = [await self._read(logged) for logged in found[start : start + SUBMITTED]]
+            read += some
+            if underived := [one for one in some if isinstance(one, Underived)]:
                 submitted.append(self._submit(underived))
-                underived = []
-        submitted.append(self._submit(underived))
         with process_errors():
             derived = iter([one for some in submitted for one in await some])
         messages: list[Msg] = []
-        for message in made:
-            messages += [message] if message is not None else self._delivered(next(derived))
+        for one in read:
+            messages += [one] if isinstance(one, Msg) else self._delivered(next(derived))
         return messages
 
     async def _read(self, logged: SourceEvent) -> Msg | Underived:
