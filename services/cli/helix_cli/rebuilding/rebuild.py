@@ -139,15 +139,15 @@ async def rebuild(task: Task) -> Made:
                 key["place"] = place.encoded().decode()
             shard, continues = open_shard(workspace, key, settings, _from_the_beginning(place))
             stack.callback(shard.close)
-            begin_with_erased(shard, Served.look(task.data), logs_of(task.data, log.created))
-            if await _is_empty(source, task.data) or not await _has_tenants(client, place):
+            served = Served.look(task.data)
+            begin_with_erased(shard, served, logs_of(task.data, log.created))
+            if await _is_empty(source, served) or not await _has_tenants(client, place):
                 card = encoder.card
                 shard.begin(Model(card.name, card.checksum, card.dimensions))
             deriving = stack.enter_context(Deriving(workers, task.folder))
             replay = Replay(source, client, shard, deriving, Refusals(workspace))
             check = None
             if task.compares:
-                served = Served.look(task.data)
                 rows = compare_versions(served, workers, encoder.card, settings)
                 check = Check(task.data, workspace, rows)
             if continues:
@@ -159,9 +159,8 @@ async def rebuild(task: Task) -> Made:
     return made
 
 
-async def _is_empty(source: Source, data: Path) -> bool:
+async def _is_empty(source: Source, served: Served) -> bool:
     """Whether nothing was ever published, and nothing is served: the new generation is an empty one, too."""
-    served = Served.look(data)
     return (served.is_empty or not served.number) and not await source.end()
 
 
