@@ -8,6 +8,7 @@ import gc
 import os
 import resource
 import sys
+import threading
 import uuid
 from pathlib import Path
 from typing import Final
@@ -94,6 +95,23 @@ def return_free_memory() -> bool:
         return bool(ctypes.CDLL(None).malloc_trim(0))
     except (OSError, AttributeError):
         return False
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it by `multiprocessing` ends; call it when it begins.
+
+    Otherwise a process of a pool whose parent was killed waits for work for ever.
+    """
+    from multiprocessing import parent_process  # noqa: PLC0415  of no other process
+
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def machine() -> str:

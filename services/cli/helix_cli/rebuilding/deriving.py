@@ -10,7 +10,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -24,6 +23,7 @@ from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.vector_cache import VectorCache
 from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.machine.processes import end_with_parent
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -138,17 +138,10 @@ _WORKERS: Final[list[Workers]] = []
 def _begin(model: Path, cache_bytes: int) -> None:
     # a terminal sends its interrupt to all processes; the first one ends the others
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     os.nice(NICENESS)
     encoder = Encoder.load(model, lanes=1, cache=VectorCache(cache_bytes))
     _WORKERS.append(Workers.configured(encoder))
-
-
-def _end_with_parent() -> None:
-    """Otherwise a process whose parent was killed waits for work for ever."""
-    if parent := multiprocessing.parent_process():
-        parent.join()
-        os._exit(1)
 
 
 def _derive_here(some: Sequence[Underived]) -> list[Derived]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from helix_shared.artifacts.generation.folders import LEXICON
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter, entries_of
+from helix_shared.machine.processes import end_with_parent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,7 @@ _WRITER: Final[list[LexiconWriter]] = []
 
 
 def _open(folder: Path) -> None:
+    end_with_parent()
     _WRITER.append(LexiconWriter.open(folder))
 
 

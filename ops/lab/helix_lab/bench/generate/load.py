@@ -40,6 +40,7 @@ from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, Manifest,
 from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.errors import InvalidInputError
+from helix_shared.machine.processes import end_with_parent
 from helix_shared.shard_map import ONLY_SHARD, ShardPlace
 
 BUILD_INFO_FILE: Final = "bench.json"
@@ -176,6 +177,7 @@ _EQUIPMENT: dict[str, Material] = {}
 
 
 def _equip(material: Material) -> None:
+    end_with_parent()
     _EQUIPMENT["material"] = material
 
 
