@@ -23,7 +23,7 @@ from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard
 from helix_consolidation.ledger.sequences import WHOLE_LOG
 from helix_consolidation.metrics import DECIDED_EARLY
 from helix_consolidation.relations.statement import Candidate
-from helix_consolidation.relations.unsure import ruled
+from helix_consolidation.relations.unsure import without_verdict
 from helix_shared.artifacts.relations.records import CLOSES, DecidedRelation
 from helix_shared.pairs.messages import MOST_PAIRS, TEXT_CHARACTERS, Pair, PairedText, UnsurePairs
 
@@ -181,7 +181,7 @@ def _relations(
             relation = relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
             is_unsure = decision.unsure
             relation = replace(relation, unsure=is_unsure, closable=decision.closable)
-            yield ruled(relation) if is_unsure else relation, candidates[decision.older].statement
+            yield without_verdict(relation) if is_unsure else relation, candidates[decision.older].statement
 
 
 def _stays_closed(state: ConsolidationState, corrected: int, older: int, decision: Decision) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from helix_consolidation.folding.status.links import add_link, drop_links
 from helix_consolidation.folding.status.version_family import update_status
-from helix_consolidation.relations.unsure import judged
+from helix_consolidation.relations.unsure import with_verdict
 from helix_shared.artifacts.relations.records import decoded
 from helix_shared.errors import TemporaryError
 from helix_shared.pairs.verdicts import NO_VERDICT
@@ -48,7 +48,7 @@ def fold_verdicts(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
     for at in state.relations.unsure(state.ledger.facts["stream"], event):
         relation = decoded(state.relations.records[at], state.relations.names.names)
         if state.ledger.tenant_id(relation.newer) == origin.tenant_id:
-            changed = judged(relation, verdicts.get((relation.newer, relation.older), NO_VERDICT))
+            changed = with_verdict(relation, verdicts.get((relation.newer, relation.older), NO_VERDICT))
             affected |= _replace(context, at, changed)
     update_status(context, sorted(affected))
 

@@ -13,11 +13,15 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.left_values import LEAVES, LEFT, leaves
-from helix_consolidation.relations.rules import HOLDS_NOTHING, trust
+from helix_consolidation.relations.abandoned_values import ABANDONS, MIN_ABANDONED_PROBABILITY, abandons
+from helix_consolidation.relations.rules import UNREPLACEABLE_ACTS, source_rank
 from helix_consolidation.relations.slips import Slip, slip_of
-from helix_consolidation.relations.slots import RENUMBERED, RENUMBERS, renumbers
-from helix_consolidation.relations.successors import SUCCEEDED, SUCCEEDS, succeeds
+from helix_consolidation.relations.slots import CHANGES_NUMBER, MIN_CHANGED_NUMBER_PROBABILITY, changes_number
+from helix_consolidation.relations.successors import (
+    MIN_SUCCESSOR_PROBABILITY,
+    NAMES_SUCCESSOR,
+    names_successor,
+)
 from helix_consolidation.relations.words.quantities import Quantity, find_quantities
 from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_shared.moments import MICROSECONDS_PER_DAY
@@ -25,15 +29,16 @@ from helix_shared.naming.persons import PERSON_NOUNS
 from helix_shared.naming.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
+    from helix_consolidation.relations.pair import Pair
     from helix_consolidation.relations.statement import Statement
 
 CORRECTS: Final = "names_wrong_value"
 """Evidence: the new statement names the older value as wrong."""
 ANNOUNCES: Final = "names_new_value"
 """Evidence: the new statement names the older value and says that there is a new one."""
-LINKED: Final = 0.9
+MIN_CORRECTED_PROBABILITY: Final = 0.9
 """Least probability of the link to what a correction corrects."""
-ANNOUNCED: Final = 0.6
+MIN_ANNOUNCED_PROBABILITY: Final = 0.6
 """The same for a notice of a new value that names the old one."""
 _CACHED: Final = 1_024
 # No character matches two alternatives: a text of them would be tried in every combination.
@@ -99,29 +104,30 @@ class Correction(NamedTuple):
     clause: tuple[str, ...]
 
 
-def least_probability(new: Statement, this: Reading, old: Statement, other: Reading) -> tuple[str, float]:
+def least_probability(pair: Pair) -> tuple[str, float]:
     """The evidence that `new` replaces `old`, and the least probability of that; empty and 0 without any."""
-    if corrected(new, this, old, other) is not None or slip_of(new, old) is not None:
-        return CORRECTS, LINKED
-    if announces(this, new.text, other):
-        return ANNOUNCES, ANNOUNCED
-    if leaves(new, this, old, other):
-        return LEAVES, LEFT
-    if succeeds(new, this, old, other):
-        return SUCCEEDS, SUCCEEDED
-    return (RENUMBERS, RENUMBERED) if renumbers(new, this, old, other) else ("", 0.0)
+    if corrected(pair) is not None or slip_of(pair.new, pair.old) is not None:
+        return CORRECTS, MIN_CORRECTED_PROBABILITY
+    if announces(pair):
+        return ANNOUNCES, MIN_ANNOUNCED_PROBABILITY
+    if abandons(pair):
+        return ABANDONS, MIN_ABANDONED_PROBABILITY
+    if names_successor(pair):
+        return NAMES_SUCCESSOR, MIN_SUCCESSOR_PROBABILITY
+    return (CHANGES_NUMBER, MIN_CHANGED_NUMBER_PROBABILITY) if changes_number(pair) else ("", 0.0)
 
 
-def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:
+def corrected(pair: Pair) -> float | None:
     """How much of what `old` is about its correction `new` names again, 0 to 1; None: it is no correction."""
+    new, new_reading, old, old_reading = pair
     correction = correction_of(new.text)
-    if correction is None or this.asks or other.asks or old.speech_act in HOLDS_NOTHING:
+    if correction is None or new_reading.asks or old_reading.asks or old.speech_act in UNREPLACEABLE_ACTS:
         return None
     words = words_of(old.text[:READ_CHARACTERS])
-    if not _holds(words, other, correction.wrong) or not _is_news(words, other, correction):
+    if not _holds(words, old_reading, correction.wrong) or not _is_news(words, old_reading, correction):
         return None
     values = _values(correction)
-    about, of_old = this.words - values - _OF_CORRECTIONS, other.words - values
+    about, of_old = new_reading.words - values - _OF_CORRECTIONS, old_reading.words - values
     shared = about & of_old
     if of_old & _PERSONS and (about - of_old) & _PERSONS:
         # the sister's birthday, not the brother's
@@ -134,52 +140,64 @@ def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> 
     return share if share >= _SAME or len(shared) >= _COMMON or shared == about else None
 
 
-def announces(this: Reading, text: str, other: Reading) -> bool:
-    """Whether a text says that there is a new value, and names another one that `other` holds."""
-    if this.asks or other.asks or not this.words & other.words:
+def announces(pair: Pair) -> bool:
+    """Whether `new` says that there is a new value, and names another one that `old` holds."""
+    new_reading, old_reading = pair.new_reading, pair.old_reading
+    if new_reading.asks or old_reading.asks or not new_reading.words & old_reading.words:
         return False
-    said = text[:READ_CHARACTERS]
+    said = pair.new.text[:READ_CHARACTERS]
     notice = _NEW_VALUE.search(said)
     if notice is None:
         return False
     near = said[max(0, notice.start() - _NEAR) : notice.end() + _NEAR]
     values = frozenset(find_quantities(words_of(near)))
-    for one in values & other.quantities:
-        if any(new.kind == one.kind and new not in other.quantities for new in values):
+    for one in values & old_reading.quantities:
+        if any(new.kind == one.kind and new not in old_reading.quantities for new in values):
             return True
     return False
 
 
-def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
+def closes(pair: Pair) -> bool:
     """Whether a correction names so much of the older statement again that nothing is lost with it.
 
     It is about the same thing of the same person: nothing that the older one does not name is named beside
     the new value, and every other value is repeated. One common word is enough only soon after. Nothing of a
     higher source class is closed.
     """
-    named_again, correction = corrected(new, this, old, other), correction_of(new.text)
+    new, new_reading, old, old_reading = pair
+    named_again, correction = corrected(pair), correction_of(new.text)
     if named_again is None and (slip := slip_of(new, old)) is not None:
-        return _slip_closes(slip, new, this, old, other)
-    if named_again is None or correction is None or named_again < _NAMED_AGAIN or trust(new) < trust(old):
+        return _slip_closes(slip, pair)
+    if (
+        named_again is None
+        or correction is None
+        or named_again < _NAMED_AGAIN
+        or source_rank(new) < source_rank(old)
+    ):
         return False
-    if is_of_another(new, old):
+    if are_of_different_people(new, old):
         return False
     wrong = find_quantities(correction.wrong)
-    added = this.words - other.words - _values(correction) - _OF_CORRECTIONS
+    added = new_reading.words - old_reading.words - _values(correction) - _OF_CORRECTIONS
     if len(added) > (0 if wrong else len(correction.wrong)):
         return False
-    kept = {one.value for one in other.quantities} - {one.value for one in wrong}
-    if not kept <= {one.value for one in this.quantities}:
+    kept = {one.value for one in old_reading.quantities} - {one.value for one in wrong}
+    if not kept <= {one.value for one in new_reading.quantities}:
         return False
     soon = new.session == old.session != 0 or abs(new.occurred_at - old.occurred_at) <= _SOON
-    return soon or len(this.words & other.words) >= _COMMON
+    return soon or len(new_reading.words & old_reading.words) >= _COMMON
 
 
-def _slip_closes(slip: Slip, new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
+def _slip_closes(slip: Slip, pair: Pair) -> bool:
     """Whether a correction of a slip names again what the older statement is about, and its other values."""
-    if slip.named_again < _NAMED_AGAIN or trust(new) < trust(old) or is_of_another(new, old):
+    new, new_reading, old, old_reading = pair
+    if (
+        slip.named_again < _NAMED_AGAIN
+        or source_rank(new) < source_rank(old)
+        or are_of_different_people(new, old)
+    ):
         return False
-    return other.quantities - slip.wrong <= this.quantities
+    return old_reading.quantities - slip.wrong <= new_reading.quantities
 
 
 @functools.lru_cache(_CACHED)
@@ -205,7 +223,7 @@ def _values(correction: Correction) -> frozenset[str]:
     return frozenset(map(stem, (*correction.wrong, *right)))
 
 
-def is_of_another(new: Statement, old: Statement) -> bool:
+def are_of_different_people(new: Statement, old: Statement) -> bool:
     """Whether two people speak of themselves, or the texts of things of different people."""
     this, other = (frozenset(words_of(one.text[:READ_CHARACTERS])) for one in (new, old))
     named = new.speaker and old.speaker and new.speaker != old.speaker

@@ -110,19 +110,19 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
     """Features of `new` beside each candidate, float64 [len(candidates), len(NAMES)]."""
     if not candidates:
         return np.zeros((0, len(NAMES)))
-    this, this_context = read(new.text), _context(new.context)
-    others = [read(candidate.statement.text) for candidate in candidates]
-    rarity = _Rarity(this.words, [other.words for other in others])
-    of_new = _of_new(new, this)
+    new_reading, new_context = read(new.text), _context(new.context)
+    old_readings = [read(candidate.statement.text) for candidate in candidates]
+    rarity = _Rarity(new_reading.words, [reading.words for reading in old_readings])
+    of_new = _of_new(new, new_reading)
     cosines = [candidate.cosine for candidate in candidates]
     mean, ranks = sum(cosines) / len(cosines), _ranks(cosines)
     times = sorted(candidate.statement.occurred_at for candidate in candidates)
     rows = []
-    for candidate, other, rank in zip(candidates, others, ranks, strict=True):
+    for candidate, old_reading, rank in zip(candidates, old_readings, ranks, strict=True):
         old = candidate.statement
         later = len(times) - bisect_right(times, old.occurred_at)
-        values = _of_values(this.quantities, other.quantities)
-        subject = _of_subject(rarity, this, this_context, other, _context(old.context))
+        values = _of_values(new_reading.quantities, old_reading.quantities)
+        subject = _of_subject(rarity, new_reading, new_context, old_reading, _context(old.context))
         both = _OfBoth(
             candidate.cosine,
             1.0 / (1.0 + rank),
@@ -133,7 +133,7 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
             float((new.role, new.speaker) == (old.role, old.speaker)),
             float(new.session == old.session != 0),
             math.log1p(max(0, new.occurred_at - old.occurred_at) / MICROSECONDS_PER_DAY) / 4,
-            float(this.negated != other.negated),
+            float(new_reading.negated != old_reading.negated),
         )
         share = subject.share_of_old
         products = (
@@ -142,9 +142,9 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
             share * values.other_value,
             share * both.negation_differs,
             share * values.all_values_equal,
-            float(other.plan and this.done),
+            float(old_reading.plan and new_reading.done),
         )
-        rows.append((*of_new, *_of_old(old, other), *both, *values, *subject, *products))
+        rows.append((*of_new, *_of_old(old, old_reading), *both, *values, *subject, *products))
     return np.array(rows, dtype=np.float64)
 
 
@@ -182,34 +182,34 @@ class _Rarity:
         return math.fsum([get(word, unseen) for word in words])
 
 
-def _of_new(new: Statement, this: Reading) -> _OfNew:
+def _of_new(new: Statement, new_reading: Reading) -> _OfNew:
     return _OfNew(
-        1.0 / (1.0 + this.length / 8),
-        min(this.change, _COUNTED) / 2,
-        float(this.sure_change),
-        float(this.back),
-        float(this.negated),
-        float(this.hypothetical or new.speech_act == "hypothetical"),
-        float(this.plan),
-        float(this.done),
-        float(this.asks),
-        float(this.only_asks or new.speech_act == "question"),
+        1.0 / (1.0 + new_reading.length / 8),
+        min(new_reading.change, _COUNTED) / 2,
+        float(new_reading.sure_change),
+        float(new_reading.back),
+        float(new_reading.negated),
+        float(new_reading.hypothetical or new.speech_act == "hypothetical"),
+        float(new_reading.plan),
+        float(new_reading.done),
+        float(new_reading.asks),
+        float(new_reading.only_asks or new.speech_act == "question"),
         float(new.role == "assistant"),
-        min(len(this.quantities), _COUNTED) / 2,
+        min(len(new_reading.quantities), _COUNTED) / 2,
     )
 
 
-def _of_old(old: Statement, other: Reading) -> _OfOld:
+def _of_old(old: Statement, old_reading: Reading) -> _OfOld:
     return _OfOld(
-        1.0 / (1.0 + other.length / 8),
-        float(other.negated),
-        float(other.hypothetical or old.speech_act == "hypothetical"),
-        float(other.plan),
-        float(other.done),
-        float(other.asks),
-        float(other.only_asks or old.speech_act == "question"),
+        1.0 / (1.0 + old_reading.length / 8),
+        float(old_reading.negated),
+        float(old_reading.hypothetical or old.speech_act == "hypothetical"),
+        float(old_reading.plan),
+        float(old_reading.done),
+        float(old_reading.asks),
+        float(old_reading.only_asks or old.speech_act == "question"),
         float(old.role == "assistant"),
-        min(len(other.quantities), _COUNTED) / 2,
+        min(len(old_reading.quantities), _COUNTED) / 2,
     )
 
 
@@ -245,20 +245,20 @@ def _by_kind(quantities: frozenset[Quantity]) -> dict[str, set[str]]:
 
 def _of_subject(
     rarity: _Rarity,
-    this: Reading,
-    this_context: frozenset[str],
-    other: Reading,
-    other_context: frozenset[str],
+    new_reading: Reading,
+    new_context: frozenset[str],
+    old_reading: Reading,
+    old_context: frozenset[str],
 ) -> _OfSubject:
-    shared = this.words & other.words
-    common, of_new, of_old = rarity.of(shared), rarity.of_new, rarity.of(other.words)
+    shared = new_reading.words & old_reading.words
+    common, of_new, of_old = rarity.of(shared), rarity.of_new, rarity.of(old_reading.words)
     return _OfSubject(
         min(len(shared), _COUNTED + 1) / 2,
         min(3.0, common / 3),
         _share(common, of_new),
         _share(common, of_old),
-        _share(rarity.of((this_context - this.words) & other.words), of_old),
-        _share(rarity.of(this.words & (other_context - other.words)), of_new),
+        _share(rarity.of((new_context - new_reading.words) & old_reading.words), of_old),
+        _share(rarity.of(new_reading.words & (old_context - old_reading.words)), of_new),
     )
 
 

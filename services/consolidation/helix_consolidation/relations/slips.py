@@ -56,13 +56,13 @@ _READ: Final = 1_000
 _CONTEXT: Final = 4_000
 
 
-class Value(NamedTuple):
+class PlacedValue(NamedTuple):
     """A value at one place of a text."""
 
     quantity: Quantity
     in_digits: bool
 
-    def is_like(self, older: Value) -> bool:
+    def is_like(self, older: PlacedValue) -> bool:
         """Whether it can stand where `older` stands; a bare number can for an hour and with any unit."""
         one, other = self.quantity, older.quantity
         if one.kind == "which" == other.kind:
@@ -87,7 +87,7 @@ def slip_of(new: Statement, old: Statement) -> Slip | None:
     """What `new` surely corrects in `old`, which its speaker said just before; None for most pairs."""
     if new.is_derived or (new.role, new.speaker) != (old.role, old.speaker) or "?" in old.text[-2:]:
         return None
-    since = _said_since(new, old)
+    since = _turns_between(new, old)
     if since is None or not _corrects(new.text, is_asked=since.rstrip(" )\"'*").endswith("?")):
         return None
     words = words_of(_MY_MISTAKE.sub("", new.text))
@@ -120,7 +120,7 @@ def _corrects(text: str, *, is_asked: bool) -> bool:
     return _OPENING.match(said) is not None and not (is_asked and _DENIAL.match(said))
 
 
-def _said_since(new: Statement, old: Statement) -> str | None:
+def _turns_between(new: Statement, old: Statement) -> str | None:
     """The turns between `old` and `new`; None where `old` is not among the turns before `new`."""
     if not new.session or new.session != old.session or old.occurred_at > new.occurred_at:
         return None
@@ -139,9 +139,9 @@ def _is_of_another(words: set[str]) -> bool:
     return words.isdisjoint(_SELF) and (words.isdisjoint(_OWN) or not words.isdisjoint(PERSON_NOUNS))
 
 
-def _wrong(values: list[Value], of_old: list[Value]) -> list[Value]:
+def _wrong(values: list[PlacedValue], of_old: list[PlacedValue]) -> list[PlacedValue]:
     """The values of the older statement that others replace; empty where one of these replaces none."""
-    wrong: list[Value] = []
+    wrong: list[PlacedValue] = []
     for value in values:
         if any(value.quantity == one.quantity for one in of_old):
             continue
@@ -152,9 +152,9 @@ def _wrong(values: list[Value], of_old: list[Value]) -> list[Value]:
     return wrong
 
 
-def _values(words: list[str]) -> list[Value]:
+def _values(words: list[str]) -> list[PlacedValue]:
     return [
-        Value(_hour(one) if words[at - 1] in _BEFORE_AN_HOUR and at else one, words[at][:1].isdigit())
+        PlacedValue(_hour(one) if words[at - 1] in _BEFORE_AN_HOUR and at else one, words[at][:1].isdigit())
         for at, one in placed_quantities(words)
     ]
 

@@ -10,18 +10,18 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.relations.rules import is_unstated
+from helix_consolidation.relations.rules import are_unreplaceable
 from helix_consolidation.relations.words.quantities import Quantity, placed_quantities
 from helix_consolidation.relations.words.reading import Reading, stem, words_of
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
-    from helix_consolidation.relations.statement import Statement
+    from helix_consolidation.relations.pair import Pair
 
-RENUMBERS: Final = "names_other_number"
+CHANGES_NUMBER: Final = "names_other_number"
 """Evidence: the new statement gives another number of what the older one gives a number of."""
-RENUMBERED: Final = 0.6
+MIN_CHANGED_NUMBER_PROBABILITY: Final = 0.6
 """Least probability of that link."""
 _CACHED: Final = 8_192
 _LONGEST: Final = 240
@@ -41,22 +41,27 @@ _BETWEEN: Final = FUNCTION_WORDS | frozenset(
 )
 
 
-def renumbers(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
+def changes_number(pair: Pair) -> bool:
     """Whether `new` says that what has a number in `old` has another one now."""
-    if not this.quantities or not other.quantities or max(len(new.text), len(old.text)) > _LONGEST:
+    new, new_reading, old, old_reading = pair
+    if (
+        not new_reading.quantities
+        or not old_reading.quantities
+        or max(len(new.text), len(old.text)) > _LONGEST
+    ):
         return False
-    if this.asks or this.hypothetical or this.tentative or other.asks:
+    if new_reading.asks or new_reading.hypothetical or new_reading.tentative or old_reading.asks:
         return False
-    if is_unstated(new, old):
+    if are_unreplaceable(new, old):
         return False
-    if not (this.sure_change or _CHANGES.search(new.text)):
+    if not (new_reading.sure_change or _CHANGES.search(new.text)):
         return False
-    return _names_the_old_number(this, other) or _has_the_same_slot(new.text, old.text)
+    return _names_the_old_number(new_reading, old_reading) or _has_the_same_slot(new.text, old.text)
 
 
-def _names_the_old_number(this: Reading, other: Reading) -> bool:
+def _names_the_old_number(new_reading: Reading, old_reading: Reading) -> bool:
     """Whether a long number of the older statement is named beside a new one of the same length."""
-    these, others = ({_digits(one) for one in reading.quantities} for reading in (this, other))
+    these, others = ({_digits(one) for one in reading.quantities} for reading in (new_reading, old_reading))
     lengths = {len(one) for one in these - others}
     return any(len(one) >= _LONG and len(one) in lengths for one in these & others)
 

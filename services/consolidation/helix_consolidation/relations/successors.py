@@ -1,8 +1,8 @@
-"""Persons who hand over to others: "Dr Osei is retiring, from April it's Dr Nkemelu".
+"""Persons who are succeeded by others: "Dr Osei is retiring, from April it's Dr Nkemelu".
 
-An earlier statement that gives a part to the person who goes ("the GP is Dr Osei", "Tomasz owns billing"),
-and does not name who comes, is likely replaced. It is not closed: it may say more, and a person may have two
-parts.
+An earlier statement that gives a role to the predecessor ("the GP is Dr Osei", "Tomasz owns billing") and
+does not name the successor is likely replaced. It is not closed: it may say more, and a person may have two
+roles.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.rules import is_unstated
-from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
+from helix_consolidation.relations.rules import are_unreplaceable
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, stem, words_of
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
 
 if TYPE_CHECKING:
-    from helix_consolidation.relations.statement import Statement
+    from helix_consolidation.relations.pair import Pair
 
-SUCCEEDS: Final = "names_successor"
-"""Evidence: the new statement names who comes for the person to whom the older one gives a part."""
-SUCCEEDED: Final = 0.6
+NAMES_SUCCESSOR: Final = "names_successor"
+"""Evidence: the new statement names the successor of a person to whom the older one gives a role."""
+MIN_SUCCESSOR_PROBABILITY: Final = 0.6
 """Least probability of that link."""
 _CACHED: Final = 1_024
 _TITLES: Final = frozenset([
@@ -58,45 +58,46 @@ _REPLACES: Final = re.compile(
     rf"|is covering for) (?P<left>{_NAME})",
     re.IGNORECASE,
 )
-_PARTS: Final = frozenset([
+_ROLE_VERBS: Final = frozenset([
     "is", "does", "owns", "runs", "handles", "has", "takes", "leads", "looks", "manages", "reviews", "keeps",
     "drives", "covers", "gives", "helps", "decides", "coaches", "teaches", "brings", "cooks", "plays", "will",
 ])  # fmt: skip
-"""Words after the name of a person who has a part."""
+"""Words after the name of a person who has a role."""
 _BEFORE: Final = frozenset(["is", "are", "by", "with", "ask", "contact", "call", "via"])
 _BARE: Final = 4
 """Words of a text that is little more than a name, the answer to "who"."""
 
 
 class Handover(NamedTuple):
-    """The last word of the name of who goes, and of who comes."""
+    """The last word of the name of each person."""
 
-    left: str
-    taken: str
+    predecessor: str
+    successor: str
 
 
-def succeeds(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
-    """Whether `new` says that somebody comes for a person who goes, and to whom `old` gives a part.
+def names_successor(pair: Pair) -> bool:
+    """Whether `new` names the successor of a person to whom `old` gives a role.
 
-    Of several parts ("Tomasz owns billing, Priya owns auth") a word has to tell which one is meant.
+    Of several roles ("Tomasz owns billing, Priya owns auth") a word has to tell which one is meant.
     """
-    if this.asks or this.hypothetical or this.tentative or other.asks:
+    new, new_reading, old, old_reading = pair
+    if new_reading.asks or new_reading.hypothetical or new_reading.tentative or old_reading.asks:
         return False
-    if is_unstated(new, old):
+    if are_unreplaceable(new, old):
         return False
     change = handover(new.text)
     if change is None:
         return False
     words = words_of(old.text[:READ_CHARACTERS])
-    if change.taken in words or not _has_part(words, change.left):
+    if change.successor in words or not _has_role(words, change.predecessor):
         return False
-    several = sum(word in _PARTS for word in words) > 1
-    return not several or bool((this.words & other.words) - {stem(change.left)})
+    several = sum(word in _ROLE_VERBS for word in words) > 1
+    return not several or bool((new_reading.words & old_reading.words) - {stem(change.predecessor)})
 
 
 @functools.lru_cache(_CACHED)
 def handover(text: str) -> Handover | None:
-    """Who goes and who comes; None for most texts."""
+    """Predecessor and successor; None for most texts."""
     read = text[:READ_CHARACTERS].replace("\u2019", "'")
     for pattern in (_TAKES_FROM, _REPLACES):
         for found in pattern.finditer(read):
@@ -112,7 +113,7 @@ def handover(text: str) -> Handover | None:
 def _handover(left: str, taken: str) -> Handover | None:
     """A handover between two words that may be names of persons."""
     change = Handover(words_of(left)[-1], words_of(taken)[-1])
-    return change if change.left != change.taken and _may_name(left) and _may_name(taken) else None
+    return change if change.predecessor != change.successor and _may_name(left) and _may_name(taken) else None
 
 
 def _may_name(written: str) -> bool:
@@ -123,12 +124,12 @@ def _may_name(written: str) -> bool:
     return bool(title) or word[0].isupper() or not is_common(word.lower())
 
 
-def _has_part(words: list[str], name: str) -> bool:
-    """Whether the words give the named person a part, or are little more than the name."""
+def _has_role(words: list[str], name: str) -> bool:
+    """Whether the words give the named person a role, or are little more than the name."""
     for at, word in enumerate(words):
         if word == name:
             behind = words[at + 1] if at + 1 < len(words) else ""
             before = next((one for one in reversed(words[:at]) if one not in _TITLES), "")
-            if behind in _PARTS or before in _BEFORE or len(words) <= _BARE:
+            if behind in _ROLE_VERBS or before in _BEFORE or len(words) <= _BARE:
                 return True
     return False

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
-from helix_consolidation.relations.rules import STATES_NOTHING, have_other_codes
-from helix_consolidation.relations.statement import Statement
+from helix_consolidation.relations.pair import Pair
+from helix_consolidation.relations.rules import NON_REPLACING_ACTS, have_different_codes
 from helix_consolidation.relations.words.opposites import is_opposite
-from helix_consolidation.relations.words.reading import Reading, holds_value
+from helix_consolidation.relations.words.reading import holds_value
 from helix_memory.vocabulary.source_classes import CONVERSATION
 from helix_shared.about import are_two
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
@@ -34,17 +34,6 @@ _QUOTED_SELF: Final = re.compile(
 """Somebody else is quoted about themself; what the speaker says of themself replaces nothing of that."""
 
 
-class Pair(NamedTuple):
-    """A new statement and an older one, and what was read from the words of each."""
-
-    new: Statement
-    this: Reading
-    """Of `new`."""
-    old: Statement
-    other: Reading
-    """Of `old`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Veto:
     """A reason why the new statement of a pair cannot replace the older one."""
@@ -57,7 +46,7 @@ class Veto:
 
 
 def _is_unreal(pair: Pair) -> bool:
-    return pair.this.unreal or pair.other.unreal or pair.old.speech_act == "hypothetical"
+    return pair.new_reading.unreal or pair.old_reading.unreal or pair.old.speech_act == "hypothetical"
 
 
 def _is_beside_a_ban(pair: Pair) -> bool:
@@ -66,10 +55,10 @@ def _is_beside_a_ban(pair: Pair) -> bool:
     "Never deploy on a Friday afternoon" holds as well when "we deploy on Wednesdays from now on". What says
     the opposite lifts the ban.
     """
-    this, other = pair.this, pair.other
-    if not other.forbids or not other.quantities or other.quantities & this.quantities:
+    new, old = pair.new_reading, pair.old_reading
+    if not old.forbids or not old.quantities or old.quantities & new.quantities:
         return False
-    return not (this.back and is_opposite(pair.new.text, pair.old.text))
+    return not (new.back and is_opposite(pair.new.text, pair.old.text))
 
 
 def _adds(pair: Pair) -> bool:
@@ -77,7 +66,7 @@ def _adds(pair: Pair) -> bool:
     new, old = pair.new, pair.old
     is_one_turn = new.session == old.session != 0 and new.speaker == old.speaker and new.role == old.role
     is_just_after = 0 <= new.occurred_at - old.occurred_at <= _JUST_AFTER
-    corrects = pair.this.sure_change or _CORRECTS.search(new.text) is not None
+    corrects = pair.new_reading.sure_change or _CORRECTS.search(new.text) is not None
     return is_one_turn and is_just_after and not corrects and _AND.match(new.text) is not None
 
 
@@ -87,7 +76,7 @@ def _is_of_two_persons(pair: Pair) -> bool:
     if are_two(new.about, old.about):
         return True
     is_by_two = bool(new.speaker and old.speaker) and new.speaker != old.speaker
-    return is_by_two and pair.this.personal and pair.other.personal
+    return is_by_two and pair.new_reading.personal and pair.old_reading.personal
 
 
 def _is_from_outside(pair: Pair) -> bool:
@@ -96,17 +85,23 @@ def _is_from_outside(pair: Pair) -> bool:
 
 
 OTHER_IDENTIFIERS: Final = Veto(
-    "identifiers", lambda pair: have_other_codes(pair.this, pair.other) and not pair.this.change
+    "identifiers",
+    lambda pair: have_different_codes(pair.new_reading, pair.old_reading) and not pair.new_reading.change,
 )
 """A slip corrected right after lifts it, see `slips`."""
 VETOES: Final = (
-    Veto("states_nothing", lambda pair: pair.new.speech_act in STATES_NOTHING or pair.this.only_asks),
+    Veto(
+        "states_nothing", lambda pair: pair.new.speech_act in NON_REPLACING_ACTS or pair.new_reading.only_asks
+    ),
     Veto("unreal", _is_unreal),
-    Veto("tentative", lambda pair: pair.this.tentative and not pair.other.tentative),
+    Veto("tentative", lambda pair: pair.new_reading.tentative and not pair.old_reading.tentative),
     Veto("ban", _is_beside_a_ban),
-    Veto("regained", lambda pair: not all(holds_value(pair.other, one) for one in pair.this.regained)),
+    Veto(
+        "regained",
+        lambda pair: not all(holds_value(pair.old_reading, one) for one in pair.new_reading.regained),
+    ),
     Veto("addition", _adds),
-    Veto("quotation", lambda pair: pair.this.quotes or _QUOTED_SELF.search(pair.old.text) is not None),
+    Veto("quotation", lambda pair: pair.new_reading.quotes or _QUOTED_SELF.search(pair.old.text) is not None),
     Veto("source", _is_from_outside),
     OTHER_IDENTIFIERS,
     Veto(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nats.aio.msg import Msg
 
-from helix_consolidation.relations.unsure import LEAST, MOST
+from helix_consolidation.relations.unsure import MAX_UNSURE, MIN_UNSURE
 from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.relations.records import DecidedRelation
@@ -168,7 +168,7 @@ def test_pairs_are_collected_only_where_somebody_asks(unsure: Bench, stream: Str
 
 def test_the_asked_band_is_where_a_verdict_can_carry_across_one_half() -> None:
     """The factor of the odds defines it."""
-    assert (LEAST, MOST) == (0.25, 0.75)
+    assert (MIN_UNSURE, MAX_UNSURE) == (0.25, 0.75)
 
 
 def history(seed: int) -> list[Msg]:

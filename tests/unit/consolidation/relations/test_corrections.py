@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from helix_consolidation.relations.corrections import ANNOUNCED, LINKED, correction_of
+from helix_consolidation.relations.corrections import (
+    MIN_ANNOUNCED_PROBABILITY,
+    MIN_CORRECTED_PROBABILITY,
+    correction_of,
+)
 from tests.unit.consolidation.relations.test_decide import DAY, decided, said
 from tests.unit.linear_time import Linear, Shape, repeated
 
@@ -35,7 +39,7 @@ def test_a_correction_closes_what_holds_the_wrong_value(older: str, newer: str) 
             said(newer, speaker=speaker, session=2), said(older, speaker="", session=2), cosine=0.3
         )
         assert (found[0].relation, found[0].closes) == ("UPDATES", True)
-        assert found[0].probability >= LINKED
+        assert found[0].probability >= MIN_CORRECTED_PROBABILITY
 
 
 @pytest.mark.parametrize(
@@ -56,7 +60,7 @@ def test_a_correction_that_repeats_less_only_links(older: str, newer: str) -> No
     """The older statement says more than the wrong value."""
     found = decided(said(newer, session=2), said(older, session=2), cosine=0.3)
     assert (found[0].relation, found[0].closes) == ("UPDATES", False)
-    assert found[0].probability >= LINKED
+    assert found[0].probability >= MIN_CORRECTED_PROBABILITY
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_a_notice_of_a_new_value_that_names_the_old_one_is_likely_to_replace_it(
     new = said("The town hall is closed on the 12th. New date is 26 September.", 9, speaker="Jonas")
     found = decided(new, older, said("The town hall opens at 8", speaker="Ines"), cosine=0.4)
     assert (found[0].relation, found[0].closes) == ("UPDATES", False)
-    assert found[0].probability >= ANNOUNCED
+    assert found[0].probability >= MIN_ANNOUNCED_PROBABILITY
     assert 1 not in found or "names_new_value" not in found[1].evidence
 
 

@@ -66,7 +66,7 @@ def test_what_is_moved_to_something_is_a_sure_change(text: str, *, is_sure: bool
 
 
 def test_what_the_model_is_sure_of_closes_though_the_value_left_is_named() -> None:
-    """The floor of a value left alone closes nothing, see `test_left_values`."""
+    """The floor of a value left alone closes nothing, see `test_abandoned_values`."""
     older, newer = "Our CI runs on Jenkins", "We moved our CI from Jenkins to Buildkite"
     assert decided(said(newer, 9), said(older), cosine=0.9)[0].closes
     assert not decided(said(newer, 9, session=1), said(older, session=1), cosine=0.9)[0].closes

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from helix_consolidation.relations.rules import says_more
+from helix_consolidation.relations.rules import says_more_than
 from helix_consolidation.relations.statement import Statement
 from helix_consolidation.relations.words.reading import read
 
@@ -23,4 +23,4 @@ from helix_consolidation.relations.words.reading import read
 )
 def test_what_says_more_than_one_thing_stays_open(old: str, new: str, more: bool) -> None:
     """Unless the new statement is about each of them."""
-    assert says_more(Statement(old, np.zeros(2, np.float32)), read(new)) is more
+    assert says_more_than(Statement(old, np.zeros(2, np.float32)), read(new)) is more

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from helix_consolidation.relations.corrections import CORRECTS, LINKED
+from helix_consolidation.relations.corrections import CORRECTS, MIN_CORRECTED_PROBABILITY
 from helix_consolidation.relations.slips import slip_of
 from helix_consolidation.relations.statement import Decision
 from tests.unit.consolidation.relations.test_decide import decided, said
@@ -42,7 +42,7 @@ def test_a_value_with_a_word_of_correction_replaces_the_one_just_said(
     found = after(older, newer, between)
     assert found is not None
     assert (found.relation, found.closes) == ("UPDATES", False)
-    assert found.probability >= LINKED
+    assert found.probability >= MIN_CORRECTED_PROBABILITY
     assert CORRECTS in found.evidence
 
 

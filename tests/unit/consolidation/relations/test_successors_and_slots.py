@@ -7,9 +7,10 @@ import pytest
 
 from helix_consolidation.relations.corrections import ANNOUNCES, least_probability
 from helix_consolidation.relations.decide import decide
-from helix_consolidation.relations.slots import RENUMBERS
+from helix_consolidation.relations.pair import Pair
+from helix_consolidation.relations.slots import CHANGES_NUMBER
 from helix_consolidation.relations.statement import Candidate, Statement
-from helix_consolidation.relations.successors import SUCCEEDS, Handover, handover
+from helix_consolidation.relations.successors import NAMES_SUCCESSOR, Handover, handover
 from helix_consolidation.relations.words.reading import read
 
 VECTOR = np.eye(1, 4, dtype=np.float32)[0]
@@ -17,8 +18,8 @@ VECTOR = np.eye(1, 4, dtype=np.float32)[0]
 
 def evidence(old: str, new: str) -> str:
     """Which rule says that `new` replaces `old`."""
-    this, other = Statement(new, VECTOR), Statement(old, VECTOR)
-    return least_probability(this, read(new), other, read(old))[0]
+    pair = Pair(Statement(new, VECTOR), read(new), Statement(old, VECTOR), read(old))
+    return least_probability(pair)[0]
 
 
 @pytest.mark.parametrize(
@@ -59,10 +60,10 @@ def test_a_parting_alone_is_no_handover(text: str) -> None:
 def test_who_had_the_part_is_replaced_and_nothing_else_of_that_person() -> None:
     """What they once did stays as it was."""
     new = "dr osei is retiring, from april its Dr Nkemelu"
-    assert evidence("gp is Dr Osei at Millfield", new) == SUCCEEDS
-    assert evidence("Sandra, 01632 960 118", "sandra left. its a guy called Devraj now") == SUCCEEDS
+    assert evidence("gp is Dr Osei at Millfield", new) == NAMES_SUCCESSOR
+    assert evidence("Sandra, 01632 960 118", "sandra left. its a guy called Devraj now") == NAMES_SUCCESSOR
     parts = "tomasz owns billing, priya owns auth"
-    assert evidence(parts, "tomasz is leaving, nadia takes billing") == SUCCEEDS
+    assert evidence(parts, "tomasz is leaving, nadia takes billing") == NAMES_SUCCESSOR
     assert evidence(parts, "priya is swamped. nadia reviews your stuff till may") == ""
     assert evidence("dr osei put ramipril up to 10", new) == ""
     assert evidence("from may Dr Nkemelu and Dr Osei share the surgery, it is Dr Osei on mondays", new) == ""
@@ -78,7 +79,7 @@ def test_who_had_the_part_is_replaced_and_nothing_else_of_that_person() -> None:
 )
 def test_another_number_of_the_same_thing_replaces(old: str, new: str) -> None:
     """By the older number, or by the rare word beside both."""
-    assert evidence(old, new) == RENUMBERS
+    assert evidence(old, new) == CHANGES_NUMBER
     found = decide(Statement(new, VECTOR), [Candidate(Statement(old, VECTOR), cosine=0.4)])
     assert [(one.relation, one.closes) for one in found] == [("UPDATES", False)]
     assert found[0].probability >= 0.6
@@ -96,7 +97,7 @@ def test_another_number_of_the_same_thing_replaces(old: str, new: str) -> None:
 )
 def test_numbers_of_other_things_replace_nothing(old: str, new: str) -> None:
     """Nor does a number without a word of change."""
-    assert evidence(old, new) != RENUMBERS
+    assert evidence(old, new) != CHANGES_NUMBER
 
 
 def test_a_notice_names_both_values_beside_each_other() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helix_consolidation.relations.statement import Statement
-from helix_consolidation.relations.unsure import LIFT, judged, ruled
+from helix_consolidation.relations.unsure import ODDS_FACTOR, with_verdict, without_verdict
 from helix_shared.artifacts.relations.records import (
     RELATION,
     DecidedRelation,
@@ -62,24 +62,29 @@ def test_what_the_rules_refuse_is_not_asked_about(older: Statement, newer: State
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_the_odds_move_by_one_factor_and_back(probability: float, verdict: str) -> None:
     """Another verdict, or none, starts from what the rules said, also after it was stored."""
-    base = ruled(relation(probability))
-    moved = judged(base, verdict)
+    base = without_verdict(relation(probability))
+    moved = with_verdict(base, verdict)
     odds = [one.probability / (1 - one.probability) for one in (base, moved)]
     assert odds[1] / odds[0] == pytest.approx(
-        LIFT if verdict in ("replaces", "contradicts") else 1 / LIFT, rel=1e-3
+        ODDS_FACTOR if verdict in ("replaces", "contradicts") else 1 / ODDS_FACTOR, rel=1e-3
     )
     names, record = EvidenceNames(), np.zeros(1, RELATION)
     record[0] = encoded(moved, names)
     stored = decoded(record[0], names.names)
     expected, found = np.zeros(1, RELATION), np.zeros(1, RELATION)
     for one in (NO_VERDICT, *VERDICTS):
-        expected[0], found[0] = encoded(judged(base, one), names), encoded(judged(stored, one), names)
+        expected[0], found[0] = (
+            encoded(with_verdict(base, one), names),
+            encoded(with_verdict(stored, one), names),
+        )
         assert found.tobytes() == expected.tobytes()
 
 
 def test_only_a_permitted_replacement_closes() -> None:
     """And from the probability on that closes without a verdict."""
-    assert judged(relation(0.4, closable=True), "replaces").closes
-    assert not judged(relation(0.4), "replaces").closes
-    assert not judged(relation(0.2, closable=True), "replaces").closes
-    assert not any(judged(relation(0.7, closable=True), one).closes for one in VERDICTS if one != "replaces")
+    assert with_verdict(relation(0.4, closable=True), "replaces").closes
+    assert not with_verdict(relation(0.4), "replaces").closes
+    assert not with_verdict(relation(0.2, closable=True), "replaces").closes
+    assert not any(
+        with_verdict(relation(0.7, closable=True), one).closes for one in VERDICTS if one != "replaces"
+    )

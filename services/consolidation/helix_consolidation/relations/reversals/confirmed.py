@@ -53,18 +53,18 @@ class _Kept(NamedTuple):
 
 
 def with_confirmed(
-    new: Statement, this: Reading, candidates: Sequence[Candidate], found: list[Decision]
+    new: Statement, new_reading: Reading, candidates: Sequence[Candidate], found: list[Decision]
 ) -> list[Decision]:
     """The decisions, where what `new` confirms is not replaced by it, but what was said since then.
 
     A value alone ("we stick to 5") confirms only what has been changed since. What another speaker said is
     not replaced either, but only what `new` may change holds again.
     """
-    kept = _kept_by(new, this)
+    kept = _kept_by(new, new_reading)
     confirmed = [at for at, one in enumerate(candidates) if kept and _confirms(kept, one.statement)]
     if kept is None or not confirmed:
         return found
-    theirs = [at for at in confirmed if rules.is_theirs(new, candidates[at].statement)]
+    theirs = [at for at in confirmed if rules.may_revise(new, candidates[at].statement)]
     pair = _said_since(new, kept, candidates, theirs)
     staying = set(confirmed if kept.words else pair[1:] if pair else ())
     changed = [_confirming(decision) if decision.older in staying else decision for decision in found]
@@ -73,7 +73,7 @@ def with_confirmed(
         return [_holding(one) if one.older == latest and kept.words else one for one in changed]
     since, again = pair
     by_older = {decision.older: decision for decision in changed}
-    least = rules.MIN_WORDED_PROBABILITY
+    least = rules.MIN_CUE_PROBABILITY
     holding = by_older.get(again) or Decision(again, "EXTENDS", least, evidence={CONFIRMS: 1.0})
     by_older[again] = _holding(holding)
     own = by_older.get(since) or Decision(since, "UPDATES", least)
@@ -87,18 +87,18 @@ def _holding(decision: Decision) -> Decision:
     return replace(decision, evidence={**decision.evidence, REVIVES: 1.0})
 
 
-def _kept_by(new: Statement, this: Reading) -> _Kept | None:
+def _kept_by(new: Statement, new_reading: Reading) -> _Kept | None:
     """What `new` says stays; None: it says no such thing, or says much else."""
     if (
-        new.speech_act in rules.STATES_NOTHING
-        or this.asks
-        or this.hypothetical
-        or this.tentative
-        or this.back
+        new.speech_act in rules.NON_REPLACING_ACTS
+        or new_reading.asks
+        or new_reading.hypothetical
+        or new_reading.tentative
+        or new_reading.back
     ):
         return None
     kept = _kept_in(new.text) if len(new.text) <= _LONGEST and "?" not in new.text else None
-    return kept if kept and this.quantities == kept.values else None
+    return kept if kept and new_reading.quantities == kept.values else None
 
 
 @functools.lru_cache(_CACHED)
@@ -111,17 +111,17 @@ def _kept_in(text: str) -> _Kept | None:
 
 def _confirms(kept: _Kept, old: Statement) -> bool:
     """Whether `old` says what is kept: the same words and values, and not that it ended or changes."""
-    other = read(old.text)
+    old_reading = read(old.text)
     if (
         not (kept.words or kept.values)
-        or old.speech_act in rules.NOTHING_SO_YET
-        or other.asks
-        or other.negated
+        or old.speech_act in rules.NON_FACTUAL_ACTS
+        or old_reading.asks
+        or old_reading.negated
     ):
         return False
-    if not kept.words <= other.words or not kept.values <= other.quantities or ends(old.text):
+    if not kept.words <= old_reading.words or not kept.values <= old_reading.quantities or ends(old.text):
         return False
-    return not other.change or bool(other.quantities)
+    return not old_reading.change or bool(old_reading.quantities)
 
 
 def _confirming(decision: Decision) -> Decision:
@@ -141,7 +141,7 @@ def _said_since(
     found = [
         (candidate.statement.occurred_at, candidates[again].statement.occurred_at, since, again)
         for since, candidate in enumerate(candidates)
-        if _has_another_value(kept, candidate.statement) and rules.is_theirs(new, candidate.statement)
+        if _has_another_value(kept, candidate.statement) and rules.may_revise(new, candidate.statement)
         for again in confirmed
         if _is_about(candidates[since].statement, candidates[again].statement, kept)
     ]
@@ -149,11 +149,11 @@ def _said_since(
 
 
 def _has_another_value(kept: _Kept, old: Statement) -> bool:
-    other = read(old.text)
-    if old.speech_act in rules.NOTHING_SO_YET or other.asks or other.quantities & kept.values:
+    old_reading = read(old.text)
+    if old.speech_act in rules.NON_FACTUAL_ACTS or old_reading.asks or old_reading.quantities & kept.values:
         return False
     kinds = set(map(_kind, kept.values))
-    return any(_kind(one) in kinds for one in other.quantities)
+    return any(_kind(one) in kinds for one in old_reading.quantities)
 
 
 def _kind(one: Quantity) -> str:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from helix_consolidation.relations import rules
-from helix_consolidation.relations.left_values import values_left
+from helix_consolidation.relations.abandoned_values import abandoned_values
+from helix_consolidation.relations.pair import Pair
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
-from helix_consolidation.relations.vetoes import Pair, veto
+from helix_consolidation.relations.vetoes import veto
 from helix_consolidation.relations.words.opposites import is_direct, is_opposite
 from helix_consolidation.relations.words.reading import Reading, holds_value, is_same_stem, read, words_of
 from helix_shared.artifacts.relations.records import RelationKind
@@ -25,7 +26,7 @@ _SHARE_OF_BEST: Final = 0.5
 
 
 def with_return(
-    new: Statement, this: Reading, candidates: Sequence[Candidate], found: list[Decision]
+    new: Statement, new_reading: Reading, candidates: Sequence[Candidate], found: list[Decision]
 ) -> list[Decision]:
     """Tell which earlier value holds again, and which one, said since, is replaced by the return.
 
@@ -36,17 +37,17 @@ def with_return(
     """
     texts = [candidate.statement.text for candidate in candidates]
     opposite = [is_opposite(new.text, text) for text in texts]
-    found = _with_opposites(new, this, candidates, found, opposite)
+    found = _with_opposites(new, new_reading, candidates, found, opposite)
     replaced = _likely_replaced(found)
     if not replaced:
-        return [_reviving(this, candidates, decision) for decision in found]
+        return [_reviving(new_reading, candidates, decision) for decision in found]
     between = max(
         replaced,
         key=lambda decision: (candidates[decision.older].statement.occurred_at, decision.older),
     )
-    returned = this.returned - values_left(new.text)
+    returned = new_reading.returned - abandoned_values(new.text)
     counts = [
-        0 if denied else _returned_values(this, text, returned)
+        0 if denied else _returned_values(new_reading, text, returned)
         for text, denied in zip(texts, opposite, strict=True)
     ]
     revived = _revived(
@@ -70,7 +71,7 @@ def with_return(
 
 def _with_opposites(
     new: Statement,
-    this: Reading,
+    new_reading: Reading,
     candidates: Sequence[Candidate],
     found: Sequence[Decision],
     opposite: Sequence[bool],
@@ -79,23 +80,23 @@ def _with_opposites(
     by_older = {decision.older: decision for decision in found}
     for at, candidate in enumerate(candidates):
         old = candidate.statement
-        own = by_older.get(at) or Decision(at, "UPDATES", rules.MIN_WORDED_PROBABILITY)
+        own = by_older.get(at) or Decision(at, "UPDATES", rules.MIN_CUE_PROBABILITY)
         if not opposite[at] or not (is_direct(new.text, old.text) or own.relation == "DUPLICATE"):
             continue
-        if not _may_replace(new, this, old):
+        if not _may_replace(new, new_reading, old):
             continue
-        chance = max(rules.MIN_WORDED_PROBABILITY, own.probability if own.relation == "UPDATES" else 0.0)
+        chance = max(rules.MIN_CUE_PROBABILITY, own.probability if own.relation == "UPDATES" else 0.0)
         evidence = {**own.evidence, SAYS_OPPOSITE: 1.0}
         by_older[at] = replace(own, relation="UPDATES", probability=chance, evidence=evidence)
     return [by_older[at] for at in sorted(by_older)]
 
 
-def _may_replace(new: Statement, this: Reading, old: Statement) -> bool:
+def _may_replace(new: Statement, new_reading: Reading, old: Statement) -> bool:
     """Whether `new` may replace `old` as its opposite: of one speaker, without a veto, all is named again."""
     if (
         new.speech_act in _PLANS
-        or not rules.is_theirs(new, old)
-        or veto(Pair(new, this, old, read(old.text))) is not None
+        or not rules.may_revise(new, old)
+        or veto(Pair(new, new_reading, old, read(old.text))) is not None
     ):
         return False
     these, others = (set(words_of(one.text)) for one in (new, old))
@@ -113,21 +114,23 @@ def _likely_replaced(found: Sequence[Decision]) -> list[Decision]:
     return [decision for decision in replaced if decision.probability >= least]
 
 
-def _returned_values(this: Reading, text: str, returned: frozenset[str]) -> int:
+def _returned_values(new_reading: Reading, text: str, returned: frozenset[str]) -> int:
     """How many of the values that return an earlier text holds."""
-    other = read(text)
-    if rules.have_other_codes(this, other):
+    old_reading = read(text)
+    if rules.have_different_codes(new_reading, old_reading):
         return 0
     return sum(
-        holds_value(other, value) or any(is_same_stem(value, word) for word in other.words)
-        for value in returned - values_left(text)
+        holds_value(old_reading, value) or any(is_same_stem(value, word) for word in old_reading.words)
+        for value in returned - abandoned_values(text)
     )
 
 
-def _reviving(this: Reading, candidates: Sequence[Candidate], decision: Decision) -> Decision:
+def _reviving(new_reading: Reading, candidates: Sequence[Candidate], decision: Decision) -> Decision:
     """A restatement with a word of return revives what it restates."""
     text = candidates[decision.older].statement.text
-    if decision.relation == "DUPLICATE" and any(holds_value(read(text), value) for value in this.returned):
+    if decision.relation == "DUPLICATE" and any(
+        holds_value(read(text), value) for value in new_reading.returned
+    ):
         return _marked(decision, "DUPLICATE", REVIVES)
     return decision
 

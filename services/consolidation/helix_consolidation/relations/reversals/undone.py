@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from helix_consolidation.relations import rules
-from helix_consolidation.relations.left_values import values_left
+from helix_consolidation.relations.abandoned_values import abandoned_values
 from helix_consolidation.relations.statement import TAKES_BACK, Candidate, Decision, Statement
 from helix_consolidation.relations.words.opposites import denies
 from helix_consolidation.relations.words.reading import Reading, holds_value, read
@@ -23,7 +23,7 @@ UNDOES: Final = "undoes"
 MIN_NAMED_PROBABILITY: Final = 0.9
 """Least probability of the link where the value is named by a name, a number or two words: decision 0036.
 
-Otherwise it is `rules.MIN_WORDED_PROBABILITY`.
+Otherwise it is `rules.MIN_CUE_PROBABILITY`.
 """
 _LONGEST: Final = 240
 """Characters of either text; a long one says more."""
@@ -44,35 +44,41 @@ _INTRODUCES: Final = re.compile(
 
 
 def with_undone(
-    new: Statement, this: Reading, candidates: Sequence[Candidate], found: list[Decision]
+    new: Statement, new_reading: Reading, candidates: Sequence[Candidate], found: list[Decision]
 ) -> list[Decision]:
     """Mark the latest statement that introduced what `new` says was undone.
 
     Where `new` says little else, no statement without that value is replaced.
     """
-    if not _left(this) or not _states(new, this):
+    if not _undone_by(new_reading) or not _asserts(new, new_reading):
         return found
-    chosen = [at for at, one in enumerate(candidates) if _introduced(new, this, one.statement)]
+    chosen = [at for at, one in enumerate(candidates) if _introduced(new, new_reading, one.statement)]
     latest = max(chosen, key=lambda at: (candidates[at].statement.occurred_at, at), default=None)
-    is_all = not this.returned and len(new.text) <= _SHORT
+    is_all = not new_reading.returned and len(new.text) <= _SHORT
     kept = [
         decision
         for decision in found
         if decision.older != latest
-        and not (is_all and decision.relation == "UPDATES" and _is_left(this, candidates, decision, latest))
+        and not (
+            is_all
+            and decision.relation == "UPDATES"
+            and _is_unaffected(new_reading, candidates, decision, latest)
+        )
     ]
     if latest is None:
         return kept
     own = next((decision for decision in found if decision.older == latest), None)
-    is_named = _is_named(_left(this))
-    demanded = MIN_NAMED_PROBABILITY if is_named else rules.MIN_WORDED_PROBABILITY
+    is_named = _is_named(_undone_by(new_reading))
+    demanded = MIN_NAMED_PROBABILITY if is_named else rules.MIN_CUE_PROBABILITY
     chance = max(demanded, own.probability if own and own.relation == "UPDATES" else 0.0)
     old = candidates[latest].statement
     marked = replace(
         own or Decision(latest, "UPDATES", chance),
         relation="UPDATES",
         probability=chance,
-        closes=is_named and not rules.says_more(old, this) and rules.trust(new) >= rules.trust(old),
+        closes=is_named
+        and not rules.says_more_than(old, new_reading)
+        and rules.source_rank(new) >= rules.source_rank(old),
         evidence={**(own.evidence if own else {}), UNDOES: 1.0, TAKES_BACK: 1.0},
         unsure=False,
         closable=False,
@@ -80,41 +86,46 @@ def with_undone(
     return sorted([*kept, marked], key=lambda decision: decision.older)
 
 
-def _left(this: Reading) -> frozenset[str]:
-    """What a text says was undone; without that, what was given up."""
-    return this.undone or this.given_up
+def _undone_by(new_reading: Reading) -> frozenset[str]:
+    """Words for what a text says was undone; if there are none, for what was given up."""
+    return new_reading.undone or new_reading.given_up
 
 
-def _states(new: Statement, this: Reading) -> bool:
-    """Whether it is said that something was undone, and not asked, proposed or imagined."""
-    if new.speech_act in rules.STATES_NOTHING or new.speech_act == "request" or len(new.text) > _LONGEST:
+def _asserts(new: Statement, new_reading: Reading) -> bool:
+    """Whether `new` asserts that something was undone; it does not ask, propose or imagine it."""
+    if new.speech_act in rules.NON_REPLACING_ACTS or new.speech_act == "request" or len(new.text) > _LONGEST:
         return False
     return not (
-        this.asks or this.hypothetical or this.tentative or this.unreal or this.reported or this.negated
+        new_reading.asks
+        or new_reading.hypothetical
+        or new_reading.tentative
+        or new_reading.unreal
+        or new_reading.reported
+        or new_reading.negated
     )
 
 
-def _introduced(new: Statement, this: Reading, old: Statement) -> bool:
-    """Whether `old` says that its speaker began, changed or came to have all that `new` says was left."""
-    other = read(old.text)
-    if old.speech_act in rules.NOTHING_SO_YET or other.asks or len(old.text) > _LONGEST:
+def _introduced(new: Statement, new_reading: Reading, old: Statement) -> bool:
+    """Whether `old` says that its speaker began, changed or came to have all that `new` says was undone."""
+    old_reading = read(old.text)
+    if old.speech_act in rules.NON_FACTUAL_ACTS or old_reading.asks or len(old.text) > _LONGEST:
         return False
-    left = _left(this)
-    if not rules.is_theirs(new, old) or not all(holds_value(other, value) for value in left):
+    undone = _undone_by(new_reading)
+    if not rules.may_revise(new, old) or not all(holds_value(old_reading, value) for value in undone):
         return False
-    if left & (_left(other) | values_left(old.text)) or denies(old.text, left):
+    if undone & (_undone_by(old_reading) | abandoned_values(old.text)) or denies(old.text, undone):
         return False
-    return (_INTRODUCES if this.undone else _ACQUIRES).search(old.text.lower()) is not None
+    return (_INTRODUCES if new_reading.undone else _ACQUIRES).search(old.text.lower()) is not None
 
 
-def _is_left(
-    this: Reading, candidates: Sequence[Candidate], decision: Decision, introduced: int | None
+def _is_unaffected(
+    new_reading: Reading, candidates: Sequence[Candidate], decision: Decision, introduced: int | None
 ) -> bool:
-    """Whether an older statement is as it was: it names nothing that was undone, or came before that."""
+    """Whether an older statement still holds: it came before what was undone, or names nothing of it."""
     old = candidates[decision.older].statement
     if introduced is not None and old.occurred_at < candidates[introduced].statement.occurred_at:
         return True
-    return not any(holds_value(read(old.text), value) for value in _left(this))
+    return not any(holds_value(read(old.text), value) for value in _undone_by(new_reading))
 
 
 def _is_named(undone: frozenset[str]) -> bool:

@@ -1,6 +1,6 @@
-"""Changes that name what was left and what came in its place: "we moved off Fly to Hetzner".
+"""Changes that name the value given up and its replacement: "we moved off Fly to Hetzner".
 
-An earlier statement that holds the value left, and not the one that took its place, is likely replaced. It is
+An earlier statement that holds the value given up, and not its replacement, is likely replaced. It is
 not closed: it may say more, and "from Berlin to Rome" is also said of a journey.
 """
 
@@ -11,19 +11,19 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.relations.rules import is_unstated
+from helix_consolidation.relations.rules import are_unreplaceable
 from helix_consolidation.relations.words.quantities import find_quantities
-from helix_consolidation.relations.words.reading import READ_CHARACTERS, Reading, stem, words_of
+from helix_consolidation.relations.words.reading import READ_CHARACTERS, stem, words_of
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS
 
 if TYPE_CHECKING:
-    from helix_consolidation.relations.statement import Statement
+    from helix_consolidation.relations.pair import Pair
 
-LEAVES: Final = "names_left_value"
-"""Evidence: the new statement says that what the older one names was left for something else."""
-LEFT: Final = 0.6
-"""Least probability of the link to what names the value that was left."""
+ABANDONS: Final = "names_left_value"
+"""Evidence: the new statement says that a value of the older one was given up for another."""
+MIN_ABANDONED_PROBABILITY: Final = 0.6
+"""Least probability of the link to what names the value given up."""
 _CACHED: Final = 1_024
 _VALUE: Final = r"(?:the |our |my )?(?P<left>[\w.+#'-]{2,30}(?: [\w.+#'-]{1,30}){0,2}?)"
 _PATTERNS: Final = (
@@ -52,28 +52,35 @@ _INSTEAD: Final = re.compile(
 )
 
 
-class Left(NamedTuple):
-    """The words of a value that was left, and the first word of what came in its place."""
+class Abandoned(NamedTuple):
+    """The words of a value that somebody gave up, and the first word of its replacement."""
 
-    left: tuple[str, ...]
-    taken: str
+    value: tuple[str, ...]
+    replacement: str
 
 
-def leaves(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
-    """Whether `new` says that something which `old` names was left for what `old` does not name."""
-    change = left_value(new.text)
-    if change is None or this.asks or this.hypothetical or this.tentative or this.reported:
+def abandons(pair: Pair) -> bool:
+    """Whether `new` says that a value of `old` was given up for one that `old` does not name."""
+    new, new_reading, old, old_reading = pair
+    change = abandoned_value(new.text)
+    if (
+        change is None
+        or new_reading.asks
+        or new_reading.hypothetical
+        or new_reading.tentative
+        or new_reading.reported
+    ):
         return False
-    if other.asks or is_unstated(new, old):
+    if old_reading.asks or are_unreplaceable(new, old):
         return False
-    words, size = words_of(old.text[:READ_CHARACTERS]), len(change.left)
-    holds = any(tuple(words[at : at + size]) == change.left for at in range(len(words) - size + 1))
-    return holds and change.taken not in words
+    words, size = words_of(old.text[:READ_CHARACTERS]), len(change.value)
+    holds = any(tuple(words[at : at + size]) == change.value for at in range(len(words) - size + 1))
+    return holds and change.replacement not in words
 
 
 @functools.lru_cache(_CACHED)
-def left_value(text: str) -> Left | None:
-    """The value that a text says was left, if it is a name or a rare word; None for most texts."""
+def abandoned_value(text: str) -> Abandoned | None:
+    """The value that a text says was given up, if it is a name or a rare word; None for most texts."""
     read = text[:READ_CHARACTERS].replace("\u2019", "'")
     for pattern in _PATTERNS:
         found = pattern.search(read)
@@ -81,13 +88,13 @@ def left_value(text: str) -> Left | None:
             left = tuple(words_of(found["left"]))
             taken = words_of(found["taken"])
             if taken and taken[0] not in left and any(map(_tells, found["left"].split())):
-                return Left(left, taken[0])
+                return Abandoned(left, taken[0])
     return None
 
 
 @functools.lru_cache(_CACHED)
-def values_left(text: str) -> frozenset[str]:
-    """Stems and values of all that a text says was left: it names them, and does not hold them."""
+def abandoned_values(text: str) -> frozenset[str]:
+    """Stems and values of all that a text says was given up; it names them although they hold no longer."""
     read = text[:READ_CHARACTERS].replace("\u2019", "'")
     found = [match["left"] for pattern in (*_PATTERNS, _INSTEAD) for match in pattern.finditer(read)]
     words = [words_of(left) for left in found]

@@ -1,13 +1,18 @@
-"""Changes that name what was left: which they are, and what they are linked to."""
+"""Changes that name the value given up: how they are found, and what they are linked to."""
 
 import pytest
 
-from helix_consolidation.relations.left_values import LEAVES, LEFT, left_value, values_left
+from helix_consolidation.relations.abandoned_values import (
+    ABANDONS,
+    MIN_ABANDONED_PROBABILITY,
+    abandoned_value,
+    abandoned_values,
+)
 from tests.unit.consolidation.relations.test_decide import decided, said
 
 
 @pytest.mark.parametrize(
-    ("text", "left", "taken"),
+    ("text", "value", "replacement"),
     [
         ("Yusuf moved us off Fly to Hetzner because of the egress bill", ("fly",), "hetzner"),
         ("we switched from GitLab CI to Buildkite", ("gitlab", "ci"), "buildkite"),
@@ -16,9 +21,9 @@ from tests.unit.consolidation.relations.test_decide import decided, said
         ("migrating the reports from our Snowflake over to DuckDB", ("snowflake",), "duckdb"),
     ],
 )
-def test_a_change_names_what_was_left(text: str, left: tuple[str, ...], taken: str) -> None:
-    """With the first word of what came in its place."""
-    assert left_value(text) == (left, taken)
+def test_a_change_names_the_value_given_up(text: str, value: tuple[str, ...], replacement: str) -> None:
+    """With the first word of its replacement."""
+    assert abandoned_value(text) == (value, replacement)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +38,7 @@ def test_a_change_names_what_was_left(text: str, left: tuple[str, ...], taken: s
 )
 def test_times_numbers_and_everyday_words_are_no_names(text: str) -> None:
     """Quantities are compared elsewhere, and everyday words are held by too many statements."""
-    assert left_value(text) is None
+    assert abandoned_value(text) is None
 
 
 @pytest.mark.parametrize(
@@ -49,8 +54,8 @@ def test_times_numbers_and_everyday_words_are_no_names(text: str) -> None:
 )
 def test_values_that_a_text_says_were_left(text: str, left: set[str]) -> None:
     """As stems and as values, also times and everyday words."""
-    assert left <= values_left(text)
-    assert bool(left) is bool(values_left(text))
+    assert left <= abandoned_values(text)
+    assert bool(left) is bool(abandoned_values(text))
 
 
 def test_what_names_the_value_left_is_linked_and_stays_open() -> None:
@@ -59,10 +64,10 @@ def test_what_names_the_value_left_is_linked_and_stays_open() -> None:
     other = said("the Hetzner and Fly bills are due on Friday")
     found = decided(said("Yusuf moved us off Fly to Hetzner because of the egress bill", 30), older, other)
     assert found[0].relation == "UPDATES"
-    assert found[0].probability >= LEFT
-    assert LEAVES in found[0].evidence
+    assert found[0].probability >= MIN_ABANDONED_PROBABILITY
+    assert ABANDONS in found[0].evidence
     assert not found[0].closes
-    assert 1 not in found or LEAVES not in found[1].evidence
+    assert 1 not in found or ABANDONS not in found[1].evidence
 
 
 @pytest.mark.parametrize(
@@ -77,4 +82,4 @@ def test_what_names_the_value_left_is_linked_and_stays_open() -> None:
 def test_a_change_that_is_only_weighed_is_not_linked_by_it(text: str) -> None:
     """Questions, thoughts and proposals change nothing."""
     found = decided(said(text, 30), said("Heron is deployed on Fly"))
-    assert all(LEAVES not in one.evidence for one in found.values())
+    assert all(ABANDONS not in one.evidence for one in found.values())
