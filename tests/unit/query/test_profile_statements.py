@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from helix_memory.vocabulary.facets import FACETS
 from helix_query.generations.indexes.facet_index import STATIC, FacetIndex
 from helix_query.recall.preferences import search
-from helix_query.recall.user_profile.statements import JUDGED_FIRST, chosen_of
+from helix_query.recall.user_profile.statements import FIRST_CHECKED, chosen_of
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.signals.columns import NO_TIME, code
 
-COUNT = 4 * JUDGED_FIRST
+COUNT = 4 * FIRST_CHECKED
 VISIBLE = np.array([COUNT - 2, COUNT - 1])
 """The weakest: what is stronger is forgotten, or open to others alone."""
 
@@ -66,7 +66,7 @@ def test_stronger_preferences_that_are_hidden_are_not_compared(
     snapshot: Any, visibility: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The caller's own are."""
-    monkeypatch.setattr(search, "MAX_COMPARED", JUDGED_FIRST)
+    monkeypatch.setattr(search, "MAX_COMPARED", FIRST_CHECKED)
     query = SimpleNamespace(selection=visibility.selection)
     context: Any = SimpleNamespace(query=query, snapshot=snapshot, visibility=visibility)
     assert search._visible_preferences(context).tolist() == VISIBLE.tolist()

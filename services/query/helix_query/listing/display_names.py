@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
     from helix_shared.artifacts.signals.reader import Signals
 
-LATEST: Final = 5
-"""Memories whose form counts. Odd, so that two forms are rarely as frequent."""
-JUDGED_FIRST: Final = 64
-"""As many of the latest memories of an entity are judged at first, then four times as many, and so on."""
-MOST_JUDGED: Final = 65_536
-"""About as many are judged at most: a thousand callers may have memories of one entity, each of their own."""
-AT_ONCE: Final = 256
+NEWEST_READ: Final = 5
+"""Newest visible memories of an entity whose form of its name counts. Odd, so that ties are rare."""
+FIRST_BLOCK: Final = 64
+"""Latest memories of an entity that are checked first; each next block is four times as large."""
+LARGEST_BLOCK: Final = 65_536
+"""Size of the last block: a thousand callers may have memories of one entity, each of their own."""
+BATCH_ENTITIES: Final = 256
 """Entities whose memories are read together."""
 _FIELDS: Final = ("text", "title", "speaker")
 """Where a memory may name an entity; the first that does counts."""
@@ -48,7 +48,11 @@ class DisplayNames:
 
     def of(self, nodes: NDArray[np.int64]) -> list[str]:
         """For each entity node the form of its name; the canonical name where no memory has it in words."""
-        return [name for start in range(0, len(nodes), AT_ONCE) for name in self._of(nodes[start:][:AT_ONCE])]
+        return [
+            name
+            for start in range(0, len(nodes), BATCH_ENTITIES)
+            for name in self._of(nodes[start:][:BATCH_ENTITIES])
+        ]
 
     def _of(self, nodes: NDArray[np.int64]) -> list[str]:
         names = self.graph.entity_names(nodes)
@@ -67,16 +71,16 @@ class DisplayNames:
         for part in np.split(targets, np.cumsum(counts)[:-1]):
             seen = np.empty(0, np.int64)
             for some in self._from_the_last(part[part < ENTITIES_FROM]):
-                seen = np.concatenate([seen, some[self.is_visible(some)]])[:LATEST]
-                if len(seen) == LATEST:
+                seen = np.concatenate([seen, some[self.is_visible(some)]])[:NEWEST_READ]
+                if len(seen) == NEWEST_READ:
                     break
             found.append(seen)
         return found
 
     def _from_the_last(self, ordinals: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Blocks of `ordinals`, each once, in the order of their events from the last one on."""
-        left, sequences, size = ordinals, self.signals.stream_sequence[ordinals], JUDGED_FIRST
-        while len(left) and size <= MOST_JUDGED:
+        left, sequences, size = ordinals, self.signals.stream_sequence[ordinals], FIRST_BLOCK
+        while len(left) and size <= LARGEST_BLOCK:
             start = max(0, len(left) - size)
             is_later = sequences >= np.partition(sequences, start)[start]
             block = np.unique(left[is_later])

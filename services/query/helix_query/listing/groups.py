@@ -168,8 +168,8 @@ def _latest_visible(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The latest `MOST_COUNTED` visible `keys` of each of `count` places; and the earlier, visible or not.
 
-    Keys are judged from the end of their place until so many are visible, in the second round as many more
-    as the first one lets expect.
+    Visibility is checked from the end of each place until so many are visible. The second round takes as many
+    keys as the visible share of the first one calls for.
     """
     firsts, ends = _bounds(keys, count)
     seen, counts = [keys[:0]], np.zeros(count, np.int64)
@@ -177,10 +177,10 @@ def _latest_visible(
     wanted = np.full(count, MOST_COUNTED)
     while len(left := np.flatnonzero((starts > firsts) & (wanted > 0))):
         stops, starts[left] = starts[left], np.maximum(firsts[left], starts[left] - wanted[left])
-        judged = keys[flat(starts[left], stops - starts[left])]
-        judged = judged[visible.among(judged & _ORDINAL)]
-        seen.append(judged)
-        counts += np.bincount(judged >> _ORDINAL_BITS, minlength=count)
+        checked = keys[flat(starts[left], stops - starts[left])]
+        checked = checked[visible.among(checked & _ORDINAL)]
+        seen.append(checked)
+        counts += np.bincount(checked >> _ORDINAL_BITS, minlength=count)
         missing = np.maximum(MOST_COUNTED - counts, 0)
         wanted = -(-missing * (ends - starts + 1) // (counts + 1))
     found = np.sort(np.concatenate(seen), kind="stable")  # merges the rounds, each of which ascends

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from helix_query.listing.visible import Visible
     from helix_shared.artifacts.graph.snapshot import EdgeRows
 
-OF_A_NODE: Final = 4_096
+MAX_EDGES_OF_NODE: Final = 4_096
 """Edges of one node that are followed: the strongest of those that may be shown."""
-READ_FIRST: Final = 2
-"""As many times `OF_A_NODE` strongest edges of a node are judged at first, of a node with more."""
-JUDGED_FIRST: Final = 1_024
-"""So many are judged, then twice as many and so on, where one that may be shown is enough."""
+FIRST_READ_FACTOR: Final = 2
+"""Multiple of `MAX_EDGES_OF_NODE` whose targets are checked at first, of a node with more edges."""
+FIRST_BLOCK: Final = 1_024
+"""Targets checked first, then twice as many and so on, where one that may be shown is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges [n] of some nodes, the strongest first, at most `OF_A_NODE` of each."""
+    """Edges [n] of some nodes, the strongest first, at most `MAX_EDGES_OF_NODE` of each."""
 
     nodes: NDArray[np.int64]
     others: NDArray[np.int64]
@@ -115,21 +115,21 @@ def _edges_of(nodes: NDArray[np.int64], visible: Visible) -> Edges:
     """The strongest edges of each of `nodes` among those to nodes that may be shown."""
     rows = visible.snapshot.generation.graph.edges_of(nodes)
     owners = np.repeat(np.arange(len(nodes)), rows.counts)
-    most = np.full(len(nodes), READ_FIRST * OF_A_NODE)
+    most = np.full(len(nodes), FIRST_READ_FACTOR * MAX_EDGES_OF_NODE)
     while True:
         read = _strongest(rows, most)
-        chosen = read[_shown(rows.targets[read], nodes[owners[read]], visible)]
+        chosen = read[_may_be_shown(rows.targets[read], nodes[owners[read]], visible)]
         found = np.bincount(owners[chosen], minlength=len(nodes))
-        is_short = (rows.counts > most) & (found < OF_A_NODE)
+        is_short = (rows.counts > most) & (found < MAX_EDGES_OF_NODE)
         if not is_short.any():
             break
         most[is_short] *= 4
     chosen = chosen[np.argsort(-rows.weights[chosen], kind="stable")]
     is_strong = np.ones(len(chosen), np.bool_)
-    if (found > OF_A_NODE).any():
+    if (found > MAX_EDGES_OF_NODE).any():
         by_node = np.argsort(owners[chosen], kind="stable")
         grouped = owners[chosen[by_node]]
-        is_strong[by_node] = np.arange(len(chosen)) - grouped.searchsorted(grouped) < OF_A_NODE
+        is_strong[by_node] = np.arange(len(chosen)) - grouped.searchsorted(grouped) < MAX_EDGES_OF_NODE
     weaker, chosen = chosen[~is_strong], chosen[is_strong]
 
     def leave_out_others_than(within: NDArray[np.int64]) -> bool:
@@ -139,7 +139,9 @@ def _edges_of(nodes: NDArray[np.int64], visible: Visible) -> Edges:
         is_unread[read] = False
         unread = np.flatnonzero(is_unread)
         unread = unread[~np.isin(rows.targets[unread], within)]
-        return any(_shown(rows.targets[some], nodes[owners[some]], visible).any() for some in _blocks(unread))
+        return any(
+            _may_be_shown(rows.targets[some], nodes[owners[some]], visible).any() for some in _blocks(unread)
+        )
 
     return Edges(
         nodes[owners[chosen]],
@@ -167,16 +169,18 @@ def _strongest(rows: EdgeRows, most: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _blocks(values: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    start, size = 0, JUDGED_FIRST
+    start, size = 0, FIRST_BLOCK
     while start < len(values):
         yield values[start : start + size]
         start, size = start + size, 2 * size
 
 
-def _shown(targets: NDArray[np.int64], nodes: NDArray[np.int64], visible: Visible) -> NDArray[np.bool_]:
+def _may_be_shown(
+    targets: NDArray[np.int64], nodes: NDArray[np.int64], visible: Visible
+) -> NDArray[np.bool_]:
     """Which targets of edges of `nodes` may be shown: visible memories, and the entities of a visible memory.
 
-    Not what two entities have to do with each other: the graph does not tell whose memory says so.
+    An edge between two entities is never shown: the graph does not say which memory states it.
     """
     memories = targets < ENTITIES_FROM
     shown: NDArray[np.bool_] = nodes < ENTITIES_FROM

@@ -30,10 +30,10 @@ Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 """Which of some ordinals [n] are visible, or count, as booleans [n]."""
 
 NO_ORDINALS: Final = np.empty(0, np.int64)
-DEEPER: Final = 4
-"""How many times as many an engine is asked for when invisible memories took places of others."""
-SAMPLED: Final = 256
-"""Memories of a tenant that tell which share of it a caller sees."""
+OVERFETCH_FACTOR: Final = 4
+"""How many times as many hits an engine is asked for when invisible memories are among them."""
+SAMPLE_SIZE: Final = 256
+"""Memories of a tenant from which the share that a caller sees is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Visibility:
     """Whether replaced memories include those that a correction replaced, which were wrong."""
     with_decayed: bool = False
     """Whether memories that nothing but decay hides are visible: for a read by id."""
-    judged_lists: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
-    """Whether an access list is open to the caller, by its code: each is read once for a call."""
+    checked_lists: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+    """Whether an access list admits the caller, by its code: each is read once for a call."""
 
     @classmethod
     def of(cls, generation: Generation, selection: Selection, now: datetime) -> Self:
@@ -114,7 +114,7 @@ class Visibility:
 
     def is_visible(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories are valid, inside the selection and open to the caller."""
-        return self.selection.among(self.signals, ordinals, self.is_valid_at(ordinals), self.judged_lists)
+        return self.selection.among(self.signals, ordinals, self.is_valid_at(ordinals), self.checked_lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ class VisibilityEstimate:
     share: float
     """Share of the tenant's memories that the caller sees."""
     lists: int
-    """Different access lists in the sample; each is read to judge its memories."""
+    """Different access lists in the sample; each has to be read to check its memories."""
 
     @classmethod
     def of(cls, visibility: Visibility) -> Self:
         """The estimate of a caller; share 0 for a tenant without memories."""
-        sample = visibility.signals.tenant_sketches.sample(code(visibility.selection.tenant_id), SAMPLED)
+        sample = visibility.signals.tenant_sketches.sample(code(visibility.selection.tenant_id), SAMPLE_SIZE)
         lists = np.unique(visibility.signals.audience_code[sample])
         return cls(float(visibility.is_visible(sample).mean()) if len(sample) else 0.0, len(lists))
 
@@ -152,7 +152,7 @@ def visible_hits(
         is_enough = np.count_nonzero(_counted(hits, visible, already_served)) >= limit
         if is_enough or len(hits) < asked or asked == MAX_HITS:
             break
-        times *= 1 if visible.all() else DEEPER
+        times *= 1 if visible.all() else OVERFETCH_FACTOR
         asked = min(limit * times + len(already_served), MAX_HITS)
     return first_visible(hits, visible, limit=limit, already_served=already_served)
 

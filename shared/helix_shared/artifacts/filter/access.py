@@ -56,30 +56,31 @@ class Access:
         signals: Signals,
         ordinals: NDArray[np.int64],
         visible: NDArray[np.bool_],
-        judged: dict[int, bool] | None = None,
+        checked_lists: dict[int, bool] | None = None,
     ) -> NDArray[np.bool_]:
         """`visible` [n] without those of `ordinals` [n] that the caller may not see; changed in place.
 
-        An access list is read from the record of a memory, once for each distinct list. `judged` remembers by
-        its code whether it is open to the caller; a list without a record is not.
+        An access list is read from the record of a memory, once for each distinct list. `checked_lists` holds
+        by the code of a list whether it admits the caller, and is extended; a list without a record admits
+        nobody.
         """
         visible &= signals.tenant_code[ordinals] == code(self.tenant_id)
         visible &= np.isin(signals.owner_code[ordinals], [code(owner) for owner in self.owners])
         codes = signals.audience_code[ordinals]
-        judged = {} if judged is None else judged
-        # of a large page, only the first part has lists that were not judged before
-        unjudged = np.flatnonzero(visible & ~np.isin(codes, [_NO_LIST, *judged]))
-        if len(unjudged):
-            distinct, first = np.unique(codes[unjudged], return_index=True)
-            places = zip(ordinals[unjudged[first]].tolist(), distinct.tolist(), strict=True)
+        checked_lists = {} if checked_lists is None else checked_lists
+        # only the first memories of a large page have lists that were not checked yet
+        unchecked = np.flatnonzero(visible & ~np.isin(codes, [_NO_LIST, *checked_lists]))
+        if len(unchecked):
+            distinct, first = np.unique(codes[unchecked], return_index=True)
+            places = zip(ordinals[unchecked[first]].tolist(), distinct.tolist(), strict=True)
             unread, names = dict(places), set(self.audiences)
             for record in signals.records(np.array([*unread], np.int64)):
-                judged[unread.pop(record["ordinal"])] = not names.isdisjoint(record["audience"])
+                checked_lists[unread.pop(record["ordinal"])] = not names.isdisjoint(record["audience"])
             # of an erased memory there is no record
             visible &= ~np.isin(codes, [*unread.values()])
-        # The channels of one recall judge at the same time and add to it. A copy is made in one step; a list
-        # of its items is not, since the collector may run between two of them.
-        closed = [one for one, is_open in judged.copy().items() if not is_open]
+        # The channels of one recall call this at the same time and extend the dictionary. A copy is made in
+        # one step; a list of its items is not, since the collector may run between two of them.
+        closed = [one for one, is_open in checked_lists.copy().items() if not is_open]
         if closed:
             visible &= ~np.isin(codes, closed)
         return visible

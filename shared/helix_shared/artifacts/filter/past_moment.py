@@ -39,7 +39,7 @@ class PastMoment:
         return self.known_by is not None or self.happened_by is not None
 
     def sql(self) -> Iterable[str]:
-        """Conditions on the record; they keep superseded rows, which `mask` judges."""
+        """Conditions on the record; they keep superseded rows, which `mask` removes."""
         if self.known_by is not None:
             yield f"created_at <= {timestamp(self.known_by)}"
         if self.happened_by is not None:

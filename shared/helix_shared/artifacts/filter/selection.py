@@ -89,16 +89,16 @@ class Selection:
         signals: Signals,
         ordinals: NDArray[np.int64],
         visible: NDArray[np.bool_],
-        judged: dict[int, bool] | None = None,
+        checked_lists: dict[int, bool] | None = None,
     ) -> NDArray[np.bool_]:
         """`visible` [n] without those of `ordinals` [n] that are not selected; changed in place.
 
         Says nothing about hidden memories and a past moment: the caller passes those in `visible`.
-        `judged` as in `Access.among`.
+        `checked_lists` as in `Access.among`.
         """
         for one in self.filters:
             visible &= one.mask(signals, ordinals)
-        return self.access.among(signals, ordinals, visible, judged)
+        return self.access.among(signals, ordinals, visible, checked_lists)
 
     def admits(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of `record_schema` (Python values) is selected, hidden or not."""

@@ -53,7 +53,7 @@ def test_an_odd_moment_changes_no_estimate_of_other_callers(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The visible share of a tenant is estimated once, also after a recall at year 9999."""
-    monkeypatch.setattr(vector_search, "JUDGED_ALL", 0)
+    monkeypatch.setattr(vector_search, "MAX_WITHOUT_ESTIMATE", 0)
     assert texts(service.recall("canteen menu", now=datetime(9999, 12, 1, tzinfo=UTC))) == [STAYING]
     with service.current.lease() as served:
         view = Visibility.of(served.generation, Selection("acme"), datetime.now(UTC))

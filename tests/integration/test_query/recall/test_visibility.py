@@ -26,14 +26,14 @@ from .asking import NOW, opened
 pytestmark = pytest.mark.integration
 
 OWNERS = ("", "ada", "bob")
-BY_SKETCH = {"SCANNED": 999, "JUDGED_ALL": 0, "COMPARED": 0, "SKETCHED": 4}
+BY_SKETCH = {"MAX_SCANNED": 999, "MAX_WITHOUT_ESTIMATE": 0, "MIN_RESCORED": 0, "SKETCH_OVERFETCH": 4}
 WAYS = {
-    "scanned and compared": {"SCANNED": 999},
-    "scanned by sketch, then judged": BY_SKETCH | {"JUDGED_AFTER": 1e-9},
-    "judged, then scanned by sketch": BY_SKETCH | {"JUDGED_AFTER": 2.0},
-    "too many access lists to read": BY_SKETCH | {"MANY_LISTS": 0},
-    "index, then judged": {"SCANNED": 0, "BROAD": 1e-9},
-    "filtered by the engine": {"SCANNED": 0, "BROAD": 2.0},
+    "scanned and compared": {"MAX_SCANNED": 999},
+    "scanned by sketch, then filtered": BY_SKETCH | {"MIN_POSTFILTER_SHARE": 1e-9},
+    "filtered, then scanned by sketch": BY_SKETCH | {"MIN_POSTFILTER_SHARE": 2.0},
+    "too many access lists to read": BY_SKETCH | {"MAX_ACCESS_LISTS": 0},
+    "index, then filtered": {"MAX_SCANNED": 0, "MIN_UNFILTERED_SHARE": 1e-9},
+    "filtered by the engine": {"MAX_SCANNED": 0, "MIN_UNFILTERED_SHARE": 2.0},
 }
 AUDIENCES = (["*"], ["ops"], ["dev", "ops"], ["dev"])
 TYPES = ("episodic", "semantic", "decision")
@@ -172,9 +172,9 @@ def test_what_the_index_does_not_hold_yet_is_found(
     generation = Generation.open(corpus.root, corpus.publish(), scratch=tmp_path)
     assert generation.vectors.tail is not None
     query = corpus.encoder.embed_query("who kept the lighthouse?")
-    monkeypatch.setattr(vector_search, "SCANNED", 0)
+    monkeypatch.setattr(vector_search, "MAX_SCANNED", 0)
     for broad in (0.0001, 2.0):
-        monkeypatch.setattr(vector_search, "BROAD", broad)
+        monkeypatch.setattr(vector_search, "MIN_UNFILTERED_SHARE", broad)
         visibility = Visibility.of(generation, Selection("acme"), NOW)
         hits = nearest_visible(query, visibility, vectors=generation.vectors, limit=5)
         assert hits.ordinals[0] == 150

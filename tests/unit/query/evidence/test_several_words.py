@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from helix_query.recall.evidence.term_coverage import of_several_words
+from helix_query.recall.evidence.term_coverage import without_low_coverage
 from helix_query.recall.query_words import QueryWords
 from helix_shared.artifacts.hits import Hits
 
@@ -23,7 +23,7 @@ def kept(*scores: float, words: tuple[str, ...] = ("boiler", "hall", "sixti", "d
     read = SimpleNamespace(records=lambda ordinals: [lines[ordinal] for ordinal in ordinals.tolist()])
     asked = QueryWords(words, np.ones(len(words)), cast("Any", read))
     hits = Hits(np.arange(len(scores)), np.array(scores, np.float32))
-    return of_several_words(hits, asked, min_coverage=0.5).ordinals.tolist()
+    return without_low_coverage(hits, asked, min_coverage=0.5).ordinals.tolist()
 
 
 def test_one_word_is_too_few_however_rare_it_is() -> None:

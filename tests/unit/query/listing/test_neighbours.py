@@ -61,8 +61,8 @@ def walked(graph: Graph, start: int, hops: int, most: int) -> tuple[dict[int, in
         for node in frontier:
             shown = [row for row in graph.at[node] if _may_be_shown(node, row[0])]
             shown.sort(key=lambda row: -row[1])
-            candidates += [(node, *row) for row in shown[: neighbours.OF_A_NODE]]
-            weaker += [row[0] for row in shown[neighbours.OF_A_NODE :]]
+            candidates += [(node, *row) for row in shown[: neighbours.MAX_EDGES_OF_NODE]]
+            weaker += [row[0] for row in shown[neighbours.MAX_EDGES_OF_NODE :]]
         for node, other, _, kind, forward in sorted(candidates, key=lambda one: -one[2]):
             if other not in distances:
                 if len(distances) >= most:
@@ -88,7 +88,7 @@ def test_the_same_nodes_and_edges(
     seed: int, of_a_node: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From a memory and from an entity, in the same order, cut at the same place."""
-    monkeypatch.setattr(neighbours, "OF_A_NODE", of_a_node)
+    monkeypatch.setattr(neighbours, "MAX_EDGES_OF_NODE", of_a_node)
     graph = Graph(seed)
     for start in (1, ENTITIES_FROM):
         until = time.monotonic() + 60

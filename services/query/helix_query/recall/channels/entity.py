@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Strengths = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
 """Nodes, none twice, and the strength of the best path to each."""
 
-NEIGHBOURS: Final = 200
+MAX_NEIGHBOUR_ENTITIES: Final = 200
 """Neighbouring entities whose memories are read at most, the strongest first."""
-COMPARED: Final = 1_000
+MAX_WITH_COSINE: Final = 1_000
 """Candidates at most that get a cosine, which orders equal scores."""
 
 
@@ -87,7 +87,7 @@ def _scored(
     fresh = ~np.isin(near, direct[0])
     ordinals = np.concatenate([direct[0], near[fresh]])
     scores = np.concatenate([np.ones(len(direct[0])), hop * np.minimum(strength[fresh], 1.0)])
-    best = np.lexsort((ordinals, -scores))[: max(COMPARED, limit)]
+    best = np.lexsort((ordinals, -scores))[: max(MAX_WITH_COSINE, limit)]
     return ordinals[best], scores[best]
 
 
@@ -99,7 +99,7 @@ def _one_hop(
     related = nodes < memories
     shared = ~related & ~np.isin(nodes, named)
     sharing, path = _passed(
-        graph, _strongest((nodes[shared], strengths[shared]), NEIGHBOURS), hub_cap=hub_cap
+        graph, _strongest((nodes[shared], strengths[shared]), MAX_NEIGHBOUR_ENTITIES), hub_cap=hub_cap
     )
     ends = sharing < memories
     return _best_paths(

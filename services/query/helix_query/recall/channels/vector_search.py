@@ -1,10 +1,11 @@
-"""The visible memories nearest to a vector, in the cheapest of three ways; the score is the exact cosine.
+"""The visible memories nearest to a vector, in the cheapest of four ways; the score is the exact cosine.
 
-- A tenant of which few memories are visible: the visible ones are compared.
-- A tenant of up to `SCANNED` memories: the nearest are chosen by their sketches, then compared. Neither a
-  partition nor a filter hides any of them.
-- A larger tenant: the vector index is asked, without a filter where the caller sees a good part of the
-  corpus, else with the engine's filter (ops/decisions/0015, 0020).
+- Pre-filter, then scan: visibility of every memory of the tenant is checked, then the sketches of the visible
+  ones are scanned and the nearest rescored. For a tenant of which few memories are visible.
+- Scan, then post-filter: all sketches of the tenant are scanned, the nearest are rescored, then their
+  visibility is checked. For a tenant of up to `MAX_SCANNED` memories of which many are visible.
+- Vector index, then post-filter: for a larger tenant where the caller sees a good part of the corpus.
+- Vector index with the filter of the engine: for all others (ops/decisions/0015, 0020).
 """
 
 from __future__ import annotations
@@ -29,36 +30,36 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.vectors.reader import VectorReader
 
-SCANNED: Final = 1_048_576
-"""Memories of a tenant up to which all sketches are read: that costs less than the index."""
-MAX_JUDGED_BEFORE: Final = 131_072
-"""Memories of a tenant up to which the visibility of each is judged first, where few are visible: 0020."""
-JUDGED_ALL: Final = 8_192
-"""Memories of a tenant up to which the visibility of each is judged; of more, a sample is: 0020."""
-MOST_COMPARED: Final = 8_192
-"""Memories chosen by sketch, above which comparing them costs more than asking the index."""
-COMPARED: Final = 2_048
-"""Visible memories up to which each is compared; of more, at least so many are chosen by sketch.
+MAX_SCANNED: Final = 1_048_576
+"""Memories of a tenant up to which all sketches are scanned: that costs less than the index."""
+MAX_PREFILTERED: Final = 131_072
+"""Memories of a tenant up to which the visibility of each may be checked before the scan: 0020."""
+MAX_WITHOUT_ESTIMATE: Final = 8_192
+"""Memories of a tenant up to which no sample is taken: the visibility of each is checked (0020)."""
+MAX_RESCORED: Final = 8_192
+"""Memories chosen by sketch, above which rescoring them costs more than asking the index."""
+MIN_RESCORED: Final = 2_048
+"""Memories chosen by sketch at least; of so few visible ones, each is rescored.
 
 Each lies on a page of its own; reading that takes .1 to 3 microseconds, depending on the machine's cache.
 """
-SKETCHED: Final = 20
-"""Memories chosen by sketch for every one asked for: that misses one or two of a hundred nearest.
+SKETCH_OVERFETCH: Final = 20
+"""Memories chosen by sketch for every one asked for: this misses one or two of a hundred nearest.
 
-A tenant of more than `CROWDED` gets more, as the root of its size: more memories come close by chance.
+A tenant of more than `LARGE_TENANT` gets more, by the root of its size: more of them are near by chance.
 """
-CROWDED: Final = 524_288
+LARGE_TENANT: Final = 524_288
 """Memories of a tenant."""
-JUDGED_AFTER: Final = 0.25
-"""Visible share of a tenant from which memories are chosen first and judged then: that is cheaper."""
-MANY_LISTS: Final = 64
-"""Different access lists in a sample, above which the engine's filter judges: reading all takes a second."""
-BROAD: Final = 0.1
+MIN_POSTFILTER_SHARE: Final = 0.25
+"""Visible share of a tenant from which filtering after the scan is cheaper than before it."""
+MAX_ACCESS_LISTS: Final = 64
+"""Access lists in a sample, above which the engine filters: reading all of them takes a second."""
+MIN_UNFILTERED_SHARE: Final = 0.1
 """Visible share of the corpus from which the index is asked without a filter."""
-SPARE: Final = 2.0
-"""More candidates than the visible share calls for, since visible memories are not spread evenly."""
+OVERFETCH: Final = 2.0
+"""Factor on the candidates that the visible share calls for: visible memories are not spread evenly."""
 NOT_ESTIMATED: Final = VisibilityEstimate(0.0, 0)
-"""The estimate for a tenant so small that each memory is judged."""
+"""The estimate for a tenant so small that the visibility of each memory is checked."""
 
 
 def nearest_visible(
@@ -74,14 +75,14 @@ def nearest_visible(
 
     `estimate_visibility` makes, or remembers, the estimate of how much the caller sees.
     """
-    members, tenant = visibility.signals.tenant_sketches, code(visibility.selection.tenant_id)
-    count = members.count(tenant)
-    estimate = estimate_visibility(visibility) if count > JUDGED_ALL else NOT_ESTIMATED
-    if count <= SCANNED and estimate.lists <= MANY_LISTS:
+    sketches, tenant = visibility.signals.tenant_sketches, code(visibility.selection.tenant_id)
+    count = sketches.count(tenant)
+    estimate = estimate_visibility(visibility) if count > MAX_WITHOUT_ESTIMATE else NOT_ESTIMATED
+    if count <= MAX_SCANNED and estimate.lists <= MAX_ACCESS_LISTS:
         scan = _Scan(vector, visibility, tenant, count, limit, already_served)
-        hits = scan.judged_after(estimate.share) if scan.pays(estimate.share) else None
-        if hits is None and count <= MAX_JUDGED_BEFORE:
-            hits = scan.judged_before()
+        hits = scan.postfiltered(estimate.share) if scan.should_postfilter(estimate.share) else None
+        if hits is None and count <= MAX_PREFILTERED:
+            hits = scan.prefiltered()
         if hits is not None:
             return hits
     share = estimate.share * count / len(visibility.signals)
@@ -99,18 +100,18 @@ class _Scan:
     limit: int
     already_served: NDArray[np.int64]
 
-    def pays(self, share: float) -> bool:
-        """Whether to choose first and judge then, where about `share` of the tenant is visible."""
-        return share >= JUDGED_AFTER and self._chosen <= MOST_COMPARED * share
+    def should_postfilter(self, share: float) -> bool:
+        """Whether to filter after the scan, where about `share` of the tenant is visible."""
+        return share >= MIN_POSTFILTER_SHARE and self._chosen <= MAX_RESCORED * share
 
-    def judged_after(self, share: float) -> Hits | None:
-        """The nearest, where about `share` is visible; None if fewer than asked for are left."""
-        count, limit = int(self._chosen / share), int(self._wanted * SPARE / share)
+    def postfiltered(self, share: float) -> Hits | None:
+        """Scan, then filter; `share` is about the visible part. None if fewer than asked for are left."""
+        count, limit = int(self._chosen / share), int(self._wanted * OVERFETCH / share)
         hits = self._nearest(count, limit, self.already_served)
         return _visible_of(hits, self.visibility, self.limit, self.already_served)
 
-    def judged_before(self) -> Hits:
-        """The nearest of the visible ones."""
+    def prefiltered(self) -> Hits:
+        """Filter, then scan."""
         visible = self.visibility.is_visible(self.visibility.signals.tenant_sketches.of(self.tenant))
         served = self.already_served[self.visibility.is_visible(self.already_served)]
         hits = self._nearest(self._chosen, self._wanted, served, visible)
@@ -123,7 +124,8 @@ class _Scan:
 
     @property
     def _chosen(self) -> int:
-        return max(COMPARED, int(self.limit * SKETCHED * max(1.0, math.sqrt(self.count / CROWDED))))
+        growth = max(1.0, math.sqrt(self.count / LARGE_TENANT))
+        return max(MIN_RESCORED, int(self.limit * SKETCH_OVERFETCH * growth))
 
     def _nearest(
         self,
@@ -149,9 +151,9 @@ def _indexed(
     already_served: NDArray[np.int64],
 ) -> Hits:
     """The nearest by the index, where about `share` of the corpus is visible."""
-    if share >= BROAD:
-        spared = min(int((limit + len(already_served)) * SPARE / share), MAX_HITS)
-        hits = _nearest(vector, None, visibility, vectors, limit=spared)
+    if share >= MIN_UNFILTERED_SHARE:
+        overfetched = min(int((limit + len(already_served)) * OVERFETCH / share), MAX_HITS)
+        hits = _nearest(vector, None, visibility, vectors, limit=overfetched)
         if (visible := _visible_of(hits, visibility, limit, already_served)) is not None:
             return visible
     nprobes = None if vectors.index is None else vectors.index.nprobes_within(share)

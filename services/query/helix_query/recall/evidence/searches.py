@@ -12,7 +12,7 @@ from helix_query.recall.channels.lexical import created_by
 from helix_query.recall.evidence.definition import defining_memories, sought_name
 from helix_query.recall.evidence.phrase_match import phrase_match
 from helix_query.recall.evidence.quotation import is_quotation
-from helix_query.recall.evidence.term_coverage import of_several_words, term_coverage
+from helix_query.recall.evidence.term_coverage import term_coverage, without_low_coverage
 from helix_query.recall.query_words import QueryWords
 from helix_query.recall.routing.strip_times import strip_times
 from helix_shared.moments import microseconds
@@ -59,7 +59,7 @@ def _term_coverage(context: RecallContext, route: Route) -> Hits:
         happened_by=microseconds(route.as_of_moment or now),
         within=created_by(context),
     )
-    return of_several_words(
+    return without_low_coverage(
         found,
         QueryWords.of(words, query.selection, context.generation),
         min_coverage=context.profile.rank.current_min_text_coverage,

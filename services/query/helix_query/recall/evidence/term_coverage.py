@@ -3,8 +3,8 @@
 BM25 lets one rare word repeated outweigh the rest; a query for the value of a setting needs all of its words.
 Searched for with the intent `current_value` only; stage 6 puts the latest of these memories first.
 
-One word is not the words of the query, however rare it is: "my brother lives with his boss" does not answer
-"where do I live?". So a memory must hold several.
+One word alone is not enough, however rare it is: "my brother lives with his boss" does not answer "where do I
+live?".
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.lexicon.query import OrdinalSet
     from helix_shared.artifacts.lexicon.reader import LexiconReader
 
-DEEPER: Final = (1, 4, 16)
-"""Multiples of the limit that are asked for, one after the other, while later memories take the places."""
-SEVERAL: Final = 3
-"""Words of the query that a memory must hold."""
-TWO: Final = 2
-MOST: Final = 0.8
-"""Share of the query from which on `TWO` words are enough."""
+OVERFETCH_FACTORS: Final = (1, 4, 16)
+"""Multiples of the limit that are asked for, one after the other, while too few hits had happened by then."""
+MIN_WORDS: Final = 3
+"""Words of the query that a memory must hold, unless `MIN_WORDS_COVERING` are most of the query."""
+MIN_WORDS_COVERING: Final = 2
+MIN_COVERED_SHARE: Final = 0.8
+"""Covered share of the query from which `MIN_WORDS_COVERING` words are enough."""
 
 
 def term_coverage(
@@ -45,7 +45,7 @@ def term_coverage(
     `within` as in `LexiconReader`.
     """
     kept = Hits.none()
-    for times in DEEPER:
+    for times in OVERFETCH_FACTORS:
         hits = lexicon.term_coverage(words, visibility.selection, limit=limit * times, within=within)
         valid = visibility.is_valid_and_happened(hits.ordinals, happened_by)
         kept = Hits(hits.ordinals[valid][:limit], hits.scores[valid][:limit])
@@ -54,8 +54,8 @@ def term_coverage(
     return kept
 
 
-def of_several_words(hits: Hits, words: QueryWords, *, min_coverage: float) -> Hits:
-    """`hits` without those that hold too few of `words`: fewer than `SEVERAL`, or `TWO` that are not `MOST`.
+def without_low_coverage(hits: Hits, words: QueryWords, *, min_coverage: float) -> Hits:
+    """`hits` without those that hold too few of `words`: see `MIN_WORDS`.
 
     Hits below `min_coverage` stay, since they state no value; their texts are not read.
     """
@@ -63,6 +63,6 @@ def of_several_words(hits: Hits, words: QueryWords, *, min_coverage: float) -> H
     if not len(read):
         return hits
     held = words.held(hits.ordinals[read]).sum(axis=1)
-    few = (held < TWO) | ((held < SEVERAL) & (hits.scores[read] < MOST))
+    few = (held < MIN_WORDS_COVERING) | ((held < MIN_WORDS) & (hits.scores[read] < MIN_COVERED_SHARE))
     kept = np.delete(np.arange(len(hits)), read[few])
     return Hits(hits.ordinals[kept], hits.scores[kept])

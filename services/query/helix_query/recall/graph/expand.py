@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
 
-MAX_JUDGED: Final = 16_384
-"""Memories with the most mass whose visibility is judged at most: chosen to take a millisecond."""
+MAX_CHECKED: Final = 16_384
+"""Memories with the most mass whose visibility is checked at most: chosen to take a millisecond."""
 
 
 def expand(
@@ -114,11 +114,11 @@ def _graph_candidates(candidates: Candidates, mass: Mass, *, visible: Mask, coun
     """At most `count` visible memories with the most mass that are not yet candidates, best first."""
     fresh = (mass.shares > 0) & ~np.isin(mass.nodes, candidates.ordinals)
     nodes, shares = mass.nodes[fresh], mass.shares[fresh]
-    best = nodes[np.lexsort((nodes, -shares))[:MAX_JUDGED]]
-    found, judged = best[:0], 0
-    while len(found) < count and judged < len(best):
-        some = best[judged : max(count, 2 * judged)]
-        found, judged = np.concatenate([found, some[visible(some)]]), judged + len(some)
+    best = nodes[np.lexsort((nodes, -shares))[:MAX_CHECKED]]
+    found, checked = best[:0], 0
+    while len(found) < count and checked < len(best):
+        some = best[checked : max(count, 2 * checked)]
+        found, checked = np.concatenate([found, some[visible(some)]]), checked + len(some)
     return found[:count]
 
 

@@ -101,7 +101,7 @@ class Visible:
 def _stretches(
     rows: Sequence[Mapping[str, Any]], visibility: Visibility, snapshot: Snapshot, *, reach: int
 ) -> list[Visible]:
-    """The visible stretch around each row, all judged at once; invisible rows take no room."""
+    """The visible stretch around each row, checked together; invisible rows are left out."""
     order, signals = snapshot.session_order, snapshot.generation.signals
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
     everyone = distinct(*(one.ordinals for one in stretches))

@@ -66,7 +66,7 @@ def abstain(
     """How likely the rows answer; None without a model for the encoder, or where a channel is missing.
 
     It abstains in any case where nothing is stored that the caller may see. `diverse` has what the caller has
-    already: the rows are judged at their places behind those memories, and the answer is no likelier than the
+    already: the rows keep their places behind those memories, and the answer is no likelier than the
     likeliest row, so that nothing unrelated is packed in their place (ops/decisions/0115).
     """
     visible = context.generation.lexicon.scopes(context.query.selection).memories

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.signals.reader import Signals
 
-JUDGED_FIRST: Final = 512
-"""Strongest memories of a part whose visibility is judged first; more, until `READ` of them are visible.
+FIRST_CHECKED: Final = 512
+"""Strongest memories of a part that are checked first; then more, until `MAX_READ` of them are visible.
 
-Chosen by hand: several times `READ`.
+Chosen by hand: several times `MAX_READ`.
 """
-READ: Final = 80
+MAX_READ: Final = 80
 """Strongest visible memories of a part that are read: two to four times as many as a profile shows."""
-SCORED_EVERY: Final = 3_600_000_000
+SCORE_PERIOD: Final = 3_600_000_000
 """Microseconds after which scores are computed anew; a score of the dynamic part loses .1 % in them."""
 UNSAFE_FLAGS: Final = frozenset(("instruction", "secret"))
 """A memory with one of these is in no profile, which is put before prompts without being asked for."""
@@ -86,7 +86,7 @@ def statements_of(snapshot: Snapshot, selection: Selection, chosen: Iterable[Cho
         ordinals = np.array([ordinal for ordinal, _ in one.scores], np.int64)
         rows = with_signals(signals.records(ordinals), signals)
         own = [row for row in rows if selection.admits(row) and _is_own(row, user)]
-        found += _stated(own[:READ], one.part, dict(one.scores), user)
+        found += _stated(own[:MAX_READ], one.part, dict(one.scores), user)
     return found
 
 
@@ -97,17 +97,17 @@ def _strongest(
     if visibility.versions is not None:
         # what is stronger because it is later must not take the places of what was said by then
         places = places[visibility.signals.occurred_at[index.ordinals[places]] <= now]
-    scores = index.scores(part, places, now if visibility.versions is not None else now - now % SCORED_EVERY)
+    scores = index.scores(part, places, now if visibility.versions is not None else now - now % SCORE_PERIOD)
     places, scores = places[scores > 0], scores[scores > 0]
     order = np.lexsort((places, index.sequences[places], -scores))
     ordinals, scores = index.ordinals[places[order]], scores[order]
     shown, end = np.zeros(len(order), np.bool_), 0
-    while end < len(order) and np.count_nonzero(shown) < READ:
-        start, end = end, max(JUDGED_FIRST, 2 * end)
+    while end < len(order) and np.count_nonzero(shown) < MAX_READ:
+        start, end = end, max(FIRST_CHECKED, 2 * end)
         shown[start:end] = visibility.is_visible(ordinals[start:end])
         if part is DYNAMIC:
             shown[start:end] &= ~_is_over(visibility.signals, ordinals[start:end], now)
-    return ordinals[shown][:READ], scores[shown][:READ]
+    return ordinals[shown][:MAX_READ], scores[shown][:MAX_READ]
 
 
 def _is_over(signals: Signals, ordinals: NDArray[np.int64], now: int) -> NDArray[np.bool_]:
