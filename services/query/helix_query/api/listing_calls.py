@@ -21,7 +21,7 @@ from helix_query.listing.entities import ByEntity
 from helix_query.listing.groups import Group, groups_page
 from helix_query.listing.pages import MOST_RECORDS, MOST_SCANNED, Page, page_of
 from helix_query.listing.sessions import BySession
-from helix_query.listing.visible import Visible
+from helix_query.listing.visible import VisibleMemories
 from helix_query.recall.packing.rows import moment_or_none
 from helix_shared.errors import InvalidInputError
 
@@ -70,9 +70,9 @@ class Listing:
         name = tokens.name_of(request)
         return cls(request, selection, size, name, tokens.cursor_of(request.page_token, name), **more)
 
-    def visible(self, snapshot: Snapshot, until: float) -> Visible:
+    def visible(self, snapshot: Snapshot, until: float) -> VisibleMemories:
         """What the caller may see of a generation now."""
-        return Visible.of(snapshot, self.selection, datetime.now(UTC), until=until)
+        return VisibleMemories.of(snapshot, self.selection, datetime.now(UTC), until=until)
 
     def about(self, snapshot: Snapshot, end: Cursor | None) -> dict[str, Any]:
         """The fields that every reply has."""
@@ -217,8 +217,8 @@ LISTINGS: Final[Mapping[str, tuple[Any, Callable[[Any], Any], Callable[..., Any]
 """Request, its reader and the work by the name of the call."""
 
 
-def _messages(visible: Visible, ordinals: NDArray[np.int64]) -> list[recall_pb2.Memory]:
-    return [memory_message(row, entities) for row, entities in visible.entries(ordinals)]
+def _messages(visible: VisibleMemories, ordinals: NDArray[np.int64]) -> list[recall_pb2.Memory]:
+    return [memory_message(row, entities) for row, entities in visible.listed(ordinals)]
 
 
 def _counts(group: Group) -> dict[str, Any]:

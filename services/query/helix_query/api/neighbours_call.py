@@ -14,7 +14,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.requests import scope_of
 from helix_query.api.responses.recall import memory_message
 from helix_query.listing.neighbours import neighbourhood, sees_entity
-from helix_query.listing.visible import Visible
+from helix_query.listing.visible import VisibleMemories
 from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.errors import InvalidInputError, NotFoundError
 from helix_shared.naming import canonical
@@ -66,7 +66,7 @@ def neighbours_reply(
         NotFoundError: there is no such memory or entity, or the caller may not see it.
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
-    visible = Visible.of(snapshot, query.selection, datetime.now(UTC), until=until)
+    visible = VisibleMemories.of(snapshot, query.selection, datetime.now(UTC), until=until)
     start = _middle(query, snapshot, visible)
     found = neighbourhood(start, visible, hops=query.hops, most=query.nodes, until=until)
     nodes = _nodes(found, snapshot, visible)
@@ -87,7 +87,7 @@ def neighbours_reply(
     )
 
 
-def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: Visible) -> int:
+def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: VisibleMemories) -> int:
     """The node that the request names; an entity also by a name as people write it."""
     request, graph = query.request, snapshot.generation.graph
     if request.entity:
@@ -102,11 +102,13 @@ def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: Visible) -> int
     return int(ordinals[0])
 
 
-def _nodes(found: Neighbourhood, snapshot: Snapshot, visible: Visible) -> dict[int, recall_pb2.GraphNode]:
+def _nodes(
+    found: Neighbourhood, snapshot: Snapshot, visible: VisibleMemories
+) -> dict[int, recall_pb2.GraphNode]:
     """Messages by node, in the order in which they were found."""
     ordinals = np.array([node for node in found.hops if node < ENTITIES_FROM], np.int64)
     entities = np.array([node for node in found.hops if node >= ENTITIES_FROM], np.int64)
-    rows = {row["ordinal"]: (row, names) for row, names in visible.entries(ordinals)}
+    rows = {row["ordinal"]: (row, names) for row, names in visible.listed(ordinals)}
     shown = visible.display_names().of(entities)
     names = zip(snapshot.generation.graph.entity_names(entities), shown, strict=True)
     by_node = dict(zip(entities.tolist(), names, strict=True))

@@ -1,4 +1,4 @@
-"""The history of a memory: what it replaced and what replaced it, step by step, and what else it relates to.
+"""The history of a memory: the chain of what it replaced and what replaced it, and what else it relates to.
 
 A memory that likely replaced another, or contradicts it, belongs to the chain, however far away it is. Less
 sure replacements, extensions and repetitions are followed only from the memory asked for: otherwise small
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 MOST_MEMORIES: Final = 100
 _IN_CHAIN: Final = ("UPDATES", "CONTRADICTS", "CORRECTS")
 _LIKELY: Final = 0.5
-"""Least probability of a step that leads further away than one step."""
+"""Least probability of a relation that is followed further than the memory asked for."""
 _ALL: Final = ("UPDATES", "EXTENDS", "CONTRADICTS", "RELATES", "DERIVES", "DUPLICATE")
 """Kinds of edges between memories, and of decided relations."""
 _STATE: Final = ("ordinal", "memory_id", "corrects", "superseded_by", "deleted_at", "hidden")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryRelation:
     """A relation between two memories by ordinal."""
 
     newer: int
@@ -55,11 +55,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Rows of the memories in the order in which they occurred, and the steps between them."""
+    """Rows of the memories in the order in which they occurred, and the relations between them."""
 
     rows: Sequence[Mapping[str, Any]]
     entities: Sequence[tuple[str, ...]]
-    steps: Sequence[Step]
+    relations: Sequence[HistoryRelation]
     ids: Mapping[int, str]
     truncated: bool
 
@@ -73,29 +73,29 @@ def history_of(
         NotFoundError: there is none, or the caller may not see it; the error does not say which.
         OverdueError: `deadline`, a moment of the monotonic clock, has passed.
     """
-    found = _Walk(snapshot, selection, microseconds(now))
+    found = _HistoryWalk(snapshot, selection, microseconds(now))
     start = [int(ordinal) for ordinal in snapshot.ordinals_of([memory_id])]
     if not found.visit(start):
         raise NotFoundError(f"no memory {memory_id} is visible to this scope")
     frontier, is_first = set(start), True
     while frontier and not found.is_full:
         raise_if_overdue(deadline)
-        followed = found.steps_of(sorted(frontier), _ALL if is_first else _IN_CHAIN)
-        ends = {end for step in followed if is_first or _is_likely(step) for end in (step.newer, step.older)}
+        followed = found.relations_of(sorted(frontier), _ALL if is_first else _IN_CHAIN)
+        ends = {end for link in followed if is_first or _is_likely(link) for end in (link.newer, link.older)}
         frontier, is_first = set(found.visit(sorted(ends.difference(found.rows)))), False
-        found.steps |= {(step.newer, step.older, step.relation): step for step in followed}
+        found.relations |= {(link.newer, link.older, link.relation): link for link in followed}
     return found.history()
 
 
-class _Walk:
-    """The memories and steps found so far."""
+class _HistoryWalk:
+    """The memories and relations found so far."""
 
     def __init__(self, snapshot: Snapshot, selection: Selection, now: int) -> None:
         self._generation = snapshot.generation
         self._selection = selection
         self._now = now
         self.rows: dict[int, Mapping[str, Any]] = {}
-        self.steps: dict[tuple[int, int, str], Step] = {}
+        self.relations: dict[tuple[int, int, str], HistoryRelation] = {}
         self._state: dict[int, Mapping[str, Any]] = {}
 
     @property
@@ -104,7 +104,7 @@ class _Walk:
         return len(self.rows) >= MOST_MEMORIES
 
     def visit(self, ordinals: Sequence[int]) -> list[int]:
-        """Take the memories that the caller may see; returns them."""
+        """Add the memories that the caller may see; returns their ordinals."""
         wanted = np.array(ordinals[: MOST_MEMORIES - len(self.rows)], np.int64)
         if not len(wanted):
             return []
@@ -129,19 +129,19 @@ class _Walk:
         is_to_come = int(signals.valid_from[ordinal]) > self._now
         return state["deleted_at"] is None and not (is_over or is_hidden or is_to_come)
 
-    def steps_of(self, ordinals: Sequence[int], kinds: Collection[str]) -> list[Step]:
-        """Steps of `kinds` from or to these memories, which were visited: decided ones, and other edges."""
+    def relations_of(self, ordinals: Sequence[int], kinds: Collection[str]) -> list[HistoryRelation]:
+        """Relations of `kinds` from or to these visited memories: decided ones, and other edges."""
         nodes = np.array(ordinals, np.int64)
         edges = self._edges(nodes, kinds)
-        steps = []
+        relations = []
         decided = [kind for kind in RELATION_KINDS if kind in kinds]
         for relation, counts in self._generation.relations.of(nodes, kinds=decided):
             if counts:
                 edges.pop((relation.newer, relation.older, relation.edge), None)
-            steps.append(_decided(relation, counts=counts))
+            relations.append(_decided(relation, counts=counts))
         for (newer, older, kind), weight in edges.items():
-            steps.append(Step(newer, older, kind, weight, {}, closed=False, counts=True))
-        return steps
+            relations.append(HistoryRelation(newer, older, kind, weight, {}, closed=False, counts=True))
+        return relations
 
     def _edges(
         self, nodes: np.ndarray[Any, np.dtype[np.int64]], kinds: Collection[str]
@@ -164,36 +164,36 @@ class _Walk:
         return found
 
     def history(self) -> History:
-        """All that was found, in order; steps to a memory that is not shown are left out."""
+        """All that was found, in order; relations to a memory that is not shown are left out."""
         ids = {ordinal: str(row["memory_id"]) for ordinal, row in self.rows.items()}
         order = sorted(
             self.rows, key=lambda o: (self.rows[o]["occurred_at"], self.rows[o]["stream_sequence"])
         )
         place = {ordinal: number for number, ordinal in enumerate(order)}
-        steps = [s for s in self.steps.values() if s.newer in place and s.older in place]
-        steps = [self._named(step, ids) for step in steps]
+        relations = [s for s in self.relations.values() if s.newer in place and s.older in place]
+        relations = [self._named(link, ids) for link in relations]
         return History(
             rows=[self.rows[ordinal] for ordinal in order],
             entities=self._generation.graph.entities_of(np.array(order, np.int64)),
-            steps=sorted(steps, key=lambda s: (place[s.newer], place[s.older], s.relation)),
+            relations=sorted(relations, key=lambda s: (place[s.newer], place[s.older], s.relation)),
             ids=ids,
             truncated=self.is_full,
         )
 
-    def _named(self, step: Step, ids: Mapping[int, str]) -> Step:
-        """A correction is called that: its edge has the kind of an update."""
-        if step.relation != "UPDATES" or self._state[step.newer]["corrects"] != ids[step.older]:
-            return step
-        return Step(step.newer, step.older, "CORRECTS", 1.0, {}, closed=True, counts=True)
+    def _named(self, link: HistoryRelation, ids: Mapping[int, str]) -> HistoryRelation:
+        """The relation, called CORRECTS where it is a correction: its edge has the kind of an update."""
+        if link.relation != "UPDATES" or self._state[link.newer]["corrects"] != ids[link.older]:
+            return link
+        return HistoryRelation(link.newer, link.older, "CORRECTS", 1.0, {}, closed=True, counts=True)
 
 
-def _is_likely(step: Step) -> bool:
-    """Whether a step leads on: one that closed, or would have if it still counted, always does."""
-    return step.closed or not step.counts or step.probability >= _LIKELY
+def _is_likely(link: HistoryRelation) -> bool:
+    """Whether a relation is followed: always one that closed, or would have if it still counted."""
+    return link.closed or not link.counts or link.probability >= _LIKELY
 
 
-def _decided(relation: DecidedRelation, *, counts: bool) -> Step:
-    return Step(
+def _decided(relation: DecidedRelation, *, counts: bool) -> HistoryRelation:
+    return HistoryRelation(
         relation.newer,
         relation.older,
         relation.kind,

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.listing.groups import Pairs
-    from helix_query.listing.visible import Visible
+    from helix_query.listing.visible import VisibleMemories
 
 
 @dataclass(frozen=True, slots=True)
 class ByEntity:
     """Groups memories by the entities that they are linked to; a group is a node of the graph."""
 
-    visible: Visible
+    visible: VisibleMemories
 
     def groups_of(self, ordinals: NDArray[np.int64]) -> Pairs:
         """As `Grouping.groups_of`."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.listing.pages import Chunk
-    from helix_query.listing.visible import Visible
+    from helix_query.listing.visible import VisibleMemories
 
 MOST_COUNTED: Final = limits.GROUP_MEMORIES
 """Memories of one group that count: the latest of the log that the caller sees."""
@@ -56,7 +56,7 @@ class Group:
 
 
 def groups_page(
-    visible: Visible, grouping: Grouping, *, after: Cursor | None, size: int, until: float
+    visible: VisibleMemories, grouping: Grouping, *, after: Cursor | None, size: int, until: float
 ) -> tuple[list[Group], Cursor | None]:
     """The next `size` groups behind `after`, and where they end; None: these are the last.
 
@@ -92,7 +92,7 @@ def groups_page(
     return list(found.values()), None if next(rest, None) is None else last
 
 
-def _chunks(visible: Visible, after: Cursor | None, *, first: int, until: float) -> Iterator[Chunk]:
+def _chunks(visible: VisibleMemories, after: Cursor | None, *, first: int, until: float) -> Iterator[Chunk]:
     runs, signals = visible.runs(), visible.signals
     return chunks_of(runs, signals, visible.among, after=after, newest_first=True, first=first, until=until)
 
@@ -101,7 +101,7 @@ def _counted(
     grouping: Grouping,
     groups: NDArray[np.int64],
     newest: NDArray[np.int64],
-    visible: Visible,
+    visible: VisibleMemories,
     after: Cursor | None,
 ) -> list[Group | None]:
     """Groups [n] with their visible memories; `newest` [n] are visible memories of them.
@@ -133,7 +133,7 @@ def _counted(
     return [None if earlier else group for group, earlier in zip(counted, is_earlier.tolist(), strict=True)]
 
 
-def _are_listed(ordinals: NDArray[np.int64], visible: Visible, after: Cursor) -> NDArray[np.bool_]:
+def _are_listed(ordinals: NDArray[np.int64], visible: VisibleMemories, after: Cursor) -> NDArray[np.bool_]:
     """Which of `ordinals` [n] are at or before the cursor, newest first."""
     times = visible.signals.occurred_at[ordinals]
     listed: NDArray[np.bool_] = (times > after.key) | ((times == after.key) & (ordinals >= after.ordinal))
@@ -164,7 +164,7 @@ def _with(keys: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def _latest_visible(
-    keys: NDArray[np.int64], count: int, visible: Visible
+    keys: NDArray[np.int64], count: int, visible: VisibleMemories
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The latest `MOST_COUNTED` visible `keys` of each of `count` places; and the earlier, visible or not.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.listing.visible import Visible
+    from helix_query.listing.visible import VisibleMemories
     from helix_shared.artifacts.graph.snapshot import EdgeRows
 
 MAX_EDGES_OF_NODE: Final = 4_096
@@ -87,7 +87,9 @@ class Neighbourhood:
         return [int(node) for node in reached]
 
 
-def neighbourhood(start: int, visible: Visible, *, hops: int, most: int, until: float) -> Neighbourhood:
+def neighbourhood(
+    start: int, visible: VisibleMemories, *, hops: int, most: int, until: float
+) -> Neighbourhood:
     """Up to `most` nodes within `hops` of a node that the caller may see.
 
     Raises:
@@ -104,14 +106,14 @@ def neighbourhood(start: int, visible: Visible, *, hops: int, most: int, until: 
     return found
 
 
-def sees_entity(node: int, visible: Visible) -> bool:
+def sees_entity(node: int, visible: VisibleMemories) -> bool:
     """Whether a memory that the caller could recall mentions the entity."""
     _, targets = visible.snapshot.generation.graph.targets_of(np.array([node]))
     memories = targets[targets < ENTITIES_FROM]
     return any(visible.among(some).any() for some in _blocks(memories))
 
 
-def _edges_of(nodes: NDArray[np.int64], visible: Visible) -> Edges:
+def _edges_of(nodes: NDArray[np.int64], visible: VisibleMemories) -> Edges:
     """The strongest edges of each of `nodes` among those to nodes that may be shown."""
     rows = visible.snapshot.generation.graph.edges_of(nodes)
     owners = np.repeat(np.arange(len(nodes)), rows.counts)
@@ -176,7 +178,7 @@ def _blocks(values: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _may_be_shown(
-    targets: NDArray[np.int64], nodes: NDArray[np.int64], visible: Visible
+    targets: NDArray[np.int64], nodes: NDArray[np.int64], visible: VisibleMemories
 ) -> NDArray[np.bool_]:
     """Which targets of edges of `nodes` may be shown: visible memories, and the entities of a visible memory.
 

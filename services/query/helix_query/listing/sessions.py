@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.listing.groups import Pairs
-    from helix_query.listing.visible import Visible
+    from helix_query.listing.visible import VisibleMemories
 
 
 @dataclass(frozen=True, slots=True)
 class BySession:
     """Groups memories by the code of their session; those without one belong to none."""
 
-    visible: Visible
+    visible: VisibleMemories
 
     def groups_of(self, ordinals: NDArray[np.int64]) -> Pairs:
         """As `Grouping.groups_of`."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.listing.visible import Visible
+    from helix_query.listing.visible import VisibleMemories
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Span:
         return inside
 
 
-def around(memory_id: str, visible: Visible, *, size: int, until: float) -> NDArray[np.int64]:
+def around(memory_id: str, visible: VisibleMemories, *, size: int, until: float) -> NDArray[np.int64]:
     """Ordinals of a memory, of those before and of those after it, `size` in all.
 
     Raises:
@@ -57,7 +57,7 @@ def around(memory_id: str, visible: Visible, *, size: int, until: float) -> NDAr
 
 
 def _nearest(
-    visible: Visible, here: Cursor, *, newest_first: bool, count: int, until: float
+    visible: VisibleMemories, here: Cursor, *, newest_first: bool, count: int, until: float
 ) -> NDArray[np.int64]:
     """The next `count` listed memories on one side of `here`; it reads on until there are so many."""
     parts, left, runs = [np.empty(0, np.int64)], count, visible.runs()
@@ -73,7 +73,7 @@ def _nearest(
 
 
 def in_session(
-    session_id: str, span: Span, visible: Visible, *, after: Cursor | None, size: int, until: float
+    session_id: str, span: Span, visible: VisibleMemories, *, after: Cursor | None, size: int, until: float
 ) -> Page:
     """A page of a session, in the order of the log.
 
@@ -89,7 +89,7 @@ def in_session(
     )  # fmt: skip
 
 
-def in_span(span: Span, visible: Visible, *, after: Cursor | None, size: int, until: float) -> Page:
+def in_span(span: Span, visible: VisibleMemories, *, after: Cursor | None, size: int, until: float) -> Page:
     """A page of a span of time, by time.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.signals.reader import Signals
 
-Entry = tuple["Mapping[str, Any]", tuple[str, ...]]
-"""The row of a memory and the names of its entities."""
+
+class ListedMemory(NamedTuple):
+    """The row of a memory, and the names of its entities."""
+
+    row: Mapping[str, Any]
+    entities: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
+class VisibleMemories:
     """The memories of one generation that a recall of one caller could return."""
 
     snapshot: Snapshot
@@ -87,11 +91,11 @@ class Visible:
         graph, admits = self.snapshot.generation.graph, self.selection.access.admits
         return DisplayNames(graph, self.signals, self.among, admits)
 
-    def entries(self, ordinals: NDArray[np.int64]) -> list[Entry]:
+    def listed(self, ordinals: NDArray[np.int64]) -> list[ListedMemory]:
         """Rows of listed memories with their entities, in order; checked again by their records."""
         rows = [
             row for row in stored_rows(self.snapshot, ordinals, self.visibility) if self.selection.admits(row)
         ]
         found = np.array([row["ordinal"] for row in rows], np.int64)
         entities: Sequence[tuple[str, ...]] = self.snapshot.generation.graph.entities_of(found)
-        return list(zip(rows, entities, strict=True))
+        return list(map(ListedMemory, rows, entities))

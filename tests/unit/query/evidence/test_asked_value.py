@@ -1,6 +1,6 @@
 import pytest
 
-from helix_query.recall.evidence.asked_value import Value, asked_value
+from helix_query.recall.evidence.asked_value import AskedKind, asked_value
 from helix_query.recall.evidence.stated_value import states_value
 from tests.unit.linear_time import Linear, repeated
 
@@ -8,19 +8,19 @@ from tests.unit.linear_time import Linear, repeated
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("What's the vet's phone number?", Value.PHONE),
-        ("what is Noor's email address", Value.EMAIL),
-        ("Which version of Postgres runs on staging?", Value.VERSION),
-        ("how much did the roof cost us", Value.MONEY),
-        ("What was the deposit for the van?", Value.MONEY),
-        ("How many chairs are in the chapel?", Value.NUMBER),
-        ("what size are Ida's boots", Value.NUMBER),
-        ("What time does the pharmacy close?", Value.TIME),
-        ("which colour did we paint the hall?", Value.COLOUR),
-        ("what's our window cleaner called?", Value.NAME),
-        ("Which bakery made the cake?", Value.NAME),
-        ("What's the name of Jonas's dog?", Value.NAME),
-        ("who signed off the discharge?", Value.PERSON),
+        ("What's the vet's phone number?", AskedKind.PHONE),
+        ("what is Noor's email address", AskedKind.EMAIL),
+        ("Which version of Postgres runs on staging?", AskedKind.VERSION),
+        ("how much did the roof cost us", AskedKind.MONEY),
+        ("What was the deposit for the van?", AskedKind.MONEY),
+        ("How many chairs are in the chapel?", AskedKind.NUMBER),
+        ("what size are Ida's boots", AskedKind.NUMBER),
+        ("What time does the pharmacy close?", AskedKind.TIME),
+        ("which colour did we paint the hall?", AskedKind.COLOUR),
+        ("what's our window cleaner called?", AskedKind.NAME),
+        ("Which bakery made the cake?", AskedKind.NAME),
+        ("What's the name of Jonas's dog?", AskedKind.NAME),
+        ("who signed off the discharge?", AskedKind.PERSON),
         ("Why was the deploy rolled back?", None),
         ("what happened at the allotment", None),
         ("Which of these days suits her?", None),
@@ -28,7 +28,7 @@ from tests.unit.linear_time import Linear, repeated
         ("", None),
     ],
 )
-def test_the_kind_of_value_a_question_asks_for(question: str, kind: Value | None) -> None:
+def test_the_kind_of_value_a_question_asks_for(question: str, kind: AskedKind | None) -> None:
     """Open questions ask for none."""
     found = asked_value(question)
     assert (found.kind if found else None) == kind

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_query.recall.packing.entries import CountTokens, Entry, TokenCounter
-from helix_query.recall.packing.neighbour_rows import Visible, _choose
+from helix_query.recall.packing.neighbour_rows import VisibleStretch, _choose
 from helix_query.recall.packing.neighbours import Neighbours, with_neighbours
 from helix_query.recall.packing.pack import pack_entries
 from helix_shared.encoders.store import default_model
@@ -132,6 +132,6 @@ def test_the_last_neighbour_that_may_be_read_is_the_one_that_is_there() -> None:
     """Of a memory that begins its session it is the one after it."""
     tokens = np.ones(9, np.int32)
     for before, after, expected in (([], [5], (None, 5)), ([4], [5], (4, None)), ([], [], (None, None))):
-        stretch = Visible(before, after, is_whole=True)
+        stretch = VisibleStretch(before, after, is_whole=True)
         chosen = _choose("a" * 32, stretch, tokens, taken=set(), whole=False, room=9, limit=1)
         assert chosen.beside == expected

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.recall import memory_message, memory_response
 from helix_query.diagnostics.memory_history import history_of
-from helix_query.listing.visible import Visible
+from helix_query.listing.visible import VisibleMemories
 from helix_query.recall.packing.memory import get_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Executor
 
-    from helix_query.diagnostics.memory_history import History, Step
+    from helix_query.diagnostics.memory_history import History, HistoryRelation
     from helix_query.generations.snapshot import Snapshot
     from helix_shared.artifacts.filter.selection import Selection
 
@@ -33,7 +33,7 @@ def memory_reply(
     Raises: as `history_reply`.
     """
     row, entities = get_memory(memory_id, selection, snapshot, now=datetime.now(UTC), deadline=until)
-    visible = Visible.of(snapshot, selection, datetime.now(UTC), until=until)
+    visible = VisibleMemories.of(snapshot, selection, datetime.now(UTC), until=until)
     nodes = snapshot.generation.graph.entity_nodes(selection.tenant_id, entities)
     return memory_response(row, entities, visible.display_names().of(nodes), snapshot)
 
@@ -56,19 +56,19 @@ def history_reply(
     rows = zip(history.rows, history.entities, strict=True)
     return recall_pb2.GetHistoryResponse(
         memories=[memory_message(row, entities) for row, entities in rows],
-        relations=[_relation(step, history) for step in history.steps],
+        relations=[_relation(link, history) for link in history.relations],
         truncated=history.truncated,
         generation=snapshot.number,
     )
 
 
-def _relation(step: Step, history: History) -> recall_pb2.HistoryRelation:
+def _relation(link: HistoryRelation, history: History) -> recall_pb2.HistoryRelation:
     return recall_pb2.HistoryRelation(
-        newer_id=history.ids[step.newer],
-        older_id=history.ids[step.older],
-        relation=step.relation,
-        probability=step.probability,
-        evidence=[recall_pb2.Evidence(name=name, value=value) for name, value in step.evidence.items()],
-        closed=step.closed,
-        counts=step.counts,
+        newer_id=history.ids[link.newer],
+        older_id=history.ids[link.older],
+        relation=link.relation,
+        probability=link.probability,
+        evidence=[recall_pb2.Evidence(name=name, value=value) for name, value in link.evidence.items()],
+        closed=link.closed,
+        counts=link.counts,
     )

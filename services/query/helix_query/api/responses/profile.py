@@ -9,7 +9,7 @@ from helix_query.generations.indexes.facet_index import STATIC
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
-    from helix_query.recall.user_profile.lines import Line, UserProfile
+    from helix_query.recall.user_profile.lines import ProfileLine, UserProfile
 
 
 def profile_response(
@@ -31,7 +31,7 @@ def profile_message(profile: UserProfile) -> recall_pb2.Profile:
     )
 
 
-def _line(line: Line) -> recall_pb2.ProfileLine:
+def _line(line: ProfileLine) -> recall_pb2.ProfileLine:
     shown = line.said.statement
     is_static = shown.part is STATIC
     message = recall_pb2.ProfileLine(

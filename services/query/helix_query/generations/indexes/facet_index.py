@@ -39,7 +39,7 @@ STABILITY: Final[Mapping[Facet, float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProfilePart:
     """One part of a profile."""
 
     facets: tuple[Facet, ...]
@@ -57,9 +57,9 @@ class Part:
         return float(np.log(2.0)) / self.half_life_days
 
 
-STATIC: Final = Part(STATIC_FACETS, 720.0)
-DYNAMIC: Final = Part(tuple(facet for facet in FACETS if facet not in STATIC_FACETS), 30.0)
-PARTS: Final = (STATIC, DYNAMIC)
+STATIC: Final = ProfilePart(STATIC_FACETS, 720.0)
+DYNAMIC: Final = ProfilePart(tuple(facet for facet in FACETS if facet not in STATIC_FACETS), 30.0)
+PROFILE_PARTS: Final = (STATIC, DYNAMIC)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class FacetIndex:
     """Their facets, as bits."""
     sequences: NDArray[np.int64]
     """Of their events: ties go to the earlier, so that a rebuilt generation gives the same profile."""
-    strengths: Mapping[Part, NDArray[np.float64]]
+    strengths: Mapping[ProfilePart, NDArray[np.float64]]
     """Log of the score at the start of 1970; -inf for a memory without a facet of the part."""
 
     @classmethod
@@ -88,7 +88,7 @@ class FacetIndex:
         ).astype(np.float64)
         days = signals.occurred_at[ordinals] / MICROSECONDS_PER_DAY
         facets = signals.facets[ordinals]
-        strengths = {part: _strength(part, facets, worth, days) for part in PARTS}
+        strengths = {part: _strength(part, facets, worth, days) for part in PROFILE_PARTS}
         return cls(
             ordinals,
             signals.tenant_code[ordinals],
@@ -102,7 +102,7 @@ class FacetIndex:
         """Places of the memories of one tenant and owner, by their codes."""
         return np.flatnonzero((self.tenants == tenant) & (self.owners == owner))
 
-    def scores(self, part: Part, places: NDArray[np.int64], moment: int) -> NDArray[np.float64]:
+    def scores(self, part: ProfilePart, places: NDArray[np.int64], moment: int) -> NDArray[np.float64]:
         """Scores of `places` at `moment` (microseconds), 0 without a facet of the part."""
         log_scores = self.strengths[part][places] - part.decay * moment / MICROSECONDS_PER_DAY
         scores: NDArray[np.float64] = np.exp(np.minimum(log_scores, 0.0))
@@ -110,7 +110,7 @@ class FacetIndex:
 
 
 def _strength(
-    part: Part, facets: NDArray[np.uint16], worth: NDArray[np.float64], days: NDArray[np.float64]
+    part: ProfilePart, facets: NDArray[np.uint16], worth: NDArray[np.float64], days: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     stable = np.zeros(len(facets))
     for facet in part.facets:

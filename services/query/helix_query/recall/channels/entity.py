@@ -7,6 +7,7 @@ edges are not passed. Work follows the edges read, never the corpus.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,13 +24,27 @@ if TYPE_CHECKING:
     from helix_query.recall.visibility import Mask
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
-Strengths = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
-"""Nodes, none twice, and the strength of the best path to each."""
-
 MAX_NEIGHBOUR_ENTITIES: Final = 200
 """Neighbouring entities whose memories are read at most, the strongest first."""
 MAX_WITH_COSINE: Final = 1_000
 """Candidates at most that get a cosine, which orders equal scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """Nodes [n], none twice, and the strength of the best path to each [n]."""
+
+    nodes: NDArray[np.int64]
+    strengths: NDArray[np.float64]
+
+    def only(self, kept: NDArray[np.bool_]) -> _Reached:
+        """The nodes that a mask selects."""
+        return _Reached(self.nodes[kept], self.strengths[kept])
+
+    def strongest(self, count: int) -> _Reached:
+        """The `count` nodes with the strongest paths; of equals the lowest numbers."""
+        best = np.lexsort((self.nodes, -self.strengths))[:count]
+        return _Reached(self.nodes[best], self.strengths[best])
 
 
 class EntityChannel:
@@ -78,55 +93,46 @@ def linked_memories(
 
 def _scored(
     named: NDArray[np.int64], *, graph: GraphSnapshot, memories: int, limit: int, hub_cap: int, hop: float
-) -> Strengths:
-    linked, link = _passed(graph, (named, np.full(len(named), np.inf)), hub_cap=hub_cap)
-    direct = linked[linked < memories], link[linked < memories]
-    near, strength = _one_hop(
-        _strongest(direct, limit), named, graph=graph, memories=memories, hub_cap=hub_cap
-    )
-    fresh = ~np.isin(near, direct[0])
-    ordinals = np.concatenate([direct[0], near[fresh]])
-    scores = np.concatenate([np.ones(len(direct[0])), hop * np.minimum(strength[fresh], 1.0)])
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Ordinals of the memories to rank, and their scores."""
+    linked = _neighbours(graph, _Reached(named, np.full(len(named), np.inf)), hub_cap=hub_cap)
+    direct = linked.only(linked.nodes < memories)
+    near = _one_hop(direct.strongest(limit), named, graph=graph, memories=memories, hub_cap=hub_cap)
+    near = near.only(~np.isin(near.nodes, direct.nodes))
+    ordinals = np.concatenate([direct.nodes, near.nodes])
+    scores = np.concatenate([np.ones(len(direct.nodes)), hop * np.minimum(near.strengths, 1.0)])
     best = np.lexsort((ordinals, -scores))[: max(MAX_WITH_COSINE, limit)]
     return ordinals[best], scores[best]
 
 
 def _one_hop(
-    direct: Strengths, named: NDArray[np.int64], *, graph: GraphSnapshot, memories: int, hub_cap: int
-) -> Strengths:
+    direct: _Reached, named: NDArray[np.int64], *, graph: GraphSnapshot, memories: int, hub_cap: int
+) -> _Reached:
     """Memories one edge from a direct one, or that share an entity with one."""
-    nodes, strengths = _passed(graph, direct, hub_cap=hub_cap)
-    related = nodes < memories
-    shared = ~related & ~np.isin(nodes, named)
-    sharing, path = _passed(
-        graph, _strongest((nodes[shared], strengths[shared]), MAX_NEIGHBOUR_ENTITIES), hub_cap=hub_cap
-    )
-    ends = sharing < memories
+    reached = _neighbours(graph, direct, hub_cap=hub_cap)
+    is_memory = reached.nodes < memories
+    shared = reached.only(~is_memory & ~np.isin(reached.nodes, named)).strongest(MAX_NEIGHBOUR_ENTITIES)
+    sharing = _neighbours(graph, shared, hub_cap=hub_cap)
+    sharing, related = sharing.only(sharing.nodes < memories), reached.only(is_memory)
     return _best_paths(
-        np.concatenate([nodes[related], sharing[ends]]), np.concatenate([strengths[related], path[ends]])
+        np.concatenate([related.nodes, sharing.nodes]),
+        np.concatenate([related.strengths, sharing.strengths]),
     )
 
 
-def _passed(graph: GraphSnapshot, reached: Strengths, *, hub_cap: int) -> Strengths:
-    """Neighbours of the nodes reached, by the strongest path: the weaker of the path so far and the edge."""
-    nodes, strengths = reached
-    degrees = graph.degrees(nodes)
-    open_nodes = (degrees > 0) & (degrees <= hub_cap)
-    edges = graph.edges_of(nodes[open_nodes])
-    path = np.minimum(np.repeat(strengths[open_nodes], edges.counts), edges.weights)
+def _neighbours(graph: GraphSnapshot, reached: _Reached, *, hub_cap: int) -> _Reached:
+    """Nodes one edge further, by the strongest path: the weaker of the path so far and the edge."""
+    degrees = graph.degrees(reached.nodes)
+    passable = reached.only((degrees > 0) & (degrees <= hub_cap))
+    edges = graph.edges_of(passable.nodes)
+    path = np.minimum(np.repeat(passable.strengths, edges.counts), edges.weights)
     return _best_paths(edges.targets, path)
 
 
-def _best_paths(nodes: NDArray[np.int64], strengths: NDArray[np.float64]) -> Strengths:
+def _best_paths(nodes: NDArray[np.int64], strengths: NDArray[np.float64]) -> _Reached:
     order = np.lexsort((-strengths, nodes))
     distinct, firsts = np.unique(nodes[order], return_index=True)
-    return distinct, strengths[order][firsts]
-
-
-def _strongest(reached: Strengths, count: int) -> Strengths:
-    nodes, strengths = reached
-    best = np.lexsort((nodes, -strengths))[:count]
-    return nodes[best], strengths[best]
+    return _Reached(distinct, strengths[order][firsts])
 
 
 def _first_visible(ordinals: NDArray[np.int64], *, is_visible: Mask, limit: int) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.naming.persons import NOUN_PATTERN
 
 
-class Value(StrEnum):
+class AskedKind(StrEnum):
     """Kinds of values."""
 
     PHONE = "phone"
@@ -35,7 +35,7 @@ class Value(StrEnum):
 class AskedValue:
     """What a question asks for."""
 
-    kind: Value
+    kind: AskedKind
     about: frozenset[str]
     """Analysed words; a sentence with one of them is about the thing. The noun asked for, if it has one."""
     words: frozenset[str]
@@ -54,19 +54,25 @@ _LONG: Final = re.compile(
 )
 _ASKS: Final = (
     (
-        Value.PHONE,
+        AskedKind.PHONE,
         re.compile(
             r"\b(?:phone|telephone|mobile|cell|whatsapp|fax)(?: |-)(?:number|no\b)|"
             r"\bnumber (?:do|should|can|shall) i (?:call|ring|text|dial)",
             re.IGNORECASE,
         ),
     ),
-    (Value.TIME, re.compile(r"\b(?:what|which) (?:time|hour)\b", re.IGNORECASE)),
-    (Value.COLOUR, re.compile(r"\b(?:what|which) colou?r\b", re.IGNORECASE)),
-    (Value.EMAIL, re.compile(r"\be-?mail address\b|\b(?:what|which)\b[^?]{0,60}\be-?mail\b", re.IGNORECASE)),
-    (Value.VERSION, re.compile(r"\b(?:what|which)\b[^?]{0,60}\b(?P<noun>version|release)\b", re.IGNORECASE)),
+    (AskedKind.TIME, re.compile(r"\b(?:what|which) (?:time|hour)\b", re.IGNORECASE)),
+    (AskedKind.COLOUR, re.compile(r"\b(?:what|which) colou?r\b", re.IGNORECASE)),
     (
-        Value.MONEY,
+        AskedKind.EMAIL,
+        re.compile(r"\be-?mail address\b|\b(?:what|which)\b[^?]{0,60}\be-?mail\b", re.IGNORECASE),
+    ),
+    (
+        AskedKind.VERSION,
+        re.compile(r"\b(?:what|which)\b[^?]{0,60}\b(?P<noun>version|release)\b", re.IGNORECASE),
+    ),
+    (
+        AskedKind.MONEY,
         re.compile(
             r"\bhow much (?:did|does|do|is|are|was|were|will|would|has|have|had|should|can|could|money|rent|"
             r"cash)\b|\b(?:what|which)\b[^?]{0,80}\b(?:price|prices|cost|costs|fee|fees|rent|salary|wage|"
@@ -75,7 +81,7 @@ _ASKS: Final = (
         ),
     ),
     (
-        Value.NUMBER,
+        AskedKind.NUMBER,
         re.compile(
             r"\bhow (?:many|old|tall|big|large|heavy|fast|far|high|deep|wide)\b(?: (?P<noun>[\w'-]+))?|"
             rf"\b(?:what|which)(?:'?s| is| was| are| were)?\b[^?]{{0,60}}?\b(?P<unit>{_UNIT_NOUNS})\b",
@@ -83,7 +89,7 @@ _ASKS: Final = (
         ),
     ),
     (
-        Value.NAME,
+        AskedKind.NAME,
         re.compile(
             r"\b(?:what|which)(?:'?s| is| was| are| were)?\b[^?]{0,60}?\b(?:the )?(?:name|title)s? of "
             r"(?:[\w-]+'s? |(?:the|my|our|his|her|their) )?(?P<of>[\w-]+)|"
@@ -97,7 +103,7 @@ _ASKS: Final = (
         ),
     ),
     (
-        Value.PERSON,
+        AskedKind.PERSON,
         re.compile(r"^\W*(?:(?:and|so|but|ok|then)\W+)?(?:who|whose|whom|who'?s)\b", re.IGNORECASE),
     ),
 )
@@ -118,10 +124,10 @@ def asked_value(question: str) -> AskedValue | None:
         if found is None:
             continue
         noun = next((value for value in found.groupdict().values() if value), "")
-        if kind is Value.NAME and noun.lower() in _NOT_A_NAME:
+        if kind is AskedKind.NAME and noun.lower() in _NOT_A_NAME:
             continue
         every = frozenset(stems(text))
-        about = frozenset(stems(noun)) if kind is Value.NAME else every
+        about = frozenset(stems(noun)) if kind is AskedKind.NAME else every
         words = frozenset(re.findall(r"[\w'-]+", text.lower()))
         return AskedValue(kind, about or every, words, durations=_LONG.search(text) is not None)
     return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from helix_query.recall.evidence.asked_value import AskedValue, Value
+from helix_query.recall.evidence.asked_value import AskedKind, AskedValue
 from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.naming.abbreviations import sentence_ends
 from helix_shared.naming.frequency import is_common
@@ -183,14 +183,14 @@ def _new_names(asked: AskedValue, sentence: str) -> Iterator[str]:
                 yield word
 
 
-_STATES: Final[dict[Value, Callable[[AskedValue, str, str], bool]]] = {
-    Value.PHONE: _phone,
-    Value.EMAIL: _email,
-    Value.VERSION: _version,
-    Value.MONEY: _money,
-    Value.NUMBER: _number,
-    Value.TIME: _time,
-    Value.COLOUR: _colour,
-    Value.NAME: _name,
-    Value.PERSON: _person,
+_STATES: Final[dict[AskedKind, Callable[[AskedValue, str, str], bool]]] = {
+    AskedKind.PHONE: _phone,
+    AskedKind.EMAIL: _email,
+    AskedKind.VERSION: _version,
+    AskedKind.MONEY: _money,
+    AskedKind.NUMBER: _number,
+    AskedKind.TIME: _time,
+    AskedKind.COLOUR: _colour,
+    AskedKind.NAME: _name,
+    AskedKind.PERSON: _person,
 }

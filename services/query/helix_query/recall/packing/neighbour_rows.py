@@ -35,7 +35,7 @@ PASSED_OVER: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenNeighbours:
     """Ordinals around one memory: right beside it, and the rest of its session, in reading order."""
 
     memory_id: str
@@ -73,7 +73,7 @@ def neighbours_of(
     around = [row for row in recalled if row["memory_id"] in packed.memory_ids]
     reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
     stretches = _stretches(around, visibility, snapshot, reach=reach)
-    chosen: list[Chosen] = []
+    chosen: list[ChosenNeighbours] = []
     for row, stretch in zip(around, stretches, strict=True):
         if len(taken) >= most:
             break
@@ -89,7 +89,7 @@ def neighbours_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
+class VisibleStretch:
     """The visible ordinals around one memory, in reading order."""
 
     before: list[int]
@@ -100,7 +100,7 @@ class Visible:
 
 def _stretches(
     rows: Sequence[Mapping[str, Any]], visibility: Visibility, snapshot: Snapshot, *, reach: int
-) -> list[Visible]:
+) -> list[VisibleStretch]:
     """The visible stretch around each row, checked together; invisible rows are left out."""
     order, signals = snapshot.session_order, snapshot.generation.signals
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
@@ -116,20 +116,20 @@ def _stretches(
         living = np.isin(one.ordinals, seen)
         before = one.ordinals[: one.place][living[: one.place]].tolist()
         after = one.ordinals[one.place + 1 :][living[one.place + 1 :]].tolist()
-        found.append(Visible(before, after, one.is_whole))
+        found.append(VisibleStretch(before, after, one.is_whole))
     return found
 
 
 def _choose(
     memory_id: str,
-    stretch: Visible,
+    stretch: VisibleStretch,
     token_count: NDArray[np.int32],
     *,
     taken: set[int],
     whole: bool,
     room: int,
     limit: int,
-) -> Chosen:
+) -> ChosenNeighbours:
     before, after = stretch.before, stretch.after
     # A neighbour that is taken or too long is not replaced by a more distant one.
     beside: list[int | None] = []
@@ -138,7 +138,7 @@ def _choose(
         is_left = limit > len(beside) - beside.count(None)
         beside.append(fits[0] if fits and is_left else None)
     rest = [ordinal for ordinal in (*before, *after) if ordinal not in taken]
-    chosen = Chosen(memory_id, (beside[0], beside[1]))
+    chosen = ChosenNeighbours(memory_id, (beside[0], beside[1]))
     tokens = int(token_count[np.array(rest, np.int64)].sum())
     if not whole or not stretch.is_whole or len(rest) > limit or tokens > room:
         return chosen
@@ -157,7 +157,7 @@ def _read(ordinals: Sequence[int], visibility: Visibility, snapshot: Snapshot) -
     return [row for row in rows if visibility.selection.admits(row)]
 
 
-def _around(chosen: Chosen, entries: Mapping[int, Entry]) -> Neighbours:
+def _around(chosen: ChosenNeighbours, entries: Mapping[int, Entry]) -> Neighbours:
     previous, following = (None if one is None else entries.get(one) for one in chosen.beside)
     return Neighbours(
         chosen.memory_id,

@@ -96,7 +96,7 @@ def _stating(context: RecallContext, fact: str) -> list[int]:
         ]
         if values:
             found.append(one.ordinal)
-        if any(not value.is_beside for value in values):
+        if any(not value.allows_others for value in values):
             told.add(one.speaker)
     return found
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.user_profile.lines import Merged, UserProfile
-    from helix_query.recall.user_profile.statements import Chosen
+    from helix_query.recall.user_profile.statements import PartMemories
     from helix_shared.artifacts.filter.selection import Selection
 
 
@@ -59,7 +59,7 @@ def user_profile(
 
 
 def _said(
-    snapshot: Snapshot, selection: Selection, chosen: Iterable[Chosen], deadline: float
+    snapshot: Snapshot, selection: Selection, chosen: Iterable[PartMemories], deadline: float
 ) -> list[Merged]:
     """What the chosen memories state, best first."""
     encoder, centroids = snapshot.encoder, snapshot.centroids

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from helix_shared.naming.persons import ROLE_PATTERN
 from helix_shared.text.questions import SCHEDULE_ASKED
 
-ValueKind = Literal["name", "name_or_thing", "person", "words"]
+ValueForm = Literal["name", "name_or_thing", "person", "words"]
 
 _SELF = r"(?<![\w'\u2019-])(?:i|we)(?:['\u2019](?:m|ve|re)| am| are| have|m|ve)?"
 _NOW = r"(?: (?:also|now|still|just|recently|finally|currently|actually|both|mostly|already|mainly)){0,2}"
@@ -43,48 +43,48 @@ class Rule:
     fact: str
     """What it is a value of; the group `fact` where this is empty."""
     words: re.Pattern[str]
-    value: ValueKind = "name"
+    value: ValueForm = "name"
     """What the value may be: names; names or a thing ("the bakery"); the person named at once; any words."""
-    is_change: bool = False
-    """Whether they say that the value is new; so does a group `change`."""
-    is_act: bool = False
-    """Whether they tell an act, which may be of long ago."""
-    is_open: bool = False
-    """Whether they are also said of other things: "I moved to Vim"."""
-    is_end: bool = False
-    """Whether they say that the value holds no longer."""
-    is_beside: bool = False
-    """Whether another value may hold beside theirs."""
-    is_whole: bool = False
-    """Whether the value is all that is said, so that none holds beside it, whatever it says of weekends."""
+    is_new_value: bool = False
+    """Whether the words say that the value is new; a group `change` says so too."""
+    may_be_long_ago: bool = False
+    """Whether the words tell an event ("I moved"), which may be long ago."""
+    is_ambiguous: bool = False
+    """Whether the words are also said of other facts: "I moved to Vim"."""
+    ends_value: bool = False
+    """Whether the words say that the value holds no longer."""
+    allows_others: bool = False
+    """Whether another value may hold at the same time."""
+    is_complete_value: bool = False
+    """Whether the words give the whole value (a shift pattern), so that no other holds at the same time."""
 
 
-def _rule(fact: str, words: str, value: ValueKind = "name", **flags: bool) -> Rule:
+def _rule(fact: str, words: str, value: ValueForm = "name", **flags: bool) -> Rule:
     return Rule(fact, re.compile(words, re.IGNORECASE), value, **flags)
 
 
 RULES: Final = (
     _rule("name", r"(?<!\w)my (?:full |first |real )?name(?: is|['\u2019]?s) ", "person"),
-    _rule("name", r"(?<!\w)(?:i['\u2019]?m called|i am called|call me) ", "person", is_beside=True),
+    _rule("name", r"(?<!\w)(?:i['\u2019]?m called|i am called|call me) ", "person", allows_others=True),
     _rule(
         "name",
         r"(?:^|[.!?,;] )(?:(?:hi|hey|hello|good \w+)[,!]? )?(?:i['\u2019]?m|i am|this is|it['\u2019]s) "
         rf"(?P<value>{_NO_NAME}(?-i:[A-Z\u00c0-\u00de])[\w'\u2019-]{{1,20}})"
         r"(?=[,.!]|$| here\b| from\b| and i\b)",
         "words",
-        is_beside=True,
+        allows_others=True,
     ),
     _rule(
         "name",
         r"(?:^|[.!?] )(?:hi|hey|hello|hiya|good \w+)[,!.]{0,2} (?:i['\u2019]?m|i am|this is|it['\u2019]?s) ",
         "person",
-        is_beside=True,
+        allows_others=True,
     ),
     _rule(
         "name",
         rf"(?:^|[.!] )(?P<value>{_NO_NAME}(?-i:[A-Z\u00c0-\u00de])[\w'\u2019-]{{1,20}}) here(?=[,.!]|$)",
         "words",
-        is_beside=True,
+        allows_others=True,
     ),
     _rule(
         "home",
@@ -93,24 +93,26 @@ RULES: Final = (
     _rule(
         "home",
         rf"{_MOVED}(?: with [\w' ]{{1,30}}?)? (?:in)?to ",
-        is_change=True,
-        is_act=True,
-        is_open=True,
+        is_new_value=True,
+        may_be_long_ago=True,
+        is_ambiguous=True,
     ),
-    _rule("home", rf"{_MOVED} in with [\w' ]{{1,30}}? in ", is_change=True, is_act=True),
+    _rule("home", rf"{_MOVED} in with [\w' ]{{1,30}}? in ", is_new_value=True, may_be_long_ago=True),
     _rule("home", rf"{_MY}(?:home|flat|house|apartment|place) is (?:in|near|outside) "),
     _rule(
         "home",
         r"\b(?P<value>[\w'-]{1,30}(?: [\w'-]{1,30}){0,2}) is (?:my |our )?(?:new )?home now\b",
-        is_change=True,
+        is_new_value=True,
     ),
     _rule(
         "home",
         rf"{_SELF}{_NOT} (?:live|living|based)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) ",
         "name_or_thing",
-        is_end=True,
+        ends_value=True,
     ),
-    _rule("home", rf"{_I} moved (?:out of|away from) ", "name_or_thing", is_act=True, is_end=True),
+    _rule(
+        "home", rf"{_I} moved (?:out of|away from) ", "name_or_thing", may_be_long_ago=True, ends_value=True
+    ),
     _rule(
         "work",
         rf"{_I} (?:work|working|employed)(?: full[- ]time| remotely| nights| shifts)?{_AS}(?:at|for|by) ",
@@ -119,65 +121,72 @@ RULES: Final = (
     _rule(
         "work",
         rf"{_I} (?:started|began|start)(?: work| working)?{_AS}(?:at|for|with) ",
-        is_change=True,
-        is_act=True,
+        is_new_value=True,
+        may_be_long_ago=True,
     ),
     _rule(
         "work",
         rf"{_I} (?:got|found|took|have|started|accepted)(?: an?| the| my)?(?: \w+)?"
         rf" (?:job|position|post|role){_AS}(?:at|with) ",
         "name_or_thing",
-        is_change=True,
-        is_act=True,
+        is_new_value=True,
+        may_be_long_ago=True,
     ),
     _rule(
         "work",
         rf"{_I} (?:joined|signed (?:with|for))"
         r" (?=[^;\n]{1,40} (?:as (?:an?|the|their|head|lead)|full[- ]time)\b)",
-        is_change=True,
-        is_act=True,
+        is_new_value=True,
+        may_be_long_ago=True,
     ),
     _rule(
         "work",
         rf"{_SELF} (?:now an?|now the|now their|the new)(?! (?:\w+ )?{_NO_STAFF})"
         r"(?: [\w&'-]+){1,4}? (?:at|for) ",
-        is_change=True,
+        is_new_value=True,
     ),
     _rule(
         "role",
         rf"{_I} (?:(?:got|was|been|getting|being) ){{1,2}}promoted to (?P<value>[^,.;:!?\n]{{3,40}})",
         "words",
-        is_change=True,
-        is_act=True,
+        is_new_value=True,
+        may_be_long_ago=True,
     ),
-    _rule("work", r"(?<!\w)my new (?:job is (?:at|with)|employer is) ", "name_or_thing", is_change=True),
+    _rule("work", r"(?<!\w)my new (?:job is (?:at|with)|employer is) ", "name_or_thing", is_new_value=True),
     _rule(
         "work",
         rf"{_I} (?:changed|switched) jobs\b[^;.!?\n]{{0,20}}? (?:at|with|to) ",
-        is_change=True,
-        is_act=True,
+        is_new_value=True,
+        may_be_long_ago=True,
     ),
-    _rule("work", rf"{_I} (?:quit|lost|left) my (?:\w+ )?job(?: (?:at|with))? ?", is_act=True, is_end=True),
-    _rule("work", rf"{_I} (?:quit|resigned from) ", "name_or_thing", is_act=True, is_end=True),
+    _rule(
+        "work",
+        rf"{_I} (?:quit|lost|left) my (?:\w+ )?job(?: (?:at|with))? ?",
+        may_be_long_ago=True,
+        ends_value=True,
+    ),
+    _rule("work", rf"{_I} (?:quit|resigned from) ", "name_or_thing", may_be_long_ago=True, ends_value=True),
     _rule(
         "work",
         rf"{_SELF}{_NOT} (?:work|working|employed){_AS}(?:at|for|by) ",
         "name_or_thing",
-        is_end=True,
+        ends_value=True,
     ),
     _rule(
         "work",
         rf"{_I} (?:(?:got|was|been|were) (?:laid off|fired|sacked|let go|made redundant)|retired)\b"
         r"(?: (?:at|by|from))? ?",
-        is_act=True,
-        is_end=True,
+        may_be_long_ago=True,
+        ends_value=True,
     ),
     _rule("partner", rf"{_MY}{_PARTNER}{_IS}", "person"),
     _rule("partner", rf"{_I} (?:married|engaged) to ", "person"),
     _rule("partner", rf"{_I} (?:dating|going out with) ", "person"),
     _rule("partner", rf"{_I} (?P<value>single)(?![\w-])", "words"),
-    _rule("partner", rf"(?<!\w)my (?:ex|late)[- ](?:{_PARTNER},? )?", "person", is_end=True),
-    _rule("partner", rf"{_I} (?:broke|broken|split) up with ", "person", is_act=True, is_end=True),
+    _rule("partner", rf"(?<!\w)my (?:ex|late)[- ](?:{_PARTNER},? )?", "person", ends_value=True),
+    _rule(
+        "partner", rf"{_I} (?:broke|broken|split) up with ", "person", may_be_long_ago=True, ends_value=True
+    ),
     _rule(
         "status", rf"{_I} (?:got )?(?P<value>single|engaged|married|divorced|widowed)(?![\w-]| in\b)", "words"
     ),
@@ -186,7 +195,7 @@ RULES: Final = (
         "", rf"^(?:the )?(?P<change>new) {_ROLE} is (?:called )?(?=[\w.' -]{{2,30}}(?:[.,!(]|$))", "person"
     ),
     _rule("", rf"\bwho(?:['\u2019]s| is) your (?:new |current )?{_ROLE}\? ", "person"),
-    _rule("schedule", rf"{SCHEDULE_ASKED} (?P<value>[^.;!?\n]{{3,60}})", "words", is_whole=True),
+    _rule("schedule", rf"{SCHEDULE_ASKED} (?P<value>[^.;!?\n]{{3,60}})", "words", is_complete_value=True),
     _rule(
         "age",
         rf"{_I} turned (?P<value>1[5-9]|[2-9]\d)(?= (?:yesterday|today|last|this|on|in)\b)",
@@ -205,7 +214,7 @@ RULES: Final = (
         "words",
     ),
 )
-ANNOUNCED: Final = re.compile(
+ANY_RULE: Final = re.compile(
     r"\b(?:names?|call|called|i['\u2019]?m|i am|this is|it['\u2019]s|here"
     r"|live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|(?:wife|husband|spouse|partner|girlfriend|boyfriend)s?|gf|bf"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from helix_query.generations.indexes.facet_index import DYNAMIC, PARTS, STATIC, Part
-from helix_query.recall.user_profile.lines import Line, UserProfile
+from helix_query.generations.indexes.facet_index import DYNAMIC, PROFILE_PARTS, STATIC, ProfilePart
+from helix_query.recall.user_profile.lines import ProfileLine, UserProfile
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -32,7 +32,7 @@ def laid_out(
     """
     named = len({one.statement.speaker for one in said} - {""}) > 1
 
-    def fill(part: Part, room: int) -> int:
+    def fill(part: ProfilePart, room: int) -> int:
         """Add lines of a part until one does not fit; returns the room that is left."""
         for one in parts[part][len(chosen[part]) : MOST_LINES]:
             line = _line(one, zone, count_tokens, is_named=named)
@@ -43,21 +43,21 @@ def laid_out(
             room -= needed
         return room
 
-    parts = {part: [one for one in said if one.statement.part is part] for part in PARTS}
-    chosen: dict[Part, list[Line]] = {part: [] for part in PARTS}
+    parts = {part: [one for one in said if one.statement.part is part] for part in PROFILE_PARTS}
+    chosen: dict[ProfilePart, list[ProfileLine]] = {part: [] for part in PROFILE_PARTS}
     first = int(token_budget * STATIC_SHARE) if parts[DYNAMIC] else token_budget
     room = fill(DYNAMIC, token_budget - first + fill(STATIC, first))
     fill(STATIC, room)
-    lines = [line for part in PARTS for line in chosen[part]]
+    lines = [line for part in PROFILE_PARTS for line in chosen[part]]
     # tokenizers may count a whole differently from its parts
-    while lines and (tokens := count_tokens(text_of(lines))) > token_budget:
+    while lines and (tokens := count_tokens(profile_text(lines))) > token_budget:
         lines.pop()
     if not lines:
         return UserProfile(left_out=len(said))
-    return UserProfile(tuple(lines), text_of(lines), tokens, len(said) - len(lines))
+    return UserProfile(tuple(lines), profile_text(lines), tokens, len(said) - len(lines))
 
 
-def text_of(lines: Sequence[Line]) -> str:
+def profile_text(lines: Sequence[ProfileLine]) -> str:
     """The finished text; line n ends with its citation [pn]."""
     written: list[str] = []
     part = None
@@ -65,18 +65,18 @@ def text_of(lines: Sequence[Line]) -> str:
         if line.said.statement.part is not part:
             part = line.said.statement.part
             written.append(HEADINGS[part])
-        written.append(f"- {line.text} {mark_of(number)}")
+        written.append(f"- {line.text} {line_citation(number)}")
     return "\n".join(written)
 
 
-def mark_of(number: int) -> str:
+def line_citation(number: int) -> str:
     """Citation of a line; `[1]` is that of a memory."""
     return f"[p{number}]"
 
 
-def _line(one: Merged, zone: tzinfo | None, count_tokens: CountTokens, *, is_named: bool) -> Line:
+def _line(one: Merged, zone: tzinfo | None, count_tokens: CountTokens, *, is_named: bool) -> ProfileLine:
     shown = one.statement
     day = shown.occurred_at.astimezone(zone or UTC).date().isoformat()
     name = f"{shown.speaker}: " if is_named and shown.speaker else ""
     text = f"{name}{shown.text} ({day})"
-    return Line(one, text, count_tokens(f"- {text} {mark_of(MOST_LINES)}"))
+    return ProfileLine(one, text, count_tokens(f"- {text} {line_citation(MOST_LINES)}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from helix_query.generations.indexes.facet_index import Part
+    from helix_query.generations.indexes.facet_index import ProfilePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Statement:
     sequence: int
     """Stream sequence of its event."""
     sentences: tuple[str, ...]
-    part: Part
+    part: ProfilePart
     facets: tuple[str, ...]
     speaker: str
     """Who said it; empty where the event names nobody."""
@@ -43,7 +43,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProfileLine:
     """One line as the text shows it, without its citation."""
 
     said: Merged
@@ -55,7 +55,7 @@ class Line:
 class UserProfile:
     """Lines of the static part, then of the dynamic part, each best first."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ProfileLine, ...] = ()
     text: str = ""
     tokens: int = 0
     left_out: int = 0

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from helix_query.recall.user_profile.fact_rules import ANNOUNCED, RULES
+from helix_query.recall.user_profile.fact_rules import ANY_RULE, RULES
 from helix_shared.naming import canonical, find_names
 from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS, TITLES_BEFORE_A_DOT
@@ -91,27 +91,27 @@ _VERB: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class FactValue:
     """A fact that a sentence states, and the words that state it: `sentence[start:end]`."""
 
     fact: str
     names: frozenset[str]
-    """What it is, in canonical form; "Paris, France" has two names. May be empty where it ends."""
-    is_change: bool
-    is_beside: bool
+    """Names of the value in canonical form; "Paris, France" has two. May be empty where the value ends."""
+    is_new_value: bool
+    allows_others: bool
     """Whether another value may hold at the same time."""
-    is_open: bool
-    """Whether the words are also said of other things."""
-    is_end: bool
+    is_ambiguous: bool
+    """Whether the words are also said of other facts."""
+    ends_value: bool
     """Whether it holds no longer."""
-    is_whole: bool
-    """Whether it is all that is said: "four nights, three off" and "two nights, five off" differ."""
+    is_complete_value: bool
+    """Whether the words give the whole value: "four nights, three off" and "two nights, five off" differ."""
     start: int
     end: int
 
-    def differs(self, other: Value) -> bool:
+    def differs(self, other: FactValue) -> bool:
         """Whether no word of a name is common to both: "Ana Silva" and "Ana" are one."""
-        if self.is_whole:
+        if self.is_complete_value:
             return self.names != other.names
         return self._words().isdisjoint(other._words())
 
@@ -121,15 +121,15 @@ class Value:
 
 
 @lru_cache(READ_SENTENCES)
-def values_of(sentence: str, year: int) -> tuple[Value, ...]:
+def values_of(sentence: str, year: int) -> tuple[FactValue, ...]:
     """The facts that a sentence of the year states, at most one for each rule."""
     read = sentence[:READ_CHARACTERS]
-    if ANNOUNCED.search(read) is None:
+    if ANY_RULE.search(read) is None:
         return ()
     return tuple(value for rule in RULES if (value := _value_by(rule, read, year)) is not None)
 
 
-def without(sentence: str, values: Sequence[Value]) -> str:
+def without_values(sentence: str, values: Sequence[FactValue]) -> str:
     """The sentence without the clauses that state `values`; empty if the rest is no sentence."""
     if not values:
         return sentence
@@ -149,9 +149,9 @@ def without(sentence: str, values: Sequence[Value]) -> str:
     return f"{subject[0].capitalize()} {rest}" if subject and _VERB.match(rest) else ""
 
 
-def _value_by(rule: Rule, read: str, year: int) -> Value | None:
+def _value_by(rule: Rule, read: str, year: int) -> FactValue | None:
     match = rule.words.search(read)
-    if match is None or _is_unreal(rule, match, read, year):
+    if match is None or _states_no_fact(rule, match, read, year):
         return None
     groups = match.groupdict()
     start, end = match.span("value") if groups.get("value") else (match.end(), match.end() + VALUE_CHARACTERS)
@@ -159,19 +159,20 @@ def _value_by(rule: Rule, read: str, year: int) -> Value | None:
         ended = _END.search(read, start, end)
         end = min(len(read), end) if ended is None else ended.start()
     spans = _spans(rule, read, start, end)
-    if not spans and not (rule.is_end and rule.value == "name"):
+    if not spans and not (rule.ends_value and rule.value == "name"):
         return None
     fact = rule.fact or _fact(groups["fact"])
     surfaces = [read[slice(*span)] for span in spans]
     several = any(_AND.fullmatch(read, one[1], other[0]) for one, other in pairwise(spans))
-    return Value(
+    return FactValue(
         fact=fact,
         names=frozenset(_digits(one) if fact == "phone" else canonical(one) for one in surfaces),
-        is_change=rule.is_change or bool(groups.get("change")) or _CHANGE.search(read) is not None,
-        is_beside=not rule.is_whole and (several or rule.is_beside or _BESIDE.search(read) is not None),
-        is_open=rule.is_open,
-        is_end=rule.is_end,
-        is_whole=rule.is_whole,
+        is_new_value=rule.is_new_value or bool(groups.get("change")) or _CHANGE.search(read) is not None,
+        allows_others=not rule.is_complete_value
+        and (several or rule.allows_others or _BESIDE.search(read) is not None),
+        is_ambiguous=rule.is_ambiguous,
+        ends_value=rule.ends_value,
+        is_complete_value=rule.is_complete_value,
         start=match.start(),
         end=end,
     )
@@ -188,15 +189,15 @@ def _digits(surface: str) -> str:
     return "".join(filter(str.isdecimal, surface))
 
 
-def _is_unreal(rule: Rule, match: re.Match[str], read: str, year: int) -> bool:
+def _states_no_fact(rule: Rule, match: re.Match[str], read: str, year: int) -> bool:
     """Whether a match states nothing that holds: a condition, a doubt, long ago, another thing."""
     clauses = [cut.end() for cut in _CLAUSE_ENDS.finditer(read, 0, match.start())]
     if _UNREAL.search(read, clauses[-1] if clauses else 0, match.start()):
         return True
-    if rule.is_open and _NO_PLACE.search(read):
+    if rule.is_ambiguous and _NO_PLACE.search(read):
         return True
     years = (int(one[0]) for one in _YEAR.finditer(read))
-    return rule.is_act and (_LONG_AGO.search(read) is not None or any(one < year for one in years))
+    return rule.may_be_long_ago and (_LONG_AGO.search(read) is not None or any(one < year for one in years))
 
 
 def _spans(rule: Rule, read: str, start: int, end: int) -> list[tuple[int, int]]:

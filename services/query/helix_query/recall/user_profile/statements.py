@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_query.generations.indexes.facet_index import DYNAMIC, PARTS, Part
+from helix_query.generations.indexes.facet_index import DYNAMIC, PROFILE_PARTS, ProfilePart
 from helix_query.recall.packing.rows import with_signals
 from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.others import is_about_another
@@ -41,16 +41,16 @@ UNSAFE_FLAGS: Final = frozenset(("instruction", "secret"))
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class PartMemories:
     """The memories that one part of a profile is made of: ordinals and scores, best first."""
 
-    part: Part
+    part: ProfilePart
     scores: tuple[tuple[int, float], ...]
 
 
 def chosen_of(
     snapshot: Snapshot, visibility: Visibility, moment: datetime, *, deadline: float = math.inf
-) -> tuple[Chosen, ...]:
+) -> tuple[PartMemories, ...]:
     """The strongest visible memories of the user of `visibility` for each part.
 
     Those of a user are the user's own, shared ones included; without a user, all that everyone may recall.
@@ -68,17 +68,19 @@ def chosen_of(
         said_by = snapshot.authors.of(index.ordinals[shared], signals, deadline=deadline)
         user = code(selection.user_id)
         owned = [shared[said_by == user], index.of_owner(tenant, user)]
-    chosen: list[Chosen] = []
-    for part in PARTS:
+    chosen: list[PartMemories] = []
+    for part in PROFILE_PARTS:
         found = [_strongest(index, part, places, now, visibility) for places in owned]
         ordinals, scores = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         best = np.lexsort((ordinals, signals.stream_sequence[ordinals], -scores))
         pairs = zip(ordinals[best].tolist(), scores[best].tolist(), strict=True)
-        chosen.append(Chosen(part, tuple(pairs)))
+        chosen.append(PartMemories(part, tuple(pairs)))
     return tuple(chosen)
 
 
-def statements_of(snapshot: Snapshot, selection: Selection, chosen: Iterable[Chosen]) -> list[Statement]:
+def statements_of(
+    snapshot: Snapshot, selection: Selection, chosen: Iterable[PartMemories]
+) -> list[Statement]:
     """The statements of the selection's user in the chosen memories, in any order; reads their rows."""
     signals, user = snapshot.generation.signals, selection.user_id
     found: list[Statement] = []
@@ -91,7 +93,7 @@ def statements_of(snapshot: Snapshot, selection: Selection, chosen: Iterable[Cho
 
 
 def _strongest(
-    index: FacetIndex, part: Part, places: NDArray[np.int64], now: int, visibility: Visibility
+    index: FacetIndex, part: ProfilePart, places: NDArray[np.int64], now: int, visibility: Visibility
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Ordinals and scores of the strongest visible memories among `places` that the part may show."""
     if visibility.versions is not None:
@@ -125,7 +127,7 @@ def _is_own(row: Mapping[str, Any], user_id: str) -> bool:
 
 
 def _stated(
-    rows: Iterable[Mapping[str, Any]], part: Part, scores: Mapping[int, float], user_id: str
+    rows: Iterable[Mapping[str, Any]], part: ProfilePart, scores: Mapping[int, float], user_id: str
 ) -> Iterator[Statement]:
     """The statements of rows; without a user, a statement without a speaker gets its user as speaker.
 
