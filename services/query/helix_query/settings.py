@@ -152,5 +152,5 @@ class QuerySettings(AccessSettings):
 
     @property
     def batch_recalls(self) -> int:
-        """Most recalls of one batch: a larger one would never find places for all of them."""
+        """Most recalls of one batch: a larger one would never find slots for all of them."""
         return min(limits.BATCH_RECALLS, self.in_flight, self.tenant_in_flight or limits.BATCH_RECALLS)

@@ -170,12 +170,12 @@ class InProcess:
         """Take one thread of the calls until an event is set."""
         running = threading.Event()
 
-        def work(_lanes: Any) -> None:
+        def task(_lanes: Any) -> None:
             running.set()
             until.wait(60)
 
         executor = self.handlers._executor
-        executor.submit("other", [work], until=time.monotonic() + 60)
+        executor.submit("other", [task], until=time.monotonic() + 60)
         assert running.wait(60)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""Running the works of a call on the current generation, and what becomes of each of them.
+"""Runs the tasks of a call on the current generation, and returns the result or error of each.
 
-A call keeps its place until its last thread has ended, so abandoned calls cannot pile up. One that waits for
-an event holds a reserved place: it takes none from other calls, and is not refused after the wait.
+A call keeps its slot until its last thread has ended, so abandoned calls cannot pile up. One that waits for
+an event holds a reserved slot: it takes none from other calls, and is not refused after the wait.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from helix_shared.errors import PASSED, OtherShardError, OverdueError, Temporary
 if TYPE_CHECKING:
     from helix_query.generations.shards.source import Hold, ShardSource
     from helix_query.generations.snapshot import Snapshot, SnapshotSource
-    from helix_query.scheduling.fair_queue import Work
+    from helix_query.scheduling.fair_queue import Task
 
 T = TypeVar("T")
-OnSnapshot = Callable[["Snapshot", Mapping[str, Executor]], T]
-"""A work: takes the snapshot and one executor a lane."""
+SnapshotTask = Callable[["Snapshot", Mapping[str, Executor]], T]
+"""A task of a call: takes the snapshot, and the executor of each lane."""
 FIRST_WAIT_SECONDS: Final = 0.02
 LONGEST_WAIT_SECONDS: Final = 0.5
 """Between two looks for a tenant that moves between two shards of this process; doubled from the first."""
 
 
 class Calls:
-    """Submits works to `executor`, all works of a call on one generation of the shard of its tenant.
+    """Submits tasks to `executor`, all tasks of a call on one generation of the shard of its tenant.
 
     A deadline `until` is a moment of the monotonic clock.
     """
@@ -55,28 +55,28 @@ class Calls:
         self,
         rpc: str,
         tenant: str,
-        work: OnSnapshot[T],
+        task: SnapshotTask[T],
         until: float,
         *,
-        wanted: int = 0,
+        min_sequence: int = 0,
         answering_seconds: float = 0.0,
     ) -> T:
-        """The result of one work, once the generation has event `wanted`.
+        """The result of one task, once the generation has event `min_sequence`.
 
-        `answering_seconds`: as much time as possible is left for the work, up to this and half of all.
+        `answering_seconds`: time that is left for the task where possible, up to half of all.
 
         Raises:
-            OverloadedError: there are too few places and no call to drop.
+            OverloadedError: there are too few slots and no call to drop.
             OverdueError: `until` has passed.
-            HelixError: what the work raised.
+            HelixError: what the task raised.
         """
         _, [outcome] = await self.several(
             rpc,
             tenant,
-            lambda _: [work],
+            lambda _: [task],
             until,
             count=1,
-            wanted=wanted,
+            min_sequence=min_sequence,
             answering_seconds=answering_seconds,
         )
         return result_of(outcome)
@@ -85,19 +85,19 @@ class Calls:
         self,
         rpc: str,
         tenant: str,
-        works: Callable[[float], Sequence[OnSnapshot[T]]],
+        tasks: Callable[[float], Sequence[SnapshotTask[T]]],
         until: float,
         *,
         count: int,
-        wanted: int,
+        min_sequence: int,
         answering_seconds: float = 0.0,
     ) -> tuple[int, list[T | BaseException]]:
-        """The generation, and the results or errors of `count` works on it, once it has event `wanted`.
+        """The generation, and the results or errors of `count` tasks on it, once it has event `min_sequence`.
 
-        Waits for that event until only answering time is left. `works` takes the seconds waited.
+        Waits for that event until only answering time is left. `tasks` takes the seconds waited.
 
         Raises:
-            OverloadedError: there are too few places and no call to drop, or the tenant reached a limit.
+            OverloadedError: there are too few slots and no call to drop, or the tenant reached a limit.
             OtherShardError: the tenant lies in another shard.
         """
         with self._limits.admitted(tenant, count):
@@ -109,10 +109,10 @@ class Calls:
                             shard,
                             rpc,
                             tenant,
-                            works,
+                            tasks,
                             until,
                             count=count,
-                            wanted=wanted,
+                            min_sequence=min_sequence,
                             answering_seconds=seconds,
                         )
                 except OtherShardError as error:
@@ -127,16 +127,16 @@ class Calls:
         shard: Hold,
         rpc: str,
         tenant: str,
-        works: Callable[[float], Sequence[OnSnapshot[T]]],
+        tasks: Callable[[float], Sequence[SnapshotTask[T]]],
         until: float,
         *,
         count: int,
-        wanted: int,
+        min_sequence: int,
         answering_seconds: float,
     ) -> tuple[int, list[T | BaseException]]:
         current = shard.current
-        if shard.is_loaded and current.progress.has_reached(wanted):
-            generation, futures = self._submit(current, rpc, tenant, works(0.0), until)
+        if shard.is_loaded and current.progress.has_reached(min_sequence):
+            generation, futures = self._submit(current, rpc, tenant, tasks(0.0), until)
             # they lease the generation
             shard.release()
             return generation, await _outcomes(futures, until)
@@ -145,9 +145,9 @@ class Calls:
             answered_by = until - min(answering_seconds, (until - started) / 2)
             await shard.loaded(answered_by)
             _require_tenant(current, tenant)
-            if not current.progress.has_reached(wanted):
-                await current.progress.reach(wanted, seconds=seconds_left(answered_by))
-            waited = works(time.monotonic() - started)
+            if not current.progress.has_reached(min_sequence):
+                await current.progress.reach(min_sequence, seconds=seconds_left(answered_by))
+            waited = tasks(time.monotonic() - started)
             generation, futures = self._submit(current, rpc, tenant, waited, until, reserved=True)
             shard.release()
             return generation, await _outcomes(futures, until)
@@ -157,16 +157,16 @@ class Calls:
         current: SnapshotSource,
         rpc: str,
         tenant: str,
-        works: Sequence[OnSnapshot[T]],
+        tasks: Sequence[SnapshotTask[T]],
         until: float,
         *,
         reserved: bool = False,
     ) -> tuple[int, list[Future[T]]]:
-        """Submit works on the current generation, which is leased until their last thread ends."""
+        """Submit tasks on the current generation, which is leased until their last thread ends."""
         with ExitStack() as lease:
             snapshot = lease.enter_context(current.lease())
             snapshot.require_tenant(tenant)
-            bound: list[Work] = [partial(work, snapshot) for work in works]
+            bound: list[Task] = [partial(task, snapshot) for task in tasks]
             release = lease.pop_all().close
         try:
             futures = self._executor.submit(
@@ -191,7 +191,7 @@ async def _outcomes(futures: Sequence[Future[T]], until: float) -> list[T | Base
         if waiting:
             await asyncio.wait(waiting, timeout=seconds_left(until))
     finally:
-        # a queued call frees its place now, a running one when its threads end
+        # a queued call frees its slot now, a running one when its threads end
         for future, one in zip(futures, waiting, strict=True):
             future.cancel()
             one.cancel()

@@ -80,7 +80,7 @@ class RecallHandlers:
         self._started = time.monotonic()
         self._executor = FairExecutor(
             workers=settings.threads,
-            places=settings.in_flight,
+            slots=settings.in_flight,
             lanes=LANES,
             stuck_seconds=settings.stuck_seconds,
         )
@@ -173,8 +173,8 @@ class RecallHandlers:
         """One memory by id."""
         until = self._until(context)
         memory_id, scope = checks.memory_id(request.memory_id), scope_of(request.scope, request)
-        work = partial(memory_reply, memory_id, scope, until=until)
-        reply = await self._calls.one("GetMemory", scope.tenant_id, work, until)
+        task = partial(memory_reply, memory_id, scope, until=until)
+        reply = await self._calls.one("GetMemory", scope.tenant_id, task, until)
         self._accesses.record_read(scope, reply)
         return reply
 
@@ -184,8 +184,8 @@ class RecallHandlers:
         """What a memory replaced, and what replaced it."""
         until = self._until(context)
         memory_id, scope = checks.memory_id(request.memory_id), scope_of(request.scope)
-        work = partial(history_reply, memory_id, scope, until=until)
-        return await self._calls.one("GetHistory", scope.tenant_id, work, until)
+        task = partial(history_reply, memory_id, scope, until=until)
+        return await self._calls.one("GetHistory", scope.tenant_id, task, until)
 
     async def get_erasure(
         self, request: recall_pb2.GetErasureRequest, context: Any
@@ -193,8 +193,8 @@ class RecallHandlers:
         """What an erasure removed."""
         until = self._until(context)
         event_id, scope = checks.event_id(request.event_id), scope_of(request.scope)
-        work = partial(erasure_reply, event_id, scope)
-        return await self._calls.one("GetErasure", scope.tenant_id, work, until)
+        task = partial(erasure_reply, event_id, scope)
+        return await self._calls.one("GetErasure", scope.tenant_id, task, until)
 
     async def find_ids(self, request: recall_pb2.FindIdsRequest, context: Any) -> recall_pb2.FindIdsResponse:
         """Ids of memories from beginnings of ids."""
@@ -204,8 +204,8 @@ class RecallHandlers:
             *checks.id_prefixes("more_prefixes", request.more_prefixes),
         ]
         scope = scope_of(request.scope)
-        work = partial(ids_reply, prefixes, scope, until=until)
-        return await self._calls.one("FindIds", scope.tenant_id, work, until)
+        task = partial(ids_reply, prefixes, scope, until=until)
+        return await self._calls.one("FindIds", scope.tenant_id, task, until)
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer, and a change that brings it in, if time allows."""
@@ -223,7 +223,12 @@ class RecallHandlers:
         )
         try:
             return await self._calls.one(
-                "WhyNot", tenant, search.step, until, wanted=query.min_sequence, answering_seconds=math.inf
+                "WhyNot",
+                tenant,
+                search.step,
+                until,
+                min_sequence=query.min_sequence,
+                answering_seconds=math.inf,
             )
         finally:
             # also if the call was cancelled or is late
@@ -234,17 +239,17 @@ class RecallHandlers:
     ) -> recall_pb2.GetProfileResponse:
         """The profile of the caller."""
         until, query = self._until(context), profile_query_of(request)
-        work = partial(profile_reply, query, budget=self._profile_tokens, until=until)
+        task = partial(profile_reply, query, budget=self._profile_tokens, until=until)
         tenant = query.selection.tenant_id
-        return await self._calls.one("GetProfile", tenant, work, until, wanted=query.min_sequence)
+        return await self._calls.one("GetProfile", tenant, task, until, min_sequence=query.min_sequence)
 
     async def pack(self, request: recall_pb2.PackRequest, context: Any) -> recall_pb2.PackResponse:
         """Memories in the order of the caller, packed."""
         until, memory_ids = self._until(context), packed_ids_of(request)
         query = query_of(request.recall, profiles=self._profiles, clock=datetime.now(UTC))
-        work = partial(pack_reply, query, memory_ids, profiles=self._profiles, until=until)
+        task = partial(pack_reply, query, memory_ids, profiles=self._profiles, until=until)
         tenant = query.selection.tenant_id
-        reply = await self._calls.one("Pack", tenant, work, until, wanted=query.min_sequence)
+        reply = await self._calls.one("Pack", tenant, task, until, min_sequence=query.min_sequence)
         self._accesses.record_pack(query, reply)
         return reply
 
@@ -267,8 +272,8 @@ class RecallHandlers:
         until = self._until(context)
         _, listing_of, reply = LISTINGS[rpc]
         listing = listing_of(request)
-        work, tenant = partial(reply, listing, until=until), listing.selection.tenant_id
-        return await self._calls.one(rpc, tenant, work, until, wanted=request.min_seq)
+        task, tenant = partial(reply, listing, until=until), listing.selection.tenant_id
+        return await self._calls.one(rpc, tenant, task, until, min_sequence=request.min_seq)
 
     async def _answers(
         self, rpc: str, queries: Sequence[Query], until: float
@@ -278,7 +283,7 @@ class RecallHandlers:
         With `min_seq`, waits until that event can be recalled or only answering time is left.
         """
 
-        def works(waited_seconds: float) -> list[Callable[..., recall_pb2.RecallResponse]]:
+        def tasks(waited_seconds: float) -> list[Callable[..., recall_pb2.RecallResponse]]:
             search = partial(
                 recall_reply,
                 profiles=self._profiles,
@@ -288,9 +293,11 @@ class RecallHandlers:
             )
             return [in_span(partial(search, one), tenant) for one in queries]
 
-        wanted = max((one.min_sequence for one in queries), default=0)
+        min_sequence = max((one.min_sequence for one in queries), default=0)
         tenant = queries[0].selection.tenant_id if queries else ""
-        return await self._calls.several(rpc, tenant, works, until, count=len(queries), wanted=wanted)
+        return await self._calls.several(
+            rpc, tenant, tasks, until, count=len(queries), min_sequence=min_sequence
+        )
 
     def _until(self, context: Any) -> float:
         """The earlier of the caller's deadline and ours, a moment of the monotonic clock."""

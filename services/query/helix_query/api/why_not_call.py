@@ -19,7 +19,7 @@ from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import Steps, why_not
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.recall import recall
-from helix_query.scheduling.fair_executor import AGAIN
+from helix_query.scheduling.fair_executor import RUN_AGAIN
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
@@ -47,7 +47,7 @@ class WhyNotSearch:
     _replays: Replays | None = field(default=None, init=False)
 
     def step(self, snapshot: Snapshot, lanes: Mapping[str, Executor]) -> Any:
-        """Run one step; the reply, or `AGAIN`. All steps are on one snapshot."""
+        """Run one step; the reply, or `RUN_AGAIN`. All steps are on one snapshot."""
         if self._steps is None:
             now = time.monotonic()
             self._replays = Replays(
@@ -65,7 +65,7 @@ class WhyNotSearch:
             next(self._steps)
         except StopIteration as end:
             return end.value
-        return AGAIN
+        return RUN_AGAIN
 
     def stop(self) -> None:
         """Try no more changes."""

@@ -1,9 +1,9 @@
 """Runs the calls of the fair queue (`fair_queue`) on threads; accounts for every thread until it ends.
 
-A call runs on one thread and its searches on others. It keeps its place until all of them have
+A call runs on one thread and its searches on others. It keeps its slot until all of them have
 ended, even if its caller has gone. Search threads that outlive their call are late: they are replaced at
 once, so that searches of other calls do not wait. A thread that still runs `stuck_seconds` after the
-deadline of its call is written off: it is replaced, counts as stuck until it ends, and frees its place
+deadline of its call is written off: it is replaced, counts as stuck until it ends, and frees its slot
 (ops/decisions/0031).
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from helix_query.metrics import RECALL_STUCK, STAGE_SECONDS
 from helix_query.scheduling.deadline import PASSED_IN_QUEUE
-from helix_query.scheduling.fair_queue import Call, FairQueue, Work
+from helix_query.scheduling.fair_queue import Call, FairQueue, Task
 from helix_query.scheduling.worker_threads import WorkerThreads, end_all, finish_future, outcome
 from helix_shared.errors import PASSED, OverdueError
 from helix_shared.telemetry.logs import logger
@@ -30,23 +30,23 @@ MAX_STUCK: Final = 8
 """With more stuck threads the process should end."""
 CHECKS: Final = 5
 """Checks of the deadlines within `stuck_seconds`."""
-AGAIN: Final = object()
-"""Returned by a work that must run again: it keeps its place and is queued behind its tenant's others."""
+RUN_AGAIN: Final = object()
+"""Returned by a task that must run again: it keeps its slot and is queued behind its tenant's others."""
 
 T = TypeVar("T")
 _log = logger(__name__)
 
 
 class FairExecutor:
-    """Runs calls on `workers` threads; accepts at most `places` that run or wait. Thread-safe."""
+    """Runs calls on `workers` threads; accepts at most `slots` that run or wait. Thread-safe."""
 
     def __init__(
-        self, *, workers: int, places: int, lanes: Iterable[str] = (), stuck_seconds: float = 1.0
+        self, *, workers: int, slots: int, lanes: Iterable[str] = (), stuck_seconds: float = 1.0
     ) -> None:
         """Start the threads: `workers` for calls, and as many for the searches of each of `lanes`."""
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
-        self._queue = FairQueue(workers=workers, places=places)
+        self._queue = FairQueue(workers=workers, slots=slots)
         self._workers = WorkerThreads(workers, name="recall")
         self._lanes = {name: WorkerThreads(workers, name=name) for name in lanes}
         self._stuck_seconds = stuck_seconds
@@ -69,24 +69,24 @@ class FairExecutor:
     def submit(
         self,
         tenant: str,
-        works: Sequence[Work],
+        tasks: Sequence[Task],
         *,
         until: float,
         rpc: str = "",
         reserved: bool = False,
         on_end: Callable[[], None] | None = None,
     ) -> list[Future[Any]]:
-        """Queue all of `works`, or none; a work that has not started by `until` ends in OverdueError.
+        """Queue all of `tasks`, or none; a task that has not started by `until` ends in OverdueError.
 
         `until` is a moment of the monotonic clock. `reserved`: inside `with reserved(...)`, so never refused.
-        `on_end` is called once, on the last thread of the last work; it is not called if this raises.
-        Cancelling a future that has not started frees its place.
+        `on_end` is called once, on the last thread of the last task; it is not called if this raises.
+        Cancelling a future that has not started frees its slot.
 
         Raises:
-            OverloadedError: there are too few places and no call to drop.
+            OverloadedError: there are too few slots and no call to drop.
         """
-        last = countdown(len(works), on_end or _nothing)
-        calls = [Call(tenant, rpc, work, until, reserved, last) for work in works]
+        last = countdown(len(tasks), on_end or _nothing)
+        calls = [Call(tenant, rpc, task, until, reserved, last) for task in tasks]
         with self._accounting():
             for call in self._queue.add(tenant, calls):
                 self._fail(call, self._queue.overloaded())
@@ -98,7 +98,7 @@ class FairExecutor:
 
     @contextmanager
     def reserved(self, count: int) -> Iterator[None]:
-        """Reserve places for calls that first wait for an event; there are as many as ordinary ones.
+        """Reserve slots for calls that first wait for an event; there are as many as ordinary ones.
 
         Raises:
             OverloadedError: there are too few.
@@ -146,7 +146,7 @@ class FairExecutor:
         started = time.monotonic()
         STAGE_SECONDS.labels(QUEUE).observe(started - call.queued_at)
         lanes = {name: _Lane(self, call, pool) for name, pool in self._lanes.items()}
-        result, error = outcome(partial(call.work, lanes))
+        result, error = outcome(partial(call.task, lanes))
         with self._accounting():
             self._queue.record_duration(time.monotonic() - started)
             call.running = False
@@ -157,10 +157,10 @@ class FairExecutor:
                 for late, pool in call.threads.items():
                     if late is not thread:
                         pool.replace(late)
-            again = result is AGAIN and not call.written_off
+            again = result is RUN_AGAIN and not call.written_off
             if again:
                 self._queue.append(call)
-            # before the future ends, so that the next call of the same caller finds the place free
+            # before the future ends, so that the next call of the same caller finds the slot free
             self._thread_ended(call, thread)
         if again:
             self._workers.submit(self._run_next)
@@ -214,9 +214,9 @@ class FairExecutor:
             self._ended.notify_all()
 
     def _release(self, call: Call, future: Future[Any]) -> None:
-        """Drop the work of a call that is done; free its place if it was cancelled in the queue."""
-        # call and future refer to each other: their work would keep a generation open after its swap
-        call.work = _no_work
+        """Drop the task of a call that is done; free its slot if it was cancelled in the queue."""
+        # call and future refer to each other: their task would keep a generation open after its swap
+        call.task = _no_task
         if future.cancelled():
             with self._accounting():
                 if call.queued:
@@ -296,5 +296,5 @@ def _nothing() -> None:
     """No action."""
 
 
-def _no_work(_lanes: Mapping[str, Executor]) -> None:
-    """The work of a call that is done."""
+def _no_task(_lanes: Mapping[str, Executor]) -> None:
+    """The task of a call that is done."""

@@ -1,6 +1,6 @@
 """The fair queue: a bounded queue of calls, round robin over tenants; `fair_executor` runs what it returns.
 
-Calls of one tenant are taken in order of arrival, tenants in rotation. When all places are taken, the newest
+Calls of one tenant are taken in order of arrival, tenants in rotation. When all slots are taken, the newest
 call of the tenant with the most calls is dropped (ops/decisions/0017, 0031). A tenant is passed over while
 as many of its answered calls as there are workers still have running threads.
 The queue starts no threads; `FairExecutor` calls every method under its lock.
@@ -31,22 +31,22 @@ TYPICAL_SECONDS: Final = 0.02
 SMOOTHING: Final = 0.1
 """Weight of the newest run in the moving average of their durations."""
 
-Work = Callable[[Mapping[str, Executor]], Any]
+Task = Callable[[Mapping[str, Executor]], Any]
 """Called with one executor a lane; their threads are accounted to the call."""
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One accepted unit of work and the threads that run for it."""
+    """One accepted task and the threads that run for it."""
 
     tenant: str
     rpc: str
     """Name of the RPC; a label of the metrics."""
-    work: Work
+    task: Task
     until: float
     """Deadline, a moment of the monotonic clock."""
     reserved: bool
-    """Accepted before, on a reserved place: never refused, never dropped."""
+    """Accepted before, on a reserved slot: never refused, never dropped."""
     on_end: Callable[[], None]
     """Called once, when the call is neither queued nor has a running thread."""
     future: Future[Any] = field(default_factory=Future)
@@ -58,31 +58,31 @@ class Call:
     """Its searches on threads of lanes in this run."""
     queued: bool = False
     running: bool = False
-    """Whether its own work runs, not only a search in a lane."""
+    """Whether its task runs, not only a search in a lane."""
     written_off: bool = False
-    """Whether its threads count as stuck; its place is free then."""
-    holds_place: bool = False
-    """Whether it holds an ordinary place; a reserved call never does."""
+    """Whether its threads count as stuck; its slot is free then."""
+    holds_slot: bool = False
+    """Whether it holds an ordinary slot; a reserved call never does."""
     has_late: bool = False
-    """Whether threads of lanes run on although its own work does not run."""
+    """Whether threads of lanes run on although its task does not."""
     state: str = ""
     """Label of the gauge: waiting, running, late (only late threads are left), or empty (not counted)."""
 
 
 class FairQueue:
-    """Waiting calls, and the places of all calls that wait or run; not thread-safe."""
+    """Waiting calls, and the slots of all calls that wait or run; not thread-safe."""
 
-    def __init__(self, *, workers: int, places: int) -> None:
-        """`workers`: calls that run at once; `places`: calls that wait or run."""
+    def __init__(self, *, workers: int, slots: int) -> None:
+        """`workers`: calls that run at once; `slots`: calls that wait or run."""
         self._workers = workers
-        self._places = places
+        self._slots = slots
         self._queues: OrderedDict[str, deque[Call]] = OrderedDict()
         self._late: Counter[str] = Counter()
         """Number of calls with late threads by tenant."""
         self._taken = 0
         self._reserved = 0
         self._late_reserved = 0
-        """Answered calls that keep a reserved place for their late threads."""
+        """Answered calls that keep a reserved slot for their late threads."""
         self._mean_seconds = TYPICAL_SECONDS
         self.calls: set[Call] = set()
         """All calls that wait, run or have late threads."""
@@ -91,7 +91,7 @@ class FairQueue:
         """Queue all of `calls`; return the calls that were dropped for them.
 
         Raises:
-            OverloadedError: there are too few places and no call to drop; none was queued.
+            OverloadedError: there are too few slots and no call to drop; none was queued.
         """
         dropped = self._make_room(tenant, sum(not call.reserved for call in calls))
         for call in calls:
@@ -130,13 +130,13 @@ class FairQueue:
     def update(self, call: Call) -> bool:
         """Bring counts and gauges up to the state of a call; return whether the call has just ended.
 
-        A call keeps its place while it waits or one of its threads runs, unless it was written off. A
-        reserved call keeps its reserved place instead.
+        A call keeps its slot while it waits or one of its threads runs, unless it was written off. A
+        reserved call keeps its reserved slot instead.
         """
         active = call.queued or call.running or bool(call.threads)
-        holds_place = active and not call.written_off and not call.reserved
-        self._taken += holds_place - call.holds_place
-        call.holds_place = holds_place
+        holds_slot = active and not call.written_off and not call.reserved
+        self._taken += holds_slot - call.holds_slot
+        call.holds_slot = holds_slot
         has_late = bool(call.threads) and not call.running and not call.written_off
         if has_late != call.has_late:
             self._late[call.tenant] += has_late - call.has_late
@@ -158,17 +158,17 @@ class FairQueue:
         return True
 
     def reserve(self, count: int) -> None:
-        """Reserve places for calls that first wait for an event.
+        """Reserve slots for calls that first wait for an event.
 
         Raises:
             OverloadedError: there are too few.
         """
-        if self._reserved + self._late_reserved + count > self._places:
+        if self._reserved + self._late_reserved + count > self._slots:
             raise self.overloaded()
         self._reserved += count
 
     def unreserve(self, count: int) -> None:
-        """Give reserved places back."""
+        """Give reserved slots back."""
         self._reserved -= count
 
     def record_duration(self, seconds: float) -> None:
@@ -178,17 +178,17 @@ class FairQueue:
     def overloaded(self) -> OverloadedError:
         """The error for a refused caller: retry when about half of the calls before are answered."""
         RECALL_REFUSED.inc()
-        waits = self._mean_seconds * self._places / self._workers / 2
+        waits = self._mean_seconds * self._slots / self._workers / 2
         return OverloadedError(
-            f"all {self._places} places for calls (in_flight) are taken; back off", delay_seconds=waits
+            f"all {self._slots} slots for calls (in_flight) are taken; back off", delay_seconds=waits
         )
 
     def _make_room(self, tenant: str, count: int) -> list[Call]:
         """Remove and return the calls that are dropped for `count` calls of `tenant`.
 
-        A call with late threads is not dropped: its place would stay taken.
+        A call with late threads is not dropped: its slot would stay taken.
         """
-        missing = self._taken + count - self._places
+        missing = self._taken + count - self._slots
         if not count or missing <= 0:
             return []
         droppable = {

@@ -1,6 +1,6 @@
 """Limits of one tenant: recalls a second (token bucket) and calls at once; a refusal says how long to wait.
 
-The fair queue shares the places among the tenants that call; these limits hold even if no other tenant does.
+The fair queue shares the slots among the tenants that call; these limits hold even if no other tenant does.
 All methods belong to one event loop.
 """
 

@@ -116,11 +116,11 @@ def test_no_bit_of_a_manifest_may_change(corpus: Any, current: CurrentGeneration
     """It holds the checksums of all other files, and a checksum of itself."""
     number = 10
     manifest = folder_of(corpus.root, 2) / MANIFEST_NAME
-    places = [
+    slots = [
         manifest.read_bytes().index(key) + len(key) + 3
         for key in (b'"generation"', b'"applied_sequence"', b'"epoch"', b'"published_at"')
     ]
-    for place in places:
+    for place in slots:
         number += 1
         folder = linked_copy(corpus.root, 2, number)
         body = bytearray((folder / MANIFEST_NAME).read_bytes())

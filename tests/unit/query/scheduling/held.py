@@ -9,7 +9,7 @@ from typing import Any
 
 from prometheus_client import REGISTRY
 
-from helix_query.scheduling.fair_executor import AGAIN, FairExecutor
+from helix_query.scheduling.fair_executor import RUN_AGAIN, FairExecutor
 
 STUCK_SECONDS = 0.1
 SOON = 1.0
@@ -29,17 +29,17 @@ class Held:
         self.ended: list[str] = []
         self.executor: FairExecutor = self.restart()
 
-    def restart(self, *, workers: int = 1, places: int = 3) -> FairExecutor:
+    def restart(self, *, workers: int = 1, slots: int = 3) -> FairExecutor:
         """Replace the executor."""
         self.executor = FairExecutor(
-            workers=workers, places=places, lanes=["dense"], stuck_seconds=STUCK_SECONDS
+            workers=workers, slots=slots, lanes=["dense"], stuck_seconds=STUCK_SECONDS
         )
         return self.executor
 
     def submit(
         self,
         tenant: str,
-        work: Callable[[Lanes], Any],
+        task: Callable[[Lanes], Any],
         *,
         seconds: float = 30,
         name: str = "",
@@ -48,34 +48,34 @@ class Held:
         """Submit one call; `ended` gets its name."""
         deadline, note = time.monotonic() + seconds, lambda: self.ended.append(name)
         [call] = self.executor.submit(
-            tenant, [work], until=deadline, rpc=self.rpc, reserved=reserved, on_end=note
+            tenant, [task], until=deadline, rpc=self.rpc, reserved=reserved, on_end=note
         )
         return call
 
     def late(self, tenant: str, *, seconds: float = 30, name: str = "", reserved: bool = False) -> None:
         """Run a call that is answered while its channel thread still runs."""
 
-        def work(lanes: Lanes) -> str:
+        def task(lanes: Lanes) -> str:
             started = threading.Event()
             lanes["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
             assert started.wait(PATIENCE_SECONDS)
             return "without dense"
 
-        call = self.submit(tenant, work, seconds=seconds, name=name, reserved=reserved)
+        call = self.submit(tenant, task, seconds=seconds, name=name, reserved=reserved)
         assert call.result(PATIENCE_SECONDS) == "without dense"
 
     def requeued(self, tenant: str) -> Future[Any]:
         """A call that is queued again while a channel thread of its first run still runs."""
-        started, left = threading.Event(), iter((AGAIN, "answer"))
+        started, left = threading.Event(), iter((RUN_AGAIN, "answer"))
 
-        def work(lanes: Lanes) -> Any:
+        def task(lanes: Lanes) -> Any:
             result = next(left)
-            if result is AGAIN:
+            if result is RUN_AGAIN:
                 lanes["dense"].submit(lambda: (started.set(), self.gate.wait(PATIENCE_SECONDS)))
                 assert started.wait(PATIENCE_SECONDS)
             return result
 
-        call = self.submit(tenant, work)
+        call = self.submit(tenant, task)
         assert started.wait(PATIENCE_SECONDS)
         wait_until(lambda: self.calls("running") == 0)
         return call

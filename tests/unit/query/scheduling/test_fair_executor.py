@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helix_query.scheduling.fair_executor import AGAIN
+from helix_query.scheduling.fair_executor import RUN_AGAIN
 from helix_shared.errors import OverdueError, OverloadedError
 
 from .held import PATIENCE_SECONDS, Held, Lanes, search, wait_until
@@ -39,7 +39,7 @@ def test_a_late_channel_counts_in_the_share_of_its_tenant(held: Held) -> None:
 
 def test_a_late_channel_keeps_the_only_place(held: Held) -> None:
     """The call was answered, but its place is free only when the thread ends."""
-    held.restart(places=1)
+    held.restart(slots=1)
     held.late("a")
     with pytest.raises(OverloadedError):
         held.submit("b", search)
@@ -50,7 +50,7 @@ def test_a_late_channel_keeps_the_only_place(held: Held) -> None:
 
 def test_a_reserved_call_keeps_its_own_place_for_a_late_channel(held: Held) -> None:
     """It takes no ordinary place, and its place cannot be reserved again before the thread ends."""
-    held.restart(places=1)
+    held.restart(slots=1)
     with held.executor.reserved(1):
         held.late("a", reserved=True)
     assert held.submit("b", search).result(PATIENCE_SECONDS) == "dense"
@@ -64,7 +64,7 @@ def test_a_reserved_call_keeps_its_own_place_for_a_late_channel(held: Held) -> N
 
 def test_a_requeued_call_counts_once(held: Held) -> None:
     """It counts as waiting, also while a channel thread of its last run still runs."""
-    held.restart(places=4)
+    held.restart(slots=4)
     held.requeued("a")
     assert (held.calls("waiting"), held.calls("late")) == (1, 0)
     hanging = held.submit("b", held.hang)
@@ -83,7 +83,7 @@ def test_a_requeued_call_counts_once(held: Held) -> None:
 
 def test_a_requeued_call_with_a_late_channel_is_not_dropped(held: Held) -> None:
     """Its thread would keep the place, so there would be more calls than places."""
-    held.restart(workers=2, places=2)
+    held.restart(workers=2, slots=2)
     held.late("a")
     waiting = held.requeued("a")
     with pytest.raises(OverloadedError):
@@ -102,14 +102,14 @@ def test_a_call_that_waits_for_a_late_channel_ends_at_its_deadline(held: Held) -
 
 def test_other_calls_run_between_the_runs_of_a_requeued_call(held: Held) -> None:
     """It keeps its place, so it is not refused between its runs."""
-    held.restart(places=2)
+    held.restart(slots=2)
     order: list[str] = []
     go = threading.Event()
 
     def steps(lanes: Lanes) -> Any:
         go.wait(5)
         order.append("a")
-        return AGAIN if len(order) < 5 else search(lanes)
+        return RUN_AGAIN if len(order) < 5 else search(lanes)
 
     call = held.submit("a", steps, name="steps")
     other = held.submit("b", lambda _: order.append("b"))
@@ -124,7 +124,7 @@ def test_other_calls_run_between_the_runs_of_a_requeued_call(held: Held) -> None
 
 def test_a_requeued_call_ends_at_its_deadline(held: Held) -> None:
     """In the queue, between two runs."""
-    call = held.submit("a", lambda _: time.sleep(0.01) or AGAIN, seconds=0.05)
+    call = held.submit("a", lambda _: time.sleep(0.01) or RUN_AGAIN, seconds=0.05)
     with pytest.raises(OverdueError):
         call.result(PATIENCE_SECONDS)
     wait_until(lambda: held.ended == [""])

@@ -16,8 +16,8 @@ from helix_shared.errors import OverdueError, OverloadedError
 class Recorder:
     """An executor whose one worker is blocked, and the names of calls in the order they ran."""
 
-    def __init__(self, places: int) -> None:
-        self.executor = FairExecutor(workers=1, places=places)
+    def __init__(self, slots: int) -> None:
+        self.executor = FairExecutor(workers=1, slots=slots)
         self.gate, self.held = threading.Event(), threading.Event()
         self.gate_again, self.held_again = threading.Event(), threading.Event()
         self.order: list[str] = []
@@ -34,9 +34,9 @@ class Recorder:
         self.held_again.set()
         assert self.gate_again.wait(60)
 
-    def submit(self, tenant: str, work: Callable[[object], None], *, seconds: float = 60.0) -> Future[Any]:
+    def submit(self, tenant: str, task: Callable[[object], None], *, seconds: float = 60.0) -> Future[Any]:
         """Submit one call."""
-        self.calls += self.executor.submit(tenant, [work], until=time.monotonic() + seconds)
+        self.calls += self.executor.submit(tenant, [task], until=time.monotonic() + seconds)
         return self.calls[-1]
 
     def name(self, tenant: str, name: str, *, seconds: float = 60.0) -> Future[Any]:
@@ -45,8 +45,8 @@ class Recorder:
 
     def names(self, tenant: str, names: str) -> list[Future[Any]]:
         """Submit a batch of such calls, one a letter."""
-        works = [lambda _, name=name: self.order.append(name) for name in names]
-        calls = self.executor.submit(tenant, works, until=time.monotonic() + 60)
+        tasks = [lambda _, name=name: self.order.append(name) for name in names]
+        calls = self.executor.submit(tenant, tasks, until=time.monotonic() + 60)
         self.calls += calls
         return calls
 
@@ -77,7 +77,7 @@ def test_tenants_rotate_and_each_is_first_come_first_served(recorder: Recorder) 
 def test_overflow_is_refused_at_once_and_names_the_limit(recorder: Recorder) -> None:
     """No tenant has more calls than the caller, so none is dropped."""
     recorder.names("a", "123456")
-    with pytest.raises(OverloadedError, match=r"all 7 places for calls \(in_flight\) are taken") as caught:
+    with pytest.raises(OverloadedError, match=r"all 7 slots for calls \(in_flight\) are taken") as caught:
         recorder.name("a", "7")
     assert caught.value.delay_seconds > 0
     assert recorder.done() == "123456"
@@ -152,7 +152,7 @@ def test_a_running_reserved_call_takes_no_ordinary_place(recorder: Recorder) -> 
 
 def test_a_reserved_call_is_accepted_when_reserved_ones_run_beside_a_full_queue() -> None:
     """It drops no other call, however many reserved calls run."""
-    queue = FairQueue(workers=4, places=4)
+    queue = FairQueue(workers=4, slots=4)
 
     def added(tenant: str, count: int, *, reserved: bool = False) -> list[Call]:
         calls = [Call(tenant, "Test", lambda _: None, 0.0, reserved, lambda: None) for _ in range(count)]
@@ -178,7 +178,7 @@ def test_an_error_goes_to_its_caller_and_frees_the_place() -> None:
     def panic(_: object) -> None:
         raise BaseException("panic")  # noqa: TRY002 - as pyo3's is
 
-    executor = FairExecutor(workers=1, places=1)
+    executor = FairExecutor(workers=1, slots=1)
     for _ in range(3):
         [call] = executor.submit("a", [panic], until=time.monotonic() + 60)
         with pytest.raises(BaseException, match="panic"):

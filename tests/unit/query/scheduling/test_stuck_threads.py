@@ -12,7 +12,7 @@ from .held import PATIENCE_SECONDS, SOON, Held, Lanes, search, wait_until
 
 def test_a_hung_call_is_written_off_and_replaced(held: Held) -> None:
     """Its place is free then; `on_end` is called when its thread ends."""
-    held.restart(places=1)
+    held.restart(slots=1)
     hung = held.submit("a", held.hang, seconds=SOON, name="hung")
     wait_until(lambda: held.executor.stuck == 1)
     with pytest.raises(OverdueError):
@@ -37,12 +37,12 @@ def test_a_queued_job_of_a_written_off_call_never_starts(held: Held) -> None:
     """The replaced thread is free for others at once, no thread counts twice, and `close` returns."""
     started = list[str]()
 
-    def work(lanes: Lanes) -> None:
+    def task(lanes: Lanes) -> None:
         lanes["dense"].submit(held.hang, lanes)
         lanes["dense"].submit(lambda: started.append("second") or held.hang(lanes))
         held.hang(lanes)
 
-    held.submit("a", work, seconds=SOON)
+    held.submit("a", task, seconds=SOON)
     wait_until(lambda: held.executor.stuck == 2)
     assert held.submit("b", search).result(PATIENCE_SECONDS) == "dense"
     held.gate.set()
@@ -56,12 +56,12 @@ def test_a_written_off_call_cannot_start_channel_jobs(held: Held) -> None:
     """It was answered, so jobs that it submits are cancelled."""
     jobs = list[Future[str]]()
 
-    def work(lanes: Lanes) -> None:
+    def task(lanes: Lanes) -> None:
         held.hang(lanes)
         jobs.append(lanes["dense"].submit(lambda: "dense"))
         wait(jobs, timeout=5)
 
-    held.submit("a", work, seconds=SOON)
+    held.submit("a", task, seconds=SOON)
     wait_until(lambda: held.executor.stuck == 1)
     held.gate.set()
     wait_until(lambda: held.executor.stuck == 0)
@@ -72,7 +72,7 @@ def test_a_written_off_call_cannot_start_channel_jobs(held: Held) -> None:
 def test_too_many_stuck_threads_are_reported_once(held: Held) -> None:
     """At `MAX_STUCK` + 1; `close` does not wait for them."""
     reported: list[int] = []
-    executor = held.restart(workers=MAX_STUCK + 2, places=MAX_STUCK + 2)
+    executor = held.restart(workers=MAX_STUCK + 2, slots=MAX_STUCK + 2)
     executor.on_too_many_stuck(lambda: reported.append(executor.stuck))
     for _ in range(MAX_STUCK):
         held.submit("a", held.hang, seconds=SOON)
