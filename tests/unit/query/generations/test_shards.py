@@ -87,18 +87,18 @@ class Known(Shard):
         self.size = size
         self.place = ShardPlace(shard=number, map=map_)
 
-    def look(self) -> bool:
+    def refresh(self) -> bool:
         """Nothing is new."""
         return False
 
     @property
-    def wanted(self) -> int:
+    def load_bytes(self) -> int:
         """Bytes that it would take."""
         return self.size
 
 
 def shards_of(*known: Known, budget: int, idle_seconds: float = 0) -> Shards:
-    """They look only when a test says so."""
+    """They refresh only when a test says so."""
     return Shards(known, budget_bytes=budget, idle_seconds=idle_seconds, poll_seconds=FOREVER)
 
 
@@ -156,7 +156,7 @@ def test_calls_that_wait_share_one_load(three: list[Known]) -> None:
     assert isinstance(cancelled, asyncio.CancelledError)
     assert others == [None] * 4
     assert generations.starts == 1
-    assert three[0].callers == 0
+    assert three[0].holds == 0
 
 
 def test_the_one_not_asked_for_the_longest_goes(three: list[Known]) -> None:
@@ -165,7 +165,7 @@ def test_the_one_not_asked_for_the_longest_goes(three: list[Known]) -> None:
     for shard in (0, 1, 0, 2):
         load(shards, TENANTS[shard])
     assert loaded(*three) == [0, 2]
-    assert sum(one.memory for one in three) == 20
+    assert sum(one.resident_bytes for one in three) == 20
 
 
 def test_a_held_shard_stays_and_the_other_waits(three: list[Known]) -> None:
@@ -181,7 +181,7 @@ def test_a_held_shard_stays_and_the_other_waits(three: list[Known]) -> None:
     hold.release()
     waiting.result(FOREVER)
     assert loaded(*three) == [1]
-    assert three[0].callers == 0
+    assert three[0].holds == 0
 
 
 def test_a_leased_generation_counts_until_its_lease_ends(three: list[Known]) -> None:
@@ -193,9 +193,9 @@ def test_a_leased_generation_counts_until_its_lease_ends(three: list[Known]) -> 
         with pytest.raises(TimeoutError):
             waiting.result(0.1)
         assert loaded(*three) == []
-        assert three[0].memory == 10
+        assert three[0].resident_bytes == 10
     waiting.result(FOREVER)
-    assert sum(one.memory for one in three) == 10
+    assert sum(one.resident_bytes for one in three) == 10
 
 
 def test_two_that_wait_for_memory_do_not_wait_for_each_other(three: list[Known]) -> None:
@@ -216,17 +216,17 @@ def test_a_shard_larger_than_the_budget_is_loaded_alone(three: list[Known]) -> N
     load(shards, TENANTS[0])
     load(shards, TENANTS[1])
     assert loaded(*three) == [1]
-    shards.look()
+    shards.refresh()
     assert loaded(*three) == [1]
 
 
 def test_a_generation_that_grew_evicts_others(three: list[Known]) -> None:
-    """The next look finds that the budget is passed."""
+    """The next refresh finds that the budget is passed."""
     shards = shards_of(*three, budget=25)
     load(shards, TENANTS[0])
     load(shards, TENANTS[1])
     three[1].size = 20
-    shards.look()
+    shards.refresh()
     assert loaded(*three) == [1]
 
 
@@ -235,8 +235,8 @@ def test_an_idle_shard_goes(three: list[Known]) -> None:
     shards = shards_of(*three, budget=100, idle_seconds=1000)
     load(shards, TENANTS[0])
     load(shards, TENANTS[1])
-    three[0].used -= 2000
-    shards.look()
+    three[0].last_used_at -= 2000
+    shards.refresh()
     assert loaded(*three) == [1]
 
 
@@ -258,7 +258,7 @@ def test_a_tenant_that_moved_back_is_where_the_later_move_says(three: list[Known
     shards = Shards(three, budget_bytes=300, idle_seconds=0)
     three[back].place = ShardPlace(shard=back, map=first)
     three[there].place = ShardPlace(shard=there, map=second)
-    assert shards._places.shard_of(tenant) == there
+    assert shards._tenant_shards.shard_of(tenant) == there
 
 
 def test_a_moved_tenant_is_where_the_newer_map_says(three: list[Known]) -> None:
@@ -266,11 +266,11 @@ def test_a_moved_tenant_is_where_the_newer_map_says(three: list[Known]) -> None:
     shards = shards_of(*three, budget=100)
     moved = MAP.moving(TENANTS[0], 1, sequence=7)
     shards.hold(TENANTS[0]).release()
-    assert three[0].callers == 0
+    assert three[0].holds == 0
     three[1].place = ShardPlace(shard=1, map=moved)
-    shards._places.forget()
-    assert shards._places.shard_of(TENANTS[0]) == 1
+    shards._tenant_shards.clear()
+    assert shards._tenant_shards.shard_of(TENANTS[0]) == 1
     three[1].place, three[0].place = ShardPlace(shard=1, map=MAP), ShardPlace(shard=0, map=moved)
-    shards._places.forget()
+    shards._tenant_shards.clear()
     with pytest.raises(OtherShardError):
         shards.hold(TENANTS[0])

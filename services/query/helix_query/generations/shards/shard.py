@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from helix_query.generations.replica import Replica
     from helix_shared.shard_map import ShardPlace
 
-BYTES_OF_A_MEMORY: Final = 160
-"""Of what is computed from a generation when it is loaded (orders, facets, rows): an estimate."""
-_NOT_READ: Final = "consolidation/"
+DERIVED_BYTES_PER_MEMORY: Final = 160
+"""An estimate of what is computed when a generation is loaded: orders, facets, rows."""
+_WRITER_FILES: Final = "consolidation/"
 """Files of the writer alone."""
 
 
@@ -65,15 +65,15 @@ class Shard:
         self.current = current
         self.replica = replica
         self.loading: Future[None] | None = None
-        """Done once it was tried; None: it is not loaded and nobody asked for it."""
-        self.callers = 0
-        """Calls for which it must stay."""
-        self.used = 0.0
-        """When a call last asked for it, of the monotonic clock."""
-        self.bytes = 0
-        """Counted against the budget, once there is room for it."""
-        self.leased_bytes = 0
-        """Of what was evicted; counted until its last lease has ended."""
+        """Done once the load was tried; None: it is not loaded and nobody asked for it."""
+        self.holds = 0
+        """Calls that hold it, so that it is not evicted."""
+        self.last_used_at = 0.0
+        """When a call last asked for it, by the monotonic clock."""
+        self.counted_bytes = 0
+        """Bytes counted against the budget; 0 while it is not loaded."""
+        self.evicted_bytes = 0
+        """Bytes of its evicted generation, counted until the last lease of that has ended."""
         self.place: ShardPlace | None = None
         """What its newest generation says; None: there is none."""
         self.newest: Manifest | None = None
@@ -86,22 +86,22 @@ class Shard:
         return self.loading is not None and self.loading.done()
 
     @property
-    def wanted(self) -> int:
-        """Bytes that it takes once it is loaded."""
-        return bytes_of(self.newest)
+    def load_bytes(self) -> int:
+        """Bytes that its newest generation takes once it is loaded."""
+        return loaded_bytes(self.newest)
 
     @property
     def is_leased(self) -> bool:
-        """Whether it is evicted, and not closed yet."""
-        return self.is_closing or (self.bytes == 0 and self.current.is_open)
+        """Whether it was evicted and calls still read it."""
+        return self.is_closing or (self.counted_bytes == 0 and self.current.is_open)
 
     @property
-    def memory(self) -> int:
+    def resident_bytes(self) -> int:
         """Bytes that it takes now."""
-        return self.bytes + (self.leased_bytes if self.is_leased else 0)
+        return self.counted_bytes + (self.evicted_bytes if self.is_leased else 0)
 
-    def look(self) -> bool:
-        """Read which generation is current, or served; return whether the place of its tenants changed."""
+    def refresh(self) -> bool:
+        """Read which generation is current, or served; return whether its shard map changed."""
         before = self.place
         try:
             with self.current.lease() as snapshot:
@@ -115,18 +115,18 @@ class Shard:
                 manifest = Manifest.read(folder)
                 place = place_of(folder, manifest)
             except (CorruptArtifactError, OSError):
-                # loading it will tell
+                # loading it raises the same error
                 return False
         self.newest, self.place = manifest, place
         return before is None or before != place
 
 
-def bytes_of(manifest: Manifest | None) -> int:
+def loaded_bytes(manifest: Manifest | None) -> int:
     """Bytes that a loaded generation takes: its files, which are mapped, and what is computed from them."""
     if manifest is None:
         return 0
-    files = sum(entry.size for entry in manifest.files if not entry.path.startswith(_NOT_READ))
-    return files + BYTES_OF_A_MEMORY * manifest.counts.signals
+    files = sum(entry.size for entry in manifest.files if not entry.path.startswith(_WRITER_FILES))
+    return files + DERIVED_BYTES_PER_MEMORY * manifest.counts.signals
 
 
 class ReplicaView:

@@ -32,14 +32,14 @@ class _Oldest:
     applied_sequence: int
 
 
-def report_shards(shards: Iterable[Shard], *, used: int) -> None:
+def report_shards(shards: Iterable[Shard], *, resident_bytes: int) -> None:
     """Set the metrics by shard, and those of the service: the least of its shards, the memories of all."""
-    SHARD_MEMORY.set(used)
+    SHARD_MEMORY.set(resident_bytes)
     newest = []
     for shard in shards:
         label = str(shard.number)
         SHARD_LOADED.labels(label).set(shard.is_loaded)
-        SHARD_BYTES.labels(label).set(shard.memory)
+        SHARD_BYTES.labels(label).set(shard.resident_bytes)
         if shard.newest is not None:
             newest.append(shard.newest)
             SHARD_APPLIED.labels(label).set(shard.newest.applied_sequence)

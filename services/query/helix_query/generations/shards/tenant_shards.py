@@ -1,4 +1,4 @@
-"""In which shard of this process a tenant lies, as the newest generations say."""
+"""Which shard of this process has a tenant, by the shard maps of the newest generations."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
     from helix_query.generations.shards.shard import Shard
 
-MOST_KEPT: Final = 65_536
-"""Tenants whose shard is remembered."""
+MAX_CACHED: Final = 65_536
+"""Tenants whose shard is cached."""
 
 
-class Places:
-    """Finds shards by tenant; without any generation the first shard is everybody's."""
+class TenantShards:
+    """Finds the shard of a tenant; without any generation, the first shard has every tenant."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self._shards = {shard.number: shard for shard in shards}
-        self._known: dict[str, int] = {}
+        self._cached: dict[str, int] = {}
 
-    def forget(self) -> None:
-        """The place of some shard changed."""
+    def clear(self) -> None:
+        """Forget the cached shards: a shard map changed."""
         # a new one, since other threads may write into the old one
-        self._known = {}
+        self._cached = {}
 
     def shard_of(self, tenant_id: str) -> int:
         """The shard of a tenant; the first one for an empty tenant.
@@ -33,16 +33,16 @@ class Places:
         Raises:
             OtherShardError: another process has it, or it is moved and its new shard does not say so yet.
         """
-        known = self._known
-        found = known.get(tenant_id)
+        cached = self._cached
+        found = cached.get(tenant_id)
         if found is None:
-            found = self._found(tenant_id) if tenant_id else next(iter(self._shards))
-            if len(known) >= MOST_KEPT:
-                known.clear()
-            known[tenant_id] = found
+            found = self._shard_by_maps(tenant_id) if tenant_id else next(iter(self._shards))
+            if len(cached) >= MAX_CACHED:
+                cached.clear()
+            cached[tenant_id] = found
         return found
 
-    def _found(self, tenant_id: str) -> int:
+    def _shard_by_maps(self, tenant_id: str) -> int:
         places = [shard.place for shard in self._shards.values() if shard.place is not None]
         if not places:
             return next(iter(self._shards))
@@ -57,5 +57,5 @@ class Places:
         shard = self._shards.get(named)
         if shard is None or shard.place is not None:
             raise OtherShardError(tenant_id, named)
-        # it has no generation yet, as loading it will say
+        # it has no generation yet: loading it raises the error
         return named
