@@ -39,7 +39,7 @@ FAILURE_EXIT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ExitState:
     """How the service ended: exit code, and number of stuck threads."""
 
     code: int
@@ -56,13 +56,13 @@ class App:
     health: Health
     admission: Admission
 
-    async def run(self) -> End:
+    async def run(self) -> ExitState:
         """Serve until SIGTERM or SIGINT, or until too many threads are stuck."""
         allow_open_files()
         with link_folder() as scratch:
             return await self._serve(scratch)
 
-    async def _serve(self, scratch: Path) -> End:
+    async def _serve(self, scratch: Path) -> ExitState:
         prober = Prober() if self.settings.probe_generations else None
         if prober is not None:
             # it imports the engines while the service loads its models
@@ -111,7 +111,7 @@ class App:
                 prober.close()
             await asyncio.to_thread(shards.close)
             beating.cancel()
-        return End(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)
+        return ExitState(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)
 
     def _current(
         self,

@@ -15,8 +15,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.neighbours_call import neighbours_query, neighbours_reply
 from helix_query.api.requests import scope_of, selection_of
 from helix_query.api.responses.recall import memory_message, timestamp
-from helix_query.listing import cursor as tokens
-from helix_query.listing import timeline
+from helix_query.listing import cursor, timeline
 from helix_query.listing.entities import ByEntity
 from helix_query.listing.groups import Group, groups_page
 from helix_query.listing.pages import MOST_RECORDS, MOST_SCANNED, Page, page_of
@@ -53,8 +52,8 @@ class Listing:
     request: Any
     selection: Selection
     size: int
-    name: bytes
-    """Of the list, for its tokens."""
+    fingerprint: bytes
+    """Of the list, for its page tokens."""
     after: Cursor | None
     newest_first: bool = True
     span: timeline.Span = ALWAYS
@@ -67,8 +66,9 @@ class Listing:
             InvalidInputError: one of these is invalid; names the field.
         """
         size = checks.optional_number(request, "page_size", limits.PAGE_SIZE) or DEFAULT_PAGE
-        name = tokens.name_of(request)
-        return cls(request, selection, size, name, tokens.cursor_of(request.page_token, name), **more)
+        fingerprint = cursor.list_fingerprint(request)
+        after = cursor.cursor_of(request.page_token, fingerprint)
+        return cls(request, selection, size, fingerprint, after, **more)
 
     def visible(self, snapshot: Snapshot, until: float) -> VisibleMemories:
         """What the caller may see of a generation now."""
@@ -77,7 +77,7 @@ class Listing:
     def about(self, snapshot: Snapshot, end: Cursor | None) -> dict[str, Any]:
         """The fields that every reply has."""
         return {
-            "next_page_token": tokens.token_of(end, self.name),
+            "next_page_token": cursor.token_of(end, self.fingerprint),
             "generation": snapshot.number,
             "stale": snapshot.is_stale(self.request.min_seq),
         }
@@ -214,7 +214,7 @@ LISTINGS: Final[Mapping[str, tuple[Any, Callable[[Any], Any], Callable[..., Any]
     "ListEntities": (recall_pb2.ListEntitiesRequest, groups_listing, entities_reply),
     "Neighbours": (recall_pb2.NeighboursRequest, neighbours_query, neighbours_reply),
 }
-"""Request, its reader and the work by the name of the call."""
+"""Type of the request, its reader and the task, by the name of the call."""
 
 
 def _messages(visible: VisibleMemories, ordinals: NDArray[np.int64]) -> list[recall_pb2.Memory]:

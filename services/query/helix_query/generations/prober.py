@@ -38,15 +38,16 @@ class CrashedError(CorruptArtifactError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Why a generation cannot be opened; empty: it can. `is_temporary`: it is not the generation's fault."""
+class ProbeResult:
+    """Why a generation cannot be opened; an empty `problem`: it can."""
 
     problem: str = ""
     is_temporary: bool = False
+    """Whether the machine failed, and not the generation."""
 
 
 class Prober:
-    """One standing process, started before it is needed; it probes one generation after another."""
+    """Owns one process, started before it is needed, that probes one generation after another."""
 
     def __init__(self, *, seconds: float = PROBE_SECONDS) -> None:
         self._seconds = seconds
@@ -67,7 +68,7 @@ class Prober:
                 return False
             if self._process is None or self._process.poll() is not None:
                 self._end()
-                self._process = self._started()
+                self._process = self._spawn()
             return self._process is not None
 
     def begin(self, root: Path, number: int) -> Future[float]:
@@ -88,10 +89,10 @@ class Prober:
         for tried in range(1, TRIES + 1):
             if not self.start():
                 return 0.0
-            answer, end = self._asked(root, number)
+            result, end = self._ask_process(root, number)
             if not end:
-                if answer.problem:
-                    raise (TemporaryError if answer.is_temporary else CorruptArtifactError)(answer.problem)
+                if result.problem:
+                    raise (TemporaryError if result.is_temporary else CorruptArtifactError)(result.problem)
                 return time.monotonic() - began
             _log.error("prober_ended", generation=number, how=end, tries=tried)
         raise CrashedError(f"generation {number} {end} the process that opens it first")
@@ -101,14 +102,14 @@ class Prober:
         with self._lock:
             self._closed = True
             if self._process is not None:
-                # whoever asks it sees the end of its output
+                # the thread that waits for a result reads the end of its output
                 self._process.kill()
                 self._process.wait()
 
-    def _started(self) -> subprocess.Popen[bytes] | None:
+    def _spawn(self) -> subprocess.Popen[bytes] | None:
         try:
             return subprocess.Popen(  # noqa: S603  one of our own modules
-                module_command("helix_query.generations.probing"),
+                module_command("helix_query.generations.probe_process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={name: value for name, value in os.environ.items() if not name.startswith("HELIX_")},
@@ -117,22 +118,22 @@ class Prober:
             _log.error("generations_are_not_probed", reason=str(error))
             return None
 
-    def _asked(self, root: Path, number: int) -> tuple[Answer, str]:
-        """What the prober says of a generation; and how it ended, empty while it runs."""
+    def _ask_process(self, root: Path, number: int) -> tuple[ProbeResult, str]:
+        """The result of a probe; and how the process ended, empty while it runs."""
         process = self._process
         if process is None or process.stdin is None:
-            return Answer(), "did not start"
+            return ProbeResult(), "did not start"
         request = json.dumps({"root": str(root), "number": number})
         try:
             process.stdin.write(request.encode() + b"\n")
             process.stdin.flush()
         except OSError:
-            return Answer(), self._how_ended(process)
+            return ProbeResult(), self._how_ended(process)
         line = self._read_line(process)
         if not line:
-            return Answer(), self._how_ended(process)
+            return ProbeResult(), self._how_ended(process)
         said = json.loads(line)
-        return Answer(str(said["problem"]), is_temporary=bool(said["is_temporary"])), ""
+        return ProbeResult(str(said["problem"]), is_temporary=bool(said["is_temporary"])), ""
 
     def _read_line(self, process: subprocess.Popen[bytes]) -> bytes:
         """The next line of the process; empty when it ends, or `_seconds` are over."""

@@ -32,16 +32,16 @@ class Refusals:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._until: dict[int, float] = {}
-        self._told: dict[int, str] = {}
-        """The reason last told of each generation; replaced as a whole, because other threads read it."""
+        self._logged: dict[int, str] = {}
+        """The reason last logged for each generation; replaced as a whole, because other threads read it."""
 
     def reason(self) -> str:
         """Why nothing is served: what is wrong with the newest generation."""
-        told = self._told
-        if not told:
+        logged = self._logged
+        if not logged:
             return NO_GENERATION
-        newest = max(told)
-        return f"generation {newest} is not served: {told[newest]}"
+        newest = max(logged)
+        return f"generation {newest} is not served: {logged[newest]}"
 
     def is_refused(self, number: int) -> bool:
         """Whether a generation is not to be tried now."""
@@ -54,26 +54,26 @@ class Refusals:
     def refuse(self, number: int, error: BaseException) -> None:
         """Log and count the failure of a generation, and say when it is tried again."""
         if isinstance(error, NotFoundError):
-            # The model may be installed later: told once a generation, tried at every poll.
-            self._tell(number, str(error), "model")
+            # The model may be installed later: logged once a generation, tried at every poll.
+            self._log_once(number, str(error), "model")
         elif isinstance(error, TemporaryError | OSError | MemoryError):
             # The machine may recover; loading is too expensive to repeat at every poll.
-            self._hold(number, error, "machine", seconds=RETRY_SECONDS)
+            self._block(number, error, "machine", seconds=RETRY_SECONDS)
         else:
             kind = "crash" if isinstance(error, CrashedError) else "damaged"
-            self._hold(number, error, kind, seconds=math.inf)
+            self._block(number, error, kind, seconds=math.inf)
 
-    def _hold(self, number: int, error: BaseException, kind: str, *, seconds: float) -> None:
+    def _block(self, number: int, error: BaseException, kind: str, *, seconds: float) -> None:
         # The folder may have been retired meanwhile, which is not a failure.
         if folder_of(self._root, number).is_dir():
             self._until[number] = time.monotonic() + seconds
             reason = naming_rebuild(error) if isinstance(error, CorruptArtifactError) else str(error)
-            self._tell(number, f"{type(error).__name__}: {reason}", kind)
+            self._log_once(number, f"{type(error).__name__}: {reason}", kind)
 
-    def _tell(self, number: int, reason: str, kind: str) -> None:
-        if self._told.get(number) == reason:
+    def _log_once(self, number: int, reason: str, kind: str) -> None:
+        if self._logged.get(number) == reason:
             return
-        there = {one: why for one, why in self._told.items() if folder_of(self._root, one).is_dir()}
-        self._told = there | {number: reason}
+        there = {one: why for one, why in self._logged.items() if folder_of(self._root, one).is_dir()}
+        self._logged = there | {number: reason}
         GENERATIONS_REJECTED.labels(kind).inc()
         _log.error("generation_refused", generation=number, reason=reason)

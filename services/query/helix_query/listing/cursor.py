@@ -1,7 +1,7 @@
 """Where a page ended, and the token that carries it to the next one.
 
-A token names the request by a hash, so that it is refused with another scope, filter or order. It grants
-nothing: every page is checked like the first.
+A token carries a fingerprint of its request, so that it is refused with another scope, filter or order. It
+grants nothing: every page is checked like the first.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from helix_memory import limits
 from helix_shared.errors import InvalidInputError
 
 FIELD: Final = "page_token"
-_FORM: Final = struct.Struct(">B8sqq")
+_FORMAT: Final = struct.Struct(">B8sqq")
 _VERSION: Final = 1
-_NOT_NAMED: Final = (FIELD, "page_size", "min_seq")
+_PAGE_FIELDS: Final = (FIELD, "page_size", "min_seq")
 """Fields that may differ from page to page."""
 
 
 class Cursor(NamedTuple):
-    """The last memory that was read."""
+    """The position of the last memory that was read."""
 
     key: int
-    """What the list is ordered by."""
+    """Sort key of the list."""
     ordinal: int
 
 
-def name_of(request: Any) -> bytes:
-    """A hash, 8 bytes, of what all pages of a list have in common."""
+def list_fingerprint(request: Any) -> bytes:
+    """A hash, 8 bytes, of all that the pages of one list have in common."""
     same = type(request)()
     same.CopyFrom(request)
-    for field in _NOT_NAMED:
+    for field in _PAGE_FIELDS:
         same.ClearField(field)
     body = same.DESCRIPTOR.full_name.encode() + same.SerializeToString(deterministic=True)
     return hashlib.blake2b(body, digest_size=8).digest()
 
 
-def token_of(cursor: Cursor | None, name: bytes) -> str:
-    """The token of a page of the list `name` that ended at `cursor`; empty: there is no further page."""
+def token_of(cursor: Cursor | None, fingerprint: bytes) -> str:
+    """The token of the page of a list that ended at `cursor`; empty: there is no further page."""
     if cursor is None:
         return ""
-    return base64.urlsafe_b64encode(_FORM.pack(_VERSION, name, *cursor)).decode().rstrip("=")
+    return base64.urlsafe_b64encode(_FORMAT.pack(_VERSION, fingerprint, *cursor)).decode().rstrip("=")
 
 
-def cursor_of(token: str, name: bytes) -> Cursor | None:
-    """The cursor of a token of the list `name`; None for the empty token.
+def cursor_of(token: str, fingerprint: bytes) -> Cursor | None:
+    """The cursor of a token of the list with this fingerprint; None for the empty token.
 
     Raises:
         InvalidInputError: it is no token, or that of another list.
@@ -59,11 +59,11 @@ def cursor_of(token: str, name: bytes) -> Cursor | None:
         raise InvalidInputError(FIELD, f"must have at most {limits.PAGE_TOKEN_CHARACTERS} characters")
     try:
         packed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        version, named, key, ordinal = _FORM.unpack(packed)
+        version, found_fingerprint, key, ordinal = _FORMAT.unpack(packed)
     except (binascii.Error, ValueError, struct.error) as error:
         raise InvalidInputError(FIELD, "is not a token of a page") from error
     if version != _VERSION or ordinal < 0:
         raise InvalidInputError(FIELD, "is not a token of a page")
-    if named != name:
+    if found_fingerprint != fingerprint:
         raise InvalidInputError(FIELD, "belongs to a list with another scope, filter, order or time")
     return Cursor(key, ordinal)

@@ -14,7 +14,7 @@ from helix_query.scheduling.deadline import raise_if_overdue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.generations.run import Run
+    from helix_query.generations.sorted_run import SortedRun
     from helix_query.recall.visibility import Mask
     from helix_shared.artifacts.signals.reader import Signals
 
@@ -45,7 +45,7 @@ class Page:
 
 
 def page_of(
-    runs: Sequence[Run],
+    runs: Sequence[SortedRun],
     signals: Signals,
     is_visible: Mask,
     *,
@@ -80,7 +80,7 @@ def page_of(
 
 
 def chunks_of(
-    runs: Sequence[Run],
+    runs: Sequence[SortedRun],
     signals: Signals,
     is_visible: Mask,
     *,
@@ -118,7 +118,7 @@ def chunks_of(
 
 
 def _next_parts(
-    runs: Sequence[Run], spans: Sequence[tuple[int, int]], size: int, *, newest_first: bool
+    runs: Sequence[SortedRun], spans: Sequence[tuple[int, int]], size: int, *, newest_first: bool
 ) -> list[tuple[int, int, int]]:
     """The next `size` rows of all runs, in the order of the list: number of the run, start and end.
 
@@ -154,14 +154,14 @@ def _nth(values: NDArray[np.int64], count: int, *, greatest: bool) -> int:
     return int(np.partition(values, place)[place])
 
 
-def _equal(run: Run, span: tuple[int, int], key: int) -> tuple[int, int]:
+def _equal(run: SortedRun, span: tuple[int, int], key: int) -> tuple[int, int]:
     """The rows of a part of a run that have this key."""
     begin, end = span
     low, high = np.searchsorted(run.keys[begin:end], [key, key + 1])
     return begin + int(low), begin + int(high)
 
 
-def _span(run: Run, after: Cursor | None, *, newest_first: bool) -> tuple[int, int]:
+def _span(run: SortedRun, after: Cursor | None, *, newest_first: bool) -> tuple[int, int]:
     """The part of a run that is still to be read."""
     if after is None:
         return 0, len(run.keys)
@@ -169,6 +169,6 @@ def _span(run: Run, after: Cursor | None, *, newest_first: bool) -> tuple[int, i
     return (0, place) if newest_first else (place, len(run.keys))
 
 
-def _is_left(runs: Sequence[Run], after: Cursor | None, *, newest_first: bool) -> bool:
+def _is_left(runs: Sequence[SortedRun], after: Cursor | None, *, newest_first: bool) -> bool:
     spans = (_span(run, after, newest_first=newest_first) for run in runs)
     return any(begin < end for begin, end in spans)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.generations.run import group_of
+from helix_query.generations.sorted_run import group_of
 from helix_shared.artifacts.signals.columns import code
 
 if TYPE_CHECKING:

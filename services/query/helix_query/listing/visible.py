@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.generations.run import Run
     from helix_query.generations.snapshot import Snapshot
+    from helix_query.generations.sorted_run import SortedRun
     from helix_query.recall.visibility import Mask
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.signals.reader import Signals
@@ -75,12 +75,12 @@ class VisibleMemories:
 
         return are
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[SortedRun]:
         """All memories of the caller's owners by time, listed or not."""
         owners = self.selection.access.owners
         return self.snapshot.time_order.value.runs(self.signals, self.selection.tenant_id, owners)
 
-    def runs_with(self, texts: Sequence[str]) -> list[Run]:
+    def runs_with(self, texts: Sequence[str]) -> list[SortedRun]:
         """Those of `runs` whose text is one of these, whatever the case of letters and the white space."""
         vectors = self.snapshot.generation.vectors
         found = vectors.find_texts(texts, self.selection.tenant_id, ["ordinal"])["ordinal"].to_numpy()

@@ -22,11 +22,11 @@ from .test_generations import marker, serves
 pytestmark = pytest.mark.integration
 
 
-def probing(service: Any) -> int:
+def probe_process(service: Any) -> int:
     """Process id of the prober of a service."""
     for path in Path(f"/proc/{service.process.pid}/task").glob("*/children"):
         for pid in path.read_text().split():
-            if b"generations.probing" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"generations.probe_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 return int(pid)
     return 0
 
@@ -142,20 +142,20 @@ def test_a_generation_that_kills_the_prober_is_refused_and_the_last_good_one_ser
     corpus.publish()
     service = start(corpus.root, HELIX_QUERY_METRICS_PORT=str(port))
     service.wait_for(serves(1))
-    first = probing(service)
+    first = probe_process(service)
     stopped(first)
     corpus.add([marker(2)])
     corpus.publish()
     os.kill(first, signal.SIGSEGV)
     os.kill(first, signal.SIGCONT)
     service.wait_for(serves(2))
-    assert "prober_ended" in service.log.read_text() or probing(service) != first
+    assert "prober_ended" in service.log.read_text() or probe_process(service) != first
 
     ended = threading.Event()
 
     def kill_each() -> None:
         while not ended.is_set():
-            if pid := probing(service):
+            if pid := probe_process(service):
                 os.kill(pid, signal.SIGSEGV)
             time.sleep(0.01)
 

@@ -30,16 +30,16 @@ def blank_columns(count: int) -> dict[str, Any]:
 
 
 def append(
-    folder: Path, ordinals: Sequence[int], rows: Sequence[Row], *, answers: Sequence[int] | None = None
+    folder: Path, ordinals: Sequence[int], rows: Sequence[Row], *, results: Sequence[int] | None = None
 ) -> None:
-    """Write rows as the next segment; `answers` are codes of the questions they answer, 0 for none."""
+    """Write rows as the next segment; `results` are codes of the questions they answer, 0 for none."""
     tenants, sessions, sequences = zip(*rows, strict=True)
     columns = blank_columns(len(rows))
     columns["tenant_code"] = np.array([code(tenant) for tenant in tenants])
     columns["session_code"] = np.array([code(session) for session in sessions])
     columns["stream_sequence"] = np.array(sequences)
-    if answers is not None:
-        columns["answers_code"] = np.array(answers)
+    if results is not None:
+        columns["answers_code"] = np.array(results)
     number = len(list(folder.glob("seg-*"))) + 1
     write_segment(folder / f"seg-{number:08d}", np.array(ordinals), columns, storage="float32")
 
@@ -120,8 +120,8 @@ def test_a_part_equals_a_sort_of_all_rows(written: list[dict[int, Row]], reach: 
 
 def test_answers_are_found_by_their_questions(tmp_path: Path) -> None:
     """In all segments, far behind the question; not in a row that was replaced, nor what answers nothing."""
-    append(tmp_path, range(6), [("t", "s", n) for n in range(6)], answers=[0, 71, 0, 72, 71, 73])
-    append(tmp_path, [3, 9], [("t", "s", 3), ("t", "s", 90)], answers=[0, 73])
+    append(tmp_path, range(6), [("t", "s", n) for n in range(6)], results=[0, 71, 0, 72, 71, 73])
+    append(tmp_path, [3, 9], [("t", "s", 3), ("t", "s", 90)], results=[0, 73])
     signals = Signals.open(tmp_path)
     order = SessionOrder.of(signals)
 

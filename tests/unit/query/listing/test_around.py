@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_query.generations.run import Run
+from helix_query.generations.sorted_run import SortedRun
 from helix_query.listing.pages import MOST_SCANNED
 from helix_query.listing.timeline import around
 from helix_shared.errors import OverdueError
@@ -24,7 +24,7 @@ def visible() -> Any:
     return SimpleNamespace(
         snapshot=SimpleNamespace(ordinals_of=lambda _: np.array([MIDDLE])),
         signals=SimpleNamespace(occurred_at=ordinals, rows=ordinals),
-        runs=lambda: [Run(ordinals, ordinals.astype(np.int32), segment, 0)],
+        runs=lambda: [SortedRun(ordinals, ordinals.astype(np.int32), segment, 0)],
         among=lambda some: np.isin(some, SEEN),
     )
 

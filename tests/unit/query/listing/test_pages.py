@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from helix_query.generations.run import Run
+from helix_query.generations.sorted_run import SortedRun
 from helix_query.listing.cursor import Cursor
 from helix_query.listing.pages import MOST_SCANNED, chunks_of, page_of
 
@@ -19,7 +19,7 @@ Rows = Sequence[tuple[int, int]]
 LATER = float("inf")
 
 
-def generation(segments: Sequence[Rows]) -> tuple[list[Run], Any, list[tuple[int, int]]]:
+def generation(segments: Sequence[Rows]) -> tuple[list[SortedRun], Any, list[tuple[int, int]]]:
     """Runs of these segments, the signals, and the rows that count: an ordinal's last one."""
     runs, start, last = [], 0, {}
     for rows in segments:
@@ -29,7 +29,7 @@ def generation(segments: Sequence[Rows]) -> tuple[list[Run], Any, list[tuple[int
         order = sorted(range(len(ordered)), key=lambda place: ordered[place])
         segment: Any = SimpleNamespace(ordinals=np.array([one for _, one in ordered], np.int64))
         keys = np.array([ordered[place][0] for place in order], np.int64)
-        runs.append(Run(keys, np.array(order, np.int32), segment, start))
+        runs.append(SortedRun(keys, np.array(order, np.int32), segment, start))
         start += len(ordered)
     places = np.full(1 + max(last, default=0), -1, np.int64)
     for ordinal, (place, _) in last.items():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from helix_query.generations.run import Groups, Run, group_of
+from helix_query.generations.sorted_run import Groups, SortedRun, group_of
 from helix_shared.artifacts.distinct import distinct
 from helix_shared.artifacts.graph.base import flat
 from helix_shared.artifacts.signals.columns import code
@@ -124,7 +124,7 @@ class SessionOrder:
             max(len(earlier), len(later)) <= reach,
         )
 
-    def runs(self, signals: Signals, tenant_id: str, session_id: str) -> list[Run]:
+    def runs(self, signals: Signals, tenant_id: str, session_id: str) -> list[SortedRun]:
         """The memories of a session by event sequence; none without a session."""
         if not session_id:
             return []
@@ -133,7 +133,7 @@ class SessionOrder:
         for start, one in zip(signals.starts.tolist(), self.segments, strict=False):
             first, last = one.sessions.span(group)
             if first < last:
-                found.append(Run(one.sequences[first:last], one.rows[first:last], one.segment, start))
+                found.append(SortedRun(one.sequences[first:last], one.rows[first:last], one.segment, start))
         return found
 
     def members(

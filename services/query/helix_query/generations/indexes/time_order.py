@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from helix_query.generations.run import Groups, Run, group_of
+from helix_query.generations.sorted_run import Groups, SortedRun, group_of
 from helix_shared.artifacts.signals.columns import code
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class TimeOrder:
             tuple(sorted_before.get(id(segment)) or SegmentTimes.of(segment) for segment in signals.segments)
         )
 
-    def runs(self, signals: Signals, tenant_id: str, owners: Sequence[str]) -> list[Run]:
+    def runs(self, signals: Signals, tenant_id: str, owners: Sequence[str]) -> list[SortedRun]:
         """The memories of a tenant that belong to one of `owners`; empty: to nobody."""
         found = []
         tenant = np.array([code(tenant_id)], np.int64)
@@ -70,5 +70,5 @@ class TimeOrder:
             for group in wanted:
                 first, last = one.owners.span(group)
                 if first < last:
-                    found.append(Run(one.times[first:last], one.rows[first:last], one.segment, start))
+                    found.append(SortedRun(one.times[first:last], one.rows[first:last], one.segment, start))
         return found

@@ -18,7 +18,7 @@ _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class SortedRun:
     """Some rows of one segment by ascending key; equal keys by ordinal.
 
     Rows that a later segment replaced are among them; `live` tells which are not.

@@ -7,7 +7,7 @@ import sys
 PRINTING = """
 import os, sys
 from types import SimpleNamespace
-from helix_query.generations import probing
+from helix_query.generations import probe_process
 
 def probe(root, number, previous, *, scratch):
     os.write(1, b"a native library says something\\n")
@@ -16,8 +16,8 @@ def probe(root, number, previous, *, scratch):
         raise ValueError("damaged")
     return SimpleNamespace(close=lambda: None)
 
-probing.probe = probe
-probing.main()
+probe_process.probe = probe
+probe_process.main()
 """
 
 
@@ -26,6 +26,6 @@ def test_what_an_engine_prints_is_no_answer() -> None:
     asked = "".join(json.dumps({"root": "/data", "number": number}) + "\n" for number in (1, 2, 3))
     command = [sys.executable, "-c", PRINTING]
     found = subprocess.run(command, input=asked.encode(), capture_output=True, check=True)
-    answers = [json.loads(line)["problem"] for line in found.stdout.splitlines()]
-    assert answers == ["", "ValueError: damaged", ""]
+    results = [json.loads(line)["problem"] for line in found.stdout.splitlines()]
+    assert results == ["", "ValueError: damaged", ""]
     assert found.stderr.count(b"a native library says something") == 3

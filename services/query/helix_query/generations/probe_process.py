@@ -1,4 +1,4 @@
-"""The prober: a process of its own that opens and searches each generation before the service does.
+"""The process of the prober: opens and searches each generation before the service does.
 
 What crashes or hangs a native library there takes this process down and not the service. It loads no encoder:
 the stored vector of the newest memory is the question, so a probe costs a few milliseconds beside what the
@@ -35,14 +35,14 @@ WORDS: Final = "what was decided about the release"
 
 def main() -> None:
     """Probe the generations that standard input names until it ends."""
-    # what a native library prints would be taken for an answer, and every later answer for another's
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    # what a native library prints would be read as a result, and each later result as that of another probe
+    results = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     pause_garbage_collection()
     use_one_blas_thread()
     use_few_arenas()
     os.environ.setdefault("RUST_LOG", "error")
-    # where a native library crashes goes to the log of the service
+    # the traceback of a crash in a native library goes to the log of the service
     faulthandler.enable()
     os.nice(NICENESS)
     allow_open_files()
@@ -57,12 +57,14 @@ def main() -> None:
             try:
                 generation = probe(Path(request["root"]), request["number"], previous, scratch=scratch)
             except BaseException as error:  # noqa: BLE001  a panic of a Rust engine is a BaseException
-                _answer(answers, f"{type(error).__name__}: {error}", is_temporary=is_of_the_machine(error))
+                _write_result(
+                    results, f"{type(error).__name__}: {error}", is_temporary=is_machine_failure(error)
+                )
                 continue
             if previous is not None:
                 previous.close()
             previous = generation
-            _answer(answers, "")
+            _write_result(results, "")
             return_free_memory()
 
 
@@ -101,16 +103,16 @@ def probe(root: Path, number: int, previous: Generation | None, *, scratch: Path
     return opened
 
 
-def is_of_the_machine(error: BaseException) -> bool:
+def is_machine_failure(error: BaseException) -> bool:
     """Whether memory, disk or file handles were short, which says nothing about the generation."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORT):
         return True
-    return error.__cause__ is not None and is_of_the_machine(error.__cause__)
+    return error.__cause__ is not None and is_machine_failure(error.__cause__)
 
 
-def _answer(answers: TextIO, problem: str, *, is_temporary: bool = False) -> None:
-    answers.write(json.dumps({"problem": problem, "is_temporary": is_temporary}) + "\n")
-    answers.flush()
+def _write_result(results: TextIO, problem: str, *, is_temporary: bool = False) -> None:
+    results.write(json.dumps({"problem": problem, "is_temporary": is_temporary}) + "\n")
+    results.flush()
 
 
 if __name__ == "__main__":
