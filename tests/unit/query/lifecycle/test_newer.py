@@ -15,11 +15,16 @@ from helix_query.profile.sections.ranking import Newer, Outdated, Rank
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Candidates, LateInteraction, Related, Route
 from helix_query.recall.evidence.comparisons import interaction_gains, question_match
-from helix_query.recall.lifecycle.newer import MOMENT, earliest_factors, newer_factors, newest_gain
-from helix_query.recall.stages.lifecycle import past_steps
+from helix_query.recall.lifecycle.newer import (
+    SAME_TIME_MICROSECONDS,
+    earliest_factors,
+    newer_factors,
+    newest_gain,
+)
+from helix_query.recall.stages.lifecycle import StepInput, past_steps
 from helix_query.recall.stages.scoring import ScoreBuilder
 
-DAY = 24 * 3600 * MOMENT
+DAY = 24 * 3600 * SAME_TIME_MICROSECONDS
 CONSTANTS = Newer(gain=1.0, compared=4, longest=60)
 
 
@@ -85,26 +90,26 @@ def factors(
     raw: CandidateSignals,
     *,
     constants: Newer = CONSTANTS,
-    others: list[bool] | None = None,
-    met: list[float] | None = None,
+    about_others: list[bool] | None = None,
+    match: list[float] | None = None,
 ) -> list[float]:
-    """As `newer_factors`; of nobody else and wholly met without the last two."""
+    """As `newer_factors`; about no other person and with a full match without the last two."""
     count = len(scores)
-    theirs = np.zeros(count, np.bool_) if others is None else np.array(others)
-    near = np.ones(count) if met is None else np.array(met)
+    theirs = np.zeros(count, np.bool_) if about_others is None else np.array(about_others)
+    near = np.ones(count) if match is None else np.array(match)
     found: list[float] = newer_factors(np.array(scores), raw, constants, theirs, near, gain=1.0).tolist()
     return found
 
 
 def test_what_is_about_somebody_else_gains_nothing() -> None:
     """Nor is it counted among the earlier ones."""
-    found = factors([0.9, 0.8, 0.7], signals([1, 3, 2]), others=[False, True, False])
+    found = factors([0.9, 0.8, 0.7], signals([1, 3, 2]), about_others=[False, True, False])
     assert found == [1.0, 1.0, 2.0]
 
 
 def test_the_last_word_on_another_thing_gains_little() -> None:
     """As "he stays!" where somebody asks what their husband is called."""
-    assert factors([0.9, 0.8, 0.7], signals([1, 3, 2]), met=[1.0, 0.25, 1.0]) == [1.0, 1.25, 1.5]
+    assert factors([0.9, 0.8, 0.7], signals([1, 3, 2]), match=[1.0, 0.25, 1.0]) == [1.0, 1.25, 1.5]
 
 
 def test_a_candidate_meets_the_question_as_far_as_its_words_are_near() -> None:
@@ -139,7 +144,7 @@ def test_equal_times_gain_alike() -> None:
 def test_one_time_for_all_says_nothing_of_any() -> None:
     """As in a repository that was imported under one date: a long function is no later than a short one."""
     imported = signals([5, 5, 5], tokens=[12, 400, 12])
-    imported.occurred_at[:] += [7, 3, MOMENT - 1]
+    imported.occurred_at[:] += [7, 3, SAME_TIME_MICROSECONDS - 1]
     assert factors([0.9, 0.8, 0.7], imported) == [1.0, 1.0, 1.0]
 
 
@@ -228,7 +233,7 @@ def test_the_order_in_time_decides_only_where_no_link_tells_the_first_value(
     builder = ScoreBuilder(np.array([1.0, 1.1]))
     holding = None if probability is None else link
     nobody, route = np.zeros(2, bool), Route(past_question=past)
-    past_steps(builder, signals([1, 9]), route, constants, holding, nobody, lambda: np.ones(2))
+    past_steps(builder, StepInput(signals([1, 9]), route, constants, holding, nobody, lambda: np.ones(2)))
     assert [step.name for step in builder.steps] == steps
     if steps:
         assert builder.scores[0] > builder.scores[1]
@@ -238,20 +243,13 @@ def test_without_a_gain_the_order_in_time_is_not_computed() -> None:
     """Nor how well the candidates match the question."""
     called: list[bool] = []
 
-    def met() -> NDArray[np.float64]:
+    def matched() -> NDArray[np.float64]:
         called.append(True)
         return np.ones(2)
 
     builder = ScoreBuilder(np.array([1.0, 1.1]))
-    past_steps(
-        builder,
-        signals([1, 9]),
-        Route(past_question=PastQuestion.FIRST),
-        Rank(),
-        None,
-        np.zeros(2, bool),
-        met,
-    )
+    route = Route(past_question=PastQuestion.FIRST)
+    past_steps(builder, StepInput(signals([1, 9]), route, Rank(), None, np.zeros(2, bool), matched))
     assert builder.steps == []
     assert not called
 
@@ -262,5 +260,5 @@ def test_a_named_time_tells_more_than_the_order() -> None:
     builder = ScoreBuilder(np.array([1.0, 1.1]))
     route = Route(past_question=PastQuestion.FIRST, window=(moment, moment))
     constants = Rank(newer=Newer(gain_first=0.5))
-    past_steps(builder, signals([1, 9]), route, constants, None, none, lambda: np.ones(2))
+    past_steps(builder, StepInput(signals([1, 9]), route, constants, None, none, lambda: np.ones(2)))
     assert builder.steps == []

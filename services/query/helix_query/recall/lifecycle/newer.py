@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from helix_query.recall.candidate_signals import CandidateSignals
     from helix_query.recall.candidates import Route
 
-OF_ANY_TIME: Final = frozenset([Intent.EXACT_LOOKUP, Intent.AGGREGATION])
-"""What is asked for rests on memories of any time, unless the query asks for a current value."""
+TIMELESS_INTENTS: Final = frozenset([Intent.EXACT_LOOKUP, Intent.AGGREGATION])
+"""Intents whose answers rest on memories of any time, unless the query asks for a current value."""
 HYPOTHETICAL: Final = SPEECH_ACTS.index("hypothetical")
-FEWEST: Final = 2
-"""Statements whose order in time says something."""
-MOMENT: Final = 1_000_000
-"""Microseconds: what was written within a second was written at once, as by an import, in any order."""
+MIN_COMPARED: Final = 2
+"""Statements that are compared at least."""
+SAME_TIME_MICROSECONDS: Final = 1_000_000
+"""Memories written within a second, as by an import, have no order in time."""
 
 
 def newest_gain(route: Route, constants: Newer) -> float:
@@ -47,7 +47,7 @@ def newest_gain(route: Route, constants: Newer) -> float:
         return 0.0
     if Intent.CURRENT_VALUE in route.intents:
         return constants.gain
-    is_of_any_time = route.names_something or not OF_ANY_TIME.isdisjoint(route.intents)
+    is_of_any_time = route.names_something or not TIMELESS_INTENTS.isdisjoint(route.intents)
     return 0.0 if is_of_any_time else constants.gain_otherwise
 
 
@@ -55,35 +55,37 @@ def newer_factors(
     scores: NDArray[np.float64],
     raw: CandidateSignals,
     constants: Newer,
-    others: NDArray[np.bool_],
-    met: NDArray[np.float64],
+    about_others: NDArray[np.bool_],
+    question_match: NDArray[np.float64],
     *,
     gain: float,
 ) -> NDArray[np.float64]:
-    """1 + `gain` x `met` x share of the first candidates that are earlier; 1 for all others.
+    """1 + `gain` x `question_match` x share of the first candidates that are earlier; 1 for all others.
 
     Candidates with less than the share `least` of the best score are about something else, often another
     person, and gain nothing. Only turns of sessions with up to `longest` tokens are compared. Documents hold
     whatever their time, and the time of a long text says little about each of its statements: these get 1 +
-    `gain` / 2. `others` are about another person than the question and gain nothing, as does what is not so
-    ("thinking about another carer, not sure"). `met`, 0 to 1, is how
-    well a candidate matches the words of the question: a late statement about another thing must gain little.
+    `gain` / 2. Candidates `about_others` than the person asked about gain nothing, nor do hypothetical ones
+    ("thinking about another carer, not sure"). `question_match`, 0 to 1, is how well a candidate matches the
+    words of the question: a late statement about another thing must gain little.
     """
-    return _factors_by_time(scores, raw, raw.occurred_at, constants, others, met, gain)
+    return _factors_by_time(scores, raw, raw.occurred_at, constants, about_others, question_match, gain)
 
 
 def earliest_factors(
     scores: NDArray[np.float64],
     raw: CandidateSignals,
     constants: Newer,
-    others: NDArray[np.bool_],
-    met: NDArray[np.float64],
+    about_others: NDArray[np.bool_],
+    question_match: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """The same by the share of the first candidates that are later, with the gain `gain_first`.
 
     For a question for the first value, where no link tells which one that is.
     """
-    return _factors_by_time(scores, raw, -raw.occurred_at, constants, others, met, constants.gain_first)
+    return _factors_by_time(
+        scores, raw, -raw.occurred_at, constants, about_others, question_match, constants.gain_first
+    )
 
 
 def _factors_by_time(
@@ -91,19 +93,19 @@ def _factors_by_time(
     raw: CandidateSignals,
     at: NDArray[np.int64],
     constants: Newer,
-    others: NDArray[np.bool_],
-    met: NDArray[np.float64],
+    about_others: NDArray[np.bool_],
+    question_match: NDArray[np.float64],
     gain: float,
 ) -> NDArray[np.float64]:
     factors = np.ones(len(scores))
     first = np.argsort(-scores, kind="stable")[: constants.compared]
     first = first[scores[first] >= constants.least_score * scores.max(initial=0.0)]
-    first = first[~others[first] & (raw.speech_act[first] != HYPOTHETICAL)]
+    first = first[~about_others[first] & (raw.speech_act[first] != HYPOTHETICAL)]
     compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
     times = at[compared]
-    if len(times) < FEWEST or np.ptp(times) < MOMENT:
+    if len(times) < MIN_COMPARED or np.ptp(times) < SAME_TIME_MICROSECONDS:
         return factors
     earlier = np.searchsorted(np.sort(times), times, side="left")
     factors[first] = 1.0 + gain / 2.0
-    factors[compared] = 1.0 + gain * met[compared] * earlier / (len(compared) - 1)
+    factors[compared] = 1.0 + gain * question_match[compared] * earlier / (len(compared) - 1)
     return factors

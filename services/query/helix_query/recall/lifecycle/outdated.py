@@ -119,19 +119,19 @@ def outdated_factors(
     return np.maximum(factors, behind)
 
 
-def without_unlikely(holding: Related) -> Related:
+def without_unlikely(replacements: Related) -> Related:
     """The pairs with a probability of 0 for those below `MIN_REVERSED_PROBABILITY`.
 
     On the lab's sets `life` and `months` questions about the past lost more than they gained where improbable
     pairs were reversed (ops/decisions/0051).
     """
-    is_likely = holding.probability >= MIN_REVERSED_PROBABILITY
-    return replace(holding, probability=np.where(is_likely, holding.probability, 0.0))
+    is_likely = replacements.probability >= MIN_REVERSED_PROBABILITY
+    return replace(replacements, probability=np.where(is_likely, replacements.probability, 0.0))
 
 
-def reversed_pairs(holding: Related) -> Related:
+def reversed_pairs(replacements: Related) -> Related:
     """The pairs with both sides exchanged, so that the replaced memory goes before its replacement."""
-    return replace(holding, newer=holding.older, older=holding.newer)
+    return replace(replacements, newer=replacements.older, older=replacements.newer)
 
 
 def past_tense_factors(raw: CandidateSignals, route: Route) -> NDArray[np.float64]:
@@ -147,16 +147,16 @@ def past_tense_factors(raw: CandidateSignals, route: Route) -> NDArray[np.float6
     return np.where(replaced, REPLACED_IN_TENSE, 1.0)
 
 
-def latest_replaced_first(holding: Related, count: int) -> Related:
+def latest_replaced_first(replacements: Related, count: int) -> Related:
     """The pairs reversed, except pairs of two replaced memories, of which the later one still goes first.
 
     `count` is the number of candidates.
     """
     replaced = np.zeros(count)
-    np.maximum.at(replaced, holding.older, holding.probability)
-    both = replaced[holding.newer] >= MIN_REVERSED_PROBABILITY
+    np.maximum.at(replaced, replacements.older, replacements.probability)
+    both = replaced[replacements.newer] >= MIN_REVERSED_PROBABILITY
     return replace(
-        holding,
-        newer=np.where(both, holding.newer, holding.older),
-        older=np.where(both, holding.older, holding.newer),
+        replacements,
+        newer=np.where(both, replacements.newer, replacements.older),
+        older=np.where(both, replacements.older, replacements.newer),
     )
