@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-AGAIN_SECONDS: Final = 1.0
+REPEAT_SECONDS: Final = 1.0
 """Time for what a cancelled task still has to do, before it is cancelled again."""
 
 
-async def cancel_all(tasks: Iterable[asyncio.Task[Any]], *, again_seconds: float = AGAIN_SECONDS) -> None:
+async def cancel_all(tasks: Iterable[asyncio.Task[Any]], *, again_seconds: float = REPEAT_SECONDS) -> None:
     """Cancel tasks and wait until all have ended; their results and failures are dropped."""
     unfinished = set(tasks)
     while unfinished:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-SHORT: Final = 64
-COUNTED: Final = 8_192
-"""Token counts of `COUNTED` texts of at most `SHORT` characters are cached: citations and headings repeat."""
-KEPT_CHARACTERS: Final = 4_096
-KEPT: Final = 64
-"""`KEPT` texts of at most `KEPT_CHARACTERS` stay tokenised: a counted text is usually embedded next."""
+COUNT_CACHE_CHARACTERS: Final = 64
+"""Longest text whose token count is cached: citations and headings repeat."""
+COUNT_CACHE_TEXTS: Final = 8_192
+TOKEN_CACHE_CHARACTERS: Final = 4_096
+"""Longest text whose tokens are cached: a counted text is usually embedded next."""
+TOKEN_CACHE_TEXTS: Final = 64
 
 
 def filled(text: str, *, field: str) -> str:
@@ -53,8 +53,8 @@ class TextTokens:
     def __init__(self, cutting: Tokenizer, counting: Tokenizer, *, remembers: bool = True) -> None:
         self._cutting = cutting
         self._counting = counting
-        self._count_short = lru_cache(COUNTED if remembers else 0)(self._counted)
-        self._tokenised_lately = lru_cache(KEPT if remembers else 0)(self._tokenise)
+        self._count_short = lru_cache(COUNT_CACHE_TEXTS if remembers else 0)(self._counted)
+        self._tokenised_lately = lru_cache(TOKEN_CACHE_TEXTS if remembers else 0)(self._tokenise)
 
     @classmethod
     def load(cls, path: Path, *, max_tokens: int, remembers: bool = True) -> Self:
@@ -93,13 +93,13 @@ class TextTokens:
 
     def count(self, text: str) -> int:
         """Count the tokens of the whole text, special tokens left out."""
-        return self._count_short(text) if len(text) <= SHORT else self._counted(text)
+        return self._count_short(text) if len(text) <= COUNT_CACHE_CHARACTERS else self._counted(text)
 
     def _counted(self, text: str) -> int:
         return len(self._tokenised(text))
 
     def _tokenised(self, text: str) -> Encoding:
-        return self._tokenised_lately(text) if len(text) <= KEPT_CHARACTERS else self._tokenise(text)
+        return self._tokenised_lately(text) if len(text) <= TOKEN_CACHE_CHARACTERS else self._tokenise(text)
 
     def _tokenise(self, text: str) -> Encoding:
         """The whole text, special tokens left out."""

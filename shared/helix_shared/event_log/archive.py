@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from helix_shared.event_log.record import EventRecord
 
 SEGMENT_BYTES: Final = 64 * 1024 * 1024
-GONE: Final = "not in the log"
+NOT_IN_LOG: Final = "not in the log"
 
 
 class Archive:
@@ -90,11 +90,11 @@ class Archive:
             if record.sequence <= last:
                 raise PermanentError(f"event {record.sequence} does not follow {last} of the archive")
             if record.sequence > last + 1:
-                entries.append(Gap(last + 1, record.sequence - 1, GONE))
+                entries.append(Gap(last + 1, record.sequence - 1, NOT_IN_LOG))
             entries.append(record)
             last = record.sequence
         if until > last:
-            entries.append(Gap(last + 1, until, GONE))
+            entries.append(Gap(last + 1, until, NOT_IN_LOG))
             last = until
         if not entries:
             return
@@ -156,7 +156,7 @@ class Archive:
 
         def without(entry: Entry) -> Iterable[Entry]:
             is_wanted = not isinstance(entry, Gap) and is_foreign(entry)
-            return (Gap(first_of(entry), last_of(entry), GONE),) if is_wanted else (entry,)
+            return (Gap(first_of(entry), last_of(entry), NOT_IN_LOG),) if is_wanted else (entry,)
 
         return self._change(without, None)
 

@@ -12,7 +12,7 @@ import unicodedata
 from typing import Final, Literal
 
 MARKS_IN_A_ROW: Final = 30
-SHORT: Final = 256
+SHORT_CHARACTERS: Final = 256
 """Characters; in a text up to this length, marks are sorted in microseconds."""
 
 _VALUES: Final = re.compile("[\xb2\xb3\xb9\xbc-\xbe\u2070\u2074-\u2079\u2080-\u2089\u2150-\u215f\u2189]+")
@@ -34,7 +34,7 @@ _PERHAPS_MARKS: Final = re.compile(rf"(?:[^\w\s!-~]|[{_HALF_WIDTH_MARKS}]){{{MAR
 
 def normalised(form: Literal["NFKC", "NFKD"], text: str) -> str:
     """`text` in a Unicode normalisation form; a run of too many combining marks is split first."""
-    if len(text) > SHORT and not text.isascii():
+    if len(text) > SHORT_CHARACTERS and not text.isascii():
         text = _PERHAPS_MARKS.sub(_broken, text)
     return unicodedata.normalize(form, text)
 

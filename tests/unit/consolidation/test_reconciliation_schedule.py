@@ -35,12 +35,12 @@ async def test_a_comparison_that_failed_is_tried_again_in_the_same_hour(
     monkeypatch.setattr(schedule, "compare_log", compare_log)
     reconciliation = schedule.Reconciliation(cast("Any", None), tmp_path, hour=3)
     for number in range(12):
-        now = THREE + number * schedule.AGAIN / 4
+        now = THREE + number * schedule.RETRY_AFTER / 4
         reconciliation.run_due(1, now)
         if reconciliation._running is not None:
             await asyncio.wait([reconciliation._running])
     assert len(tried) == 2, "once after the failure, and not after the success"
-    assert tried[1] - tried[0] >= schedule.AGAIN
+    assert tried[1] - tried[0] >= schedule.RETRY_AFTER
     reconciliation.run_due(1, THREE + timedelta(days=1))
     assert reconciliation._running is not None
     await reconciliation._running

@@ -82,4 +82,4 @@ def test_a_preference_whose_record_is_gone_shifts_no_share_of_another() -> None:
     query = SimpleNamespace(text="What should I cook for Caroline tonight?")
     context: Any = SimpleNamespace(query=query, generation=SimpleNamespace(signals=signals))
     shares = search._shares_by_person(context, np.array([4, 5, 6]))
-    assert shares.tolist() == [1.0, 1.0, np.float32(search.OF_ANOTHER)]
+    assert shares.tolist() == [1.0, 1.0, np.float32(search.OTHER_SPEAKER_FACTOR)]

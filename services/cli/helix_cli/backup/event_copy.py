@@ -22,7 +22,7 @@ from helix_cli.clients.stream_api import log_info
 from helix_memory import subjects
 from helix_shared.broker.log_reader import read_range
 from helix_shared.errors import CorruptArtifactError, TemporaryError
-from helix_shared.event_log.archive import GONE
+from helix_shared.event_log.archive import NOT_IN_LOG
 from helix_shared.event_log.archive_files import ERASED
 from helix_shared.event_log.record import EventRecord
 from helix_shared.event_log.segment import MAGIC, Entry, Gap, encoded, first_of, last_of, read_entries
@@ -84,7 +84,7 @@ class _Pieces:
 
     def add_all(self, records: list[EventRecord]) -> None:
         for record in records:
-            self._fill(record.sequence - 1, GONE)
+            self._fill(record.sequence - 1, NOT_IN_LOG)
             found = self.keys.key_for(key_owner(record.subject, record.body), record.sequence)
             if found is None:
                 self._fill(record.sequence, ERASED)
@@ -95,7 +95,7 @@ class _Pieces:
 
     def end(self, last: int) -> None:
         """Keep the last piece; the log has nothing else up to `last`."""
-        self._fill(last, GONE)
+        self._fill(last, NOT_IN_LOG)
         self._keep()
 
     def _fill(self, until: int, reason: str) -> None:

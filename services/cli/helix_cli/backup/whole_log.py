@@ -31,7 +31,7 @@ from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.streams import CONSOLIDATION_LIFECYCLE, INGEST, writer_durable
 from helix_shared.errors import NotFoundError
-from helix_shared.event_log.archive import GONE
+from helix_shared.event_log.archive import NOT_IN_LOG
 from helix_shared.event_log.archive_card import continue_as
 from helix_shared.event_log.archive_files import CARD, entries_in, verify
 from helix_shared.event_log.read import records_of
@@ -132,7 +132,7 @@ class _Archives:
 
 def _gap(first: int, last: int) -> Iterator[Gap]:
     if first <= last:
-        yield Gap(first, last, GONE)
+        yield Gap(first, last, NOT_IN_LOG)
 
 
 async def _compare(client: Client, archives: _Archives, waiting: Path) -> None:

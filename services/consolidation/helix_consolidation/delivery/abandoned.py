@@ -17,7 +17,7 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from pathlib import Path
 
-MARK: Final = "erased"
+ERASURE_MARKER: Final = "erased"
 """A file in the folder: something was erased while it was there."""
 
 _log = logger(__name__)
@@ -32,13 +32,13 @@ def mark_erasure(data: Path) -> None:
     shutil.rmtree(data / REPLACED, ignore_errors=True)
     folder = data / WORKSPACE
     if folder.is_dir() and any(path.suffix != ".lock" for path in folder.iterdir()):
-        (folder / MARK).touch()
+        (folder / ERASURE_MARKER).touch()
 
 
 def discard_abandoned(data: Path) -> bool:
     """Remove the content of a marked folder in which nobody works; returns whether there was one."""
     folder = data / WORKSPACE
-    if not (folder / MARK).exists():
+    if not (folder / ERASURE_MARKER).exists():
         return False
     lock = FolderLock(folder)
     if not lock.acquire():

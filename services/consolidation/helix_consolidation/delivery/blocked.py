@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.stores.outcome import Outcome
 
-ASKED_TOGETHER: Final = 16
+REQUESTS_IN_FLIGHT: Final = 16
 FIRST_DELAY_SECONDS: Final = 0.5
 LONGEST_DELAY_SECONDS: Final = 60.0
 
@@ -78,7 +78,7 @@ class BlockedMessages:
             return self._held
         if self._asking is None:
             if time.monotonic() - self._asked_at >= self._delay:
-                self._asking = asyncio.create_task(self._ask(self._incompatible[:ASKED_TOGETHER], model))
+                self._asking = asyncio.create_task(self._ask(self._incompatible[:REQUESTS_IN_FLIGHT], model))
             return []
         if not self._asking.done():
             return []

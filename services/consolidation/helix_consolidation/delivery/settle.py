@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from helix_memory.transport.publisher import Publisher
 
 SERVICE: Final = "consolidation"
-AT_ONCE: Final = 256
+REPLIES_IN_FLIGHT: Final = 256
 """Replies in flight; a dead letter waits until the stream has stored it."""
 
-UNREACHED: Final = (
+UNREACHED_REASON: Final = (
     "names nothing that the user_id and acl of this event could recall before it; "
     "check the id, and whose it is"
 )
@@ -71,7 +71,7 @@ async def store_unreached(client: Client, sequences: list[int], publisher: Publi
             await dead_letters.publish_dead_letter(
                 dead_letters.LetterOrigin(logged.subject, EVENTS_STREAM, logged.sequence, logged.sequence),
                 logged.body,
-                f"{field}: {UNREACHED}",
+                f"{field}: {UNREACHED_REASON}",
                 service=SERVICE,
                 publisher=publisher,
             )
@@ -99,8 +99,8 @@ async def postpone(messages: Sequence[tuple[Msg, TemporaryError]], state: Consol
 
 async def _all(replies: Iterable[Awaitable[None]]) -> None:
     waiting = list(replies)
-    for start in range(0, len(waiting), AT_ONCE):
-        results = await asyncio.gather(*waiting[start : start + AT_ONCE], return_exceptions=True)
+    for start in range(0, len(waiting), REPLIES_IN_FLIGHT):
+        results = await asyncio.gather(*waiting[start : start + REPLIES_IN_FLIGHT], return_exceptions=True)
         for result in results:
             if isinstance(result, (*UNANSWERED, TemporaryError)):
                 _log.warning("reply lost", reason=reason_of(result))

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from helix_memory.transport.publisher import Publishes
     from helix_shared.pairs.messages import UnsurePairs
 
-LOOK_SECONDS: Final = 60.0
-AT_ONCE: Final = 128
+CHECK_SECONDS: Final = 60.0
+MESSAGES_IN_FLIGHT: Final = 128
 """Messages in flight."""
 
 _log = logger(__name__)
@@ -41,7 +41,7 @@ class UnsurePairsStore:
         self._jetstream = jetstream
         self._publisher = publisher
         self._epoch = epoch
-        self._looking = Interval(LOOK_SECONDS, time.monotonic() - LOOK_SECONDS)
+        self._looking = Interval(CHECK_SECONDS, time.monotonic() - CHECK_SECONDS)
 
     async def run_due(self, shard: Shard) -> None:
         """Let `shard` collect pairs while there is a stream for them; asks the server once a minute."""
@@ -76,7 +76,7 @@ class UnsurePairsStore:
                 await remove_message(self._jetstream, subjects.PAIRS_STREAM, sequence)
             shard.unasked.remove((tenant_id, event))
         while shard.unsure:
-            some = shard.unsure[:AT_ONCE]
+            some = shard.unsure[:MESSAGES_IN_FLIGHT]
             kept = filter(None, (without_removed(shard.state, pairs) for pairs in some))
             await asyncio.gather(*map(self._publish, kept))
             del shard.unsure[: len(some)]

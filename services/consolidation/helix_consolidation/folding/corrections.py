@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VISIBILITY: Final = ("user_id", "acl", "shared")
 """Columns that decide who may recall a memory."""
-OF_ITS_OWN_TEXT: Final = ("vector", "token_codes")
+TEXT_COLUMNS: Final = ("vector", "token_codes")
 """Columns that follow from a version's text, so no version has those of another."""
 
 
@@ -62,7 +62,7 @@ def completed_correction(context: FoldContext, origin: Origin, rows: pa.RecordBa
 
 
 def _check_columns(origin: Origin, rows: pa.RecordBatch) -> None:
-    unknown = sorted(set(origin.keeps) - set(rows.schema.names) | set(origin.keeps) & set(OF_ITS_OWN_TEXT))
+    unknown = sorted(set(origin.keeps) - set(rows.schema.names) | set(origin.keeps) & set(TEXT_COLUMNS))
     if unknown or len(rows["corrects"].unique()) > 1:
         raise PermanentError(
             f"memories message keeps columns that no memory has ({', '.join(unknown)}), or corrects several"

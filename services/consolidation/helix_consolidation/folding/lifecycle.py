@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.ledger import Ledger
     from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
 
-_OF_FAMILIES: Final = ("forget", "restore")
+_FAMILY_ACTIONS: Final = ("forget", "restore")
 """Kinds that reach a memory named by id with all its versions."""
 
 
@@ -174,7 +174,7 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     ledger = context.state.ledger
     if action.selector_kind == "memory":
         named = _named(context, action)
-        if action.kind in _OF_FAMILIES:
+        if action.kind in _FAMILY_ACTIONS:
             named = [one for ordinal in named for one in members_of(context.state, _turn(ledger, ordinal))]
         elif action.kind == "erase":
             named += _before(context, named)
@@ -224,7 +224,7 @@ def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
 
 def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it names a statement also names the verbatim memory it came from."""
-    if action.selector_kind != "memory" or action.kind in _OF_FAMILIES:
+    if action.selector_kind != "memory" or action.kind in _FAMILY_ACTIONS:
         return action
     sources = set[int]()
     turns = set(_turns(context, action))
@@ -255,7 +255,7 @@ def _of_families(context: FoldContext, action: LifecycleAction) -> LifecycleActi
 
     A restore also selects the named memories themselves: an undo hides a correction by its own code.
     """
-    if action.selector_kind != "memory" or action.kind not in _OF_FAMILIES:
+    if action.selector_kind != "memory" or action.kind not in _FAMILY_ACTIONS:
         return action
     state = context.state
     codes = {value_code(action.tenant_id, "memory", memory_id) for memory_id in action.memory_ids}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MOST_RELATIONS: Final = 8
 """Relations of one statement that are kept, the most probable ones."""
-STAYS_CLOSED: Final = 0.5
+MIN_STAYS_CLOSED: Final = 0.5
 """Probability of a replacement by a correction, from which it closes what its first version had closed."""
 
 
@@ -190,7 +190,7 @@ def _stays_closed(state: ConsolidationState, corrected: int, older: int, decisio
     "It is on Thursdays now", which replaced Tuesdays, is corrected to "it is on Fridays": Tuesdays do not
     hold again, though the correction has no word of change.
     """
-    if decision.relation != "UPDATES" or decision.probability < STAYS_CLOSED:
+    if decision.relation != "UPDATES" or decision.probability < MIN_STAYS_CLOSED:
         return False
     relations = state.relations
     return any(relations.records["flags"][row] & CLOSES for row in relations.between(corrected, older))

@@ -39,7 +39,7 @@ FACTS: Final = np.dtype(
         ("erasing", np.bool_),
     ]
 )
-OF_A_NEW_MEMORY: Final = {
+NEW_MEMORY_FACTS: Final = {
     "duplicate_of": NO_DUPLICATE,
     "is_hidden": False,
     "is_latest": True,
@@ -54,7 +54,7 @@ OF_A_NEW_MEMORY: Final = {
     "decayed_at": NO_TIME,
 }
 """Facts that its row does not state: nobody has used, deleted or replaced it."""
-KEPT_BY_REVISIONS: Final = tuple(name for name in OF_A_NEW_MEMORY if name != "is_there")
+REVISION_FACTS: Final = tuple(name for name in NEW_MEMORY_FACTS if name != "is_there")
 """Facts that a new version of the row does not change."""
 
 

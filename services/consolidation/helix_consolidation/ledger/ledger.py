@@ -20,9 +20,9 @@ from helix_consolidation.ledger.event_reach import (
 )
 from helix_consolidation.ledger.facts import (
     FACTS,
-    KEPT_BY_REVISIONS,
+    NEW_MEMORY_FACTS,
     NO_DUPLICATE,
-    OF_A_NEW_MEMORY,
+    REVISION_FACTS,
     Entry,
     MemoryStatus,
     RareStatus,
@@ -97,7 +97,7 @@ class Ledger:
         kept, rare = self._facts[ordinal].copy(), self._rare.of(ordinal)
         self._record(ordinal, entry)
         self._rare.record(ordinal, *rare)
-        for name in KEPT_BY_REVISIONS:
+        for name in REVISION_FACTS:
             self._facts[name][ordinal] = kept[name]
 
     def _record(self, ordinal: int, entry: Entry) -> None:
@@ -116,7 +116,7 @@ class Ledger:
             "salience": entry.salience,
             "may_decay": entry.may_decay,
         }
-        facts = stated | OF_A_NEW_MEMORY
+        facts = stated | NEW_MEMORY_FACTS
         self._facts[ordinal] = tuple(facts[name] for name in FACTS.names or ())
         self._rare.record(ordinal)
         self._record_correction(ordinal, entry.tenant_id, entry.corrects)

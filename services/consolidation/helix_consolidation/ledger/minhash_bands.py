@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 THRESHOLD: Final = 0.8
 """Estimated Jaccard similarity from which two memories are near-duplicates."""
 BANDS: Final = 10
-ROWS: Final = 6
+ROWS_PER_BAND: Final = 6
 """Bands, and rows of a band: datasketch's choice for the threshold where a missed pair costs 19 times a false
 one. They find 95 % of the pairs at .8. Constants, because datasketch loads scipy; a test compares them."""
 NO_WORDS: Final = np.uint32(0xFFFFFFFF)
@@ -42,8 +42,10 @@ def band_keys(
     """Keys [n, bands + 1] of memories: one per band, the last for equal content."""
     group = groups.astype(np.uint64)[:, None]
     keys = _mixed(group, np.arange(BANDS + 1, dtype=np.uint64)[None, :])
-    banded = signatures[:, : BANDS * ROWS].astype(np.uint64).reshape(len(groups), BANDS, ROWS)
-    for column in range(ROWS):
+    banded = (
+        signatures[:, : BANDS * ROWS_PER_BAND].astype(np.uint64).reshape(len(groups), BANDS, ROWS_PER_BAND)
+    )
+    for column in range(ROWS_PER_BAND):
         keys[:, :BANDS] = _mixed(keys[:, :BANDS], banded[:, :, column])
     keys[:, BANDS] = _mixed(keys[:, BANDS], contents.astype(np.uint64))
     return keys

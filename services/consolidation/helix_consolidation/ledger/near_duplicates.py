@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LONGEST_BUCKET: Final = 32
 """Members compared per bucket, the earliest of the log; it bounds the cost of repeated boilerplate."""
 _TAIL_KEYS: Final = 500_000
-_GONE: Final = -1
+_ERASED_GROUP: Final = -1
 """Group of an erased memory."""
 
 
@@ -145,13 +145,13 @@ class NearDuplicates:
         """Remove a memory; returns those that move up into the first `LONGEST_BUCKET` of its buckets."""
         self._reserve(ordinal)
         promoted: set[int] = set()
-        if self._groups[ordinal] != _GONE:
+        if self._groups[ordinal] != _ERASED_GROUP:
             for first, _ in self._buckets(self._keys_of(ordinal)):
                 if ordinal in first[:LONGEST_BUCKET]:
                     promoted.update(first[LONGEST_BUCKET:])
         self._stamps[ordinal] += 1
         self._signatures[ordinal] = 0
-        self._contents[ordinal] = self._groups[ordinal] = _GONE
+        self._contents[ordinal] = self._groups[ordinal] = _ERASED_GROUP
         return promoted
 
     def _keys_of(self, ordinal: int) -> NDArray[np.uint64]:

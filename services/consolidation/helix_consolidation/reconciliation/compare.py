@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = 10
 """Ids that a difference names."""
-ROWS_AT_ONCE: Final = 20_000
+BATCH_ROWS: Final = 20_000
 _COLUMNS: Final = ("ordinal", "memory_id", "tenant_id", "hidden")
 
 
@@ -87,8 +87,8 @@ def compare(root: Path, number: int, *, scratch: Path | None = None) -> Comparis
 
 def _rows(generation: Generation) -> _Rows:
     ordinals, ids, tenants, hidden = [], [], [], []
-    for start in range(0, generation.manifest.counts.signals, ROWS_AT_ONCE):
-        part = generation.vectors.take(np.arange(start, start + ROWS_AT_ONCE), _COLUMNS)
+    for start in range(0, generation.manifest.counts.signals, BATCH_ROWS):
+        part = generation.vectors.take(np.arange(start, start + BATCH_ROWS), _COLUMNS)
         ordinals.append(part["ordinal"].to_numpy().astype(np.int64))
         ids.append(np.array(part["memory_id"].to_pylist(), "S32"))
         tenants.append(np.array(part["tenant_id"].to_pylist(), object))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LEAST_PRIORITY: Final = 19
 NEVER: Final = -1
-AGAIN: Final = timedelta(minutes=5)
+RETRY_AFTER: Final = timedelta(minutes=5)
 """Time after a failure until the next attempt."""
 MISSING: Final = "in the log, in no store"
 
@@ -54,7 +54,7 @@ class Reconciliation:
         if self._running is not None and self._running.done():
             ended, self._running = self._running, None
             if not ended.result():
-                self._not_before = now + AGAIN
+                self._not_before = now + RETRY_AFTER
         if generation is None or self._running or now.hour != self._hour or now < self._not_before:
             return
         self._not_before = now + timedelta(hours=1)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.js import JetStreamContext
 
-LETTERS_AT_ONCE: Final = 256
-DERIVED_AT_ONCE: Final = 4
+BATCH_LETTERS: Final = 256
+REQUESTS_IN_FLIGHT: Final = 4
 _WRITER: Final = "consolidation"
 _EDGES: Final = {"ingest": "memories", "doc2query": "expansions", "kg": "links"}
 _READERS: Final = {
@@ -73,14 +73,14 @@ async def letter_at(jetstream: JetStreamContext, sequence: int) -> tuple[DeadLet
 async def redrive(
     client: Client, letters: Sequence[DeadLetter], *, wait_seconds: float
 ) -> AsyncIterator[Redriven]:
-    """Redrive letters in the order of their events; waits up to `wait_seconds` for each `LETTERS_AT_ONCE`.
+    """Redrive letters in the order of their events; waits up to `wait_seconds` for each `BATCH_LETTERS`.
 
     Raises:
         TemporaryError: NATS does not answer.
     """
     ordered = sorted(letters, key=lambda letter: (letter.event_sequence, letter.sequence))
-    for start in range(0, len(ordered), LETTERS_AT_ONCE):
-        async for outcome in _redrive_some(client, ordered[start : start + LETTERS_AT_ONCE], wait_seconds):
+    for start in range(0, len(ordered), BATCH_LETTERS):
+        async for outcome in _redrive_some(client, ordered[start : start + BATCH_LETTERS], wait_seconds):
             yield outcome
 
 
@@ -90,7 +90,7 @@ async def _redrive_some(
     jetstream = client.jetstream()
     publisher = Publisher(jetstream)
     before = await last_sequence(jetstream)
-    places = asyncio.Semaphore(DERIVED_AT_ONCE)
+    places = asyncio.Semaphore(REQUESTS_IN_FLIGHT)
     derived = [asyncio.create_task(_derived(client, letter, places)) for letter in letters]
     stored: list[_Stored] = []
     try:

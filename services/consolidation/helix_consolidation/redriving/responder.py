@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from helix_memory.transport.dead_letters import DeadLetter
 
 QUEUE: Final = "letters"
-AT_ONCE: Final = 4
+REQUESTS_IN_WORK: Final = 4
 """Requests in work; another one is told to come again."""
-BUSY: Final = f"{AT_ONCE} requests about dead letters are in work; ask again"
-PARTLY: Final = "FAILED_PRECONDITION"
+BUSY_REASON: Final = f"{REQUESTS_IN_WORK} requests about dead letters are in work; ask again"
+PARTIAL_OUTCOME: Final = "FAILED_PRECONDITION"
 """Outcome in the audit stream where a letter of the tenant is neither processed nor dropped."""
 
 _log = logger(__name__)
@@ -48,8 +48,8 @@ async def letter_responder(client: Client) -> AsyncIterator[None]:
     working: set[asyncio.Task[None]] = set()
 
     async def start(message: Msg) -> None:
-        if len(working) >= AT_ONCE:
-            await _reply(client, message, b"", BUSY)
+        if len(working) >= REQUESTS_IN_WORK:
+            await _reply(client, message, b"", BUSY_REASON)
             return
         task = asyncio.create_task(_respond(client, message))
         working.add(task)
@@ -138,7 +138,12 @@ async def _record(
     records = [
         (
             number,
-            replace(made, tenant_id=tenant, count=len(own), outcome=OK if done.issuperset(own) else PARTLY),
+            replace(
+                made,
+                tenant_id=tenant,
+                count=len(own),
+                outcome=OK if done.issuperset(own) else PARTIAL_OUTCOME,
+            ),
         )
         for number, (tenant, own) in enumerate(sorted(tenants.items()), start=1)
     ]

@@ -82,13 +82,13 @@ _OF_CORRECTIONS: Final = frozenset(
     map(stem, ["correction", "meant", "mean", "scratch", "mistake", "wrong", "typo", "sorry", "oops", "wait"])
 )
 _MOST_WORDS: Final = 4
-_SAME: Final = 0.5
+_MIN_SHARED_SHARE: Final = 0.5
 _NAMED_AGAIN: Final = 0.8
 """Share of what the older statement is about that a correction names again to close it."""
-_COMMON: Final = 2
-_NEAR: Final = 160
+_MIN_SHARED_WORDS: Final = 2
+_NOTICE_CONTEXT: Final = 160
 """Characters before and behind "new date" that name both values; a long text has many other numbers."""
-_SOON: Final = 7 * MICROSECONDS_PER_DAY
+_SOON_MICROSECONDS: Final = 7 * MICROSECONDS_PER_DAY
 _OWN: Final = frozenset(["i", "my", "mine", "me"])
 _OTHERS: Final = frozenset(["his", "her", "hers", "their", "theirs"])
 _NO_OWNERS: Final = frozenset([
@@ -133,11 +133,13 @@ def corrected(pair: Pair) -> float | None:
         # the sister's birthday, not the brother's
         return None
     if not about or not shared:
-        return 0.0 if len(about) < _COMMON and new.session == old.session != 0 else None
-    if len(shared) < _SAME * len(about):
+        return 0.0 if len(about) < _MIN_SHARED_WORDS and new.session == old.session != 0 else None
+    if len(shared) < _MIN_SHARED_SHARE * len(about):
         return None
     share = len(shared) / len(of_old)
-    return share if share >= _SAME or len(shared) >= _COMMON or shared == about else None
+    return (
+        share if share >= _MIN_SHARED_SHARE or len(shared) >= _MIN_SHARED_WORDS or shared == about else None
+    )
 
 
 def announces(pair: Pair) -> bool:
@@ -149,7 +151,7 @@ def announces(pair: Pair) -> bool:
     notice = _NEW_VALUE.search(said)
     if notice is None:
         return False
-    near = said[max(0, notice.start() - _NEAR) : notice.end() + _NEAR]
+    near = said[max(0, notice.start() - _NOTICE_CONTEXT) : notice.end() + _NOTICE_CONTEXT]
     values = frozenset(find_quantities(words_of(near)))
     for one in values & old_reading.quantities:
         if any(new.kind == one.kind and new not in old_reading.quantities for new in values):
@@ -184,8 +186,8 @@ def closes(pair: Pair) -> bool:
     kept = {one.value for one in old_reading.quantities} - {one.value for one in wrong}
     if not kept <= {one.value for one in new_reading.quantities}:
         return False
-    soon = new.session == old.session != 0 or abs(new.occurred_at - old.occurred_at) <= _SOON
-    return soon or len(new_reading.words & old_reading.words) >= _COMMON
+    soon = new.session == old.session != 0 or abs(new.occurred_at - old.occurred_at) <= _SOON_MICROSECONDS
+    return soon or len(new_reading.words & old_reading.words) >= _MIN_SHARED_WORDS
 
 
 def _slip_closes(slip: Slip, pair: Pair) -> bool:

@@ -23,7 +23,7 @@ from helix_shared.moments import MICROSECONDS_PER_DAY
 
 _CACHED: Final = 8_192
 _CONTEXT_LINES: Final = 2
-_COUNTED: Final = 3
+_MAX_COUNT: Final = 3
 """Words of change, values and shared words count up to this many."""
 
 
@@ -185,7 +185,7 @@ class _Rarity:
 def _of_new(new: Statement, new_reading: Reading) -> _OfNew:
     return _OfNew(
         1.0 / (1.0 + new_reading.length / 8),
-        min(new_reading.change, _COUNTED) / 2,
+        min(new_reading.change, _MAX_COUNT) / 2,
         float(new_reading.sure_change),
         float(new_reading.back),
         float(new_reading.negated),
@@ -195,7 +195,7 @@ def _of_new(new: Statement, new_reading: Reading) -> _OfNew:
         float(new_reading.asks),
         float(new_reading.only_asks or new.speech_act == "question"),
         float(new.role == "assistant"),
-        min(len(new_reading.quantities), _COUNTED) / 2,
+        min(len(new_reading.quantities), _MAX_COUNT) / 2,
     )
 
 
@@ -209,7 +209,7 @@ def _of_old(old: Statement, old_reading: Reading) -> _OfOld:
         float(old_reading.asks),
         float(old_reading.only_asks or old.speech_act == "question"),
         float(old.role == "assistant"),
-        min(len(old_reading.quantities), _COUNTED) / 2,
+        min(len(old_reading.quantities), _MAX_COUNT) / 2,
     )
 
 
@@ -253,7 +253,7 @@ def _of_subject(
     shared = new_reading.words & old_reading.words
     common, of_new, of_old = rarity.of(shared), rarity.of_new, rarity.of(old_reading.words)
     return _OfSubject(
-        min(len(shared), _COUNTED + 1) / 2,
+        min(len(shared), _MAX_COUNT + 1) / 2,
         min(3.0, common / 3),
         _share(common, of_new),
         _share(common, of_old),

@@ -16,7 +16,7 @@ from helix_consolidation.relations.words.quantities import Quantity, is_value_wo
 from helix_consolidation.relations.words.reading import content_words, words_of
 from helix_shared.naming.persons import PERSON_NOUNS
 
-LONGEST: Final = 120
+MOST_CHARACTERS: Final = 120
 """Characters of a turn that only corrects a slip."""
 MOST_WORDS: Final = 14
 _CACHED: Final = 1_024
@@ -51,7 +51,7 @@ _HOURS: Final = 24
 _BEFORE_AN_HOUR: Final = frozenset(
     ["at", "by", "until", "till", "from", "around", "about", "before", "after"]
 )
-_READ: Final = 1_000
+_READ_CHARACTERS: Final = 1_000
 """Characters of a statement that are read."""
 _CONTEXT: Final = 4_000
 
@@ -91,7 +91,7 @@ def slip_of(new: Statement, old: Statement) -> Slip | None:
     if since is None or not _corrects(new.text, is_asked=since.rstrip(" )\"'*").endswith("?")):
         return None
     words = words_of(_MY_MISTAKE.sub("", new.text))
-    of_old = words_of(old.text[:_READ])
+    of_old = words_of(old.text[:_READ_CHARACTERS])
     values = placed_quantities(words)
     said = {words[at] for at, _ in values} | set(of_old)
     said |= _FREE | (_OF_OTHERS if _is_of_another(said) else frozenset())
@@ -113,7 +113,7 @@ def slip_of(new: Statement, old: Statement) -> Slip | None:
 def _corrects(text: str, *, is_asked: bool) -> bool:
     """Whether a turn says that the speaker was wrong, and little else."""
     said = text.replace("\u2019", "'")
-    if len(said) > LONGEST or said.rstrip().endswith("?") or len(said.split()) > MOST_WORDS:
+    if len(said) > MOST_CHARACTERS or said.rstrip().endswith("?") or len(said.split()) > MOST_WORDS:
         return False
     if _SURE.search(said) or _CLOSING.search(said):
         return True
@@ -126,7 +126,7 @@ def _turns_between(new: Statement, old: Statement) -> str | None:
         return None
     context, spoken = f"\n{new.context[:_CONTEXT]}\n", f"\n{new.speaker or new.role}: "
     if not old.is_derived:
-        _, found, since = context.rpartition(f"{spoken}{old.text[:_READ]}")
+        _, found, since = context.rpartition(f"{spoken}{old.text[:_READ_CHARACTERS]}")
         return since if found and (since.startswith("\n") or not since) else None
     # "question answer": the last line of the speaker is the answer
     _, found, since = context.rpartition(spoken)

@@ -24,11 +24,11 @@ CHANGES_NUMBER: Final = "names_other_number"
 MIN_CHANGED_NUMBER_PROBABILITY: Final = 0.6
 """Least probability of that link."""
 _CACHED: Final = 8_192
-_LONGEST: Final = 240
+_MOST_CHARACTERS: Final = 240
 """Characters of either text; a long one has many numbers, most of other things."""
-_LONG: Final = 3
+_TELLING_DIGITS: Final = 3
 """Digits from which a number is hardly named by chance."""
-_BACK: Final = 3
+_WORDS_BEFORE: Final = 3
 """Words before a number among which the thing is named."""
 _CHANGES: Final = re.compile(
     r"\b(?:now|instead|from now|moved (?:us|it|to)|moving to|(?:went|goes|put|up|down) to|went up|goes up"
@@ -47,7 +47,7 @@ def changes_number(pair: Pair) -> bool:
     if (
         not new_reading.quantities
         or not old_reading.quantities
-        or max(len(new.text), len(old.text)) > _LONGEST
+        or max(len(new.text), len(old.text)) > _MOST_CHARACTERS
     ):
         return False
     if new_reading.asks or new_reading.hypothetical or new_reading.tentative or old_reading.asks:
@@ -63,7 +63,7 @@ def _names_the_old_number(new_reading: Reading, old_reading: Reading) -> bool:
     """Whether a long number of the older statement is named beside a new one of the same length."""
     these, others = ({_digits(one) for one in reading.quantities} for reading in (new_reading, old_reading))
     lengths = {len(one) for one in these - others}
-    return any(len(one) >= _LONG and len(one) in lengths for one in these & others)
+    return any(len(one) >= _TELLING_DIGITS and len(one) in lengths for one in these & others)
 
 
 def _digits(one: Quantity) -> str:
@@ -84,7 +84,7 @@ def _slots(text: str) -> dict[tuple[str, str], frozenset[str]]:
     for clause in _CLAUSE_END.split(text):
         words = words_of(clause)
         for at, one in placed_quantities(words):
-            near = (word for word in reversed(words[max(0, at - _BACK) : at]) if word not in _BETWEEN)
+            near = (word for word in reversed(words[max(0, at - _WORDS_BEFORE) : at]) if word not in _BETWEEN)
             word = next(near, "")
             if one.kind in ("number", "time") and word.isalpha() and len(word) > 1 and not is_common(word):
                 slot = (stem(word), one.kind)

@@ -12,7 +12,7 @@ from typing import Final
 
 from helix_consolidation.relations.statement import TAKES_BACK, Candidate, Decision, Statement
 
-_LONGEST: Final = 80
+_MOST_CHARACTERS: Final = 80
 """Characters of a turn that only takes back."""
 _ONLY_JOKED: Final = re.compile(
     r"\W*(?:(?:lol|haha|hehe|nah|no|sorry|ok|okay|well|but|oh)\b\W{0,5}){0,3}"
@@ -27,7 +27,7 @@ _ONLY_JOKED: Final = re.compile(
 def takes_back(new: Statement) -> bool:
     """Whether a turn says nothing but that what was said before is not so."""
     text = new.text
-    return not new.is_derived and len(text) <= _LONGEST and _ONLY_JOKED.fullmatch(text) is not None
+    return not new.is_derived and len(text) <= _MOST_CHARACTERS and _ONLY_JOKED.fullmatch(text) is not None
 
 
 def taken_back(new: Statement, candidates: Sequence[Candidate]) -> list[Decision]:

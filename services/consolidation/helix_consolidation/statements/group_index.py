@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 WINDOW: Final = 20_000
 """Statements before an event that are compared with those of the event."""
-DENSE: Final = 16
-LEXICAL: Final = 8
-EXACT: Final = 2
+DENSE_CANDIDATES: Final = 16
+LEXICAL_CANDIDATES: Final = 8
+EXACT_CANDIDATES: Final = 2
 """Candidates by vector, by words and by equal content."""
-BESIDE_NEAREST: Final = 6
-BESIDE_WORDS: Final = 3
+DENSE_WITH_NEIGHBOURS: Final = 6
+LEXICAL_WITH_NEIGHBOURS: Final = 3
 """The best by vector and by words whose neighbours are candidates too."""
-REACH: Final = 2
+NEIGHBOUR_REACH: Final = 2
 """Statements on either side of one, in its session, that are its neighbours."""
-LAST: Final = 2
+LAST_STATEMENTS: Final = 2
 """The last statements that are candidates whatever they say: "he's done" names nothing."""
 _BLOCK: Final = 4_096
 """Vectors per matrix product."""
@@ -124,12 +124,14 @@ class GroupIndex:
             return []
         shares, best = self._by_words(query, start, end)
         same = self._contents[self._content_codes[query]]
-        equal = same[: bisect_left(same, end)][-EXACT:]
+        equal = same[: bisect_left(same, end)][-EXACT_CANDIDATES:]
         found = np.unique(np.concatenate([nearest, best, [p for p in equal if p >= start]]).astype(np.int64))
         known = self._cosines(query, found)
-        near = found[np.argsort(-known, kind="stable")[:BESIDE_NEAREST]]
-        beside = self._beside(np.union1d(near, best[:BESIDE_WORDS]), start, end)
-        others = np.setdiff1d(np.concatenate([beside, np.arange(max(start, end - LAST), end)]), found)
+        near = found[np.argsort(-known, kind="stable")[:DENSE_WITH_NEIGHBOURS]]
+        beside = self._beside(np.union1d(near, best[:LEXICAL_WITH_NEIGHBOURS]), start, end)
+        others = np.setdiff1d(
+            np.concatenate([beside, np.arange(max(start, end - LAST_STATEMENTS), end)]), found
+        )
         chosen = np.concatenate([found, others])
         order = np.argsort(chosen)
         chosen, cosines = chosen[order], np.concatenate([known, self._cosines(query, others)])[order]
@@ -146,7 +148,7 @@ class GroupIndex:
 
     def _beside(self, positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
         """The neighbours of `positions` in their sessions, from `start` to before `end`."""
-        around = positions[:, None] + np.arange(-REACH, REACH + 1)
+        around = positions[:, None] + np.arange(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1)
         inside = np.clip(around, start, end - 1)
         is_near = (around == inside) & (self._sessions[inside] == self._sessions[positions][:, None])
         beside: NDArray[np.int64] = inside[is_near & (self._sessions[inside] != 0)]
@@ -165,8 +167,8 @@ class GroupIndex:
             block = np.rint(cosines * _SCALE).astype(np.int64) << _POSITION_BITS | positions
             block[(positions < starts[:, None]) | (positions >= ends[:, None])] = _NOTHING
             keys = np.concatenate([keys, block], axis=1)
-            if keys.shape[1] > DENSE:
-                keys = np.partition(keys, keys.shape[1] - DENSE, axis=1)[:, -DENSE:]
+            if keys.shape[1] > DENSE_CANDIDATES:
+                keys = np.partition(keys, keys.shape[1] - DENSE_CANDIDATES, axis=1)[:, -DENSE_CANDIDATES:]
         return [row[row != _NOTHING] & ((1 << _POSITION_BITS) - 1) for row in keys]
 
     def _cosines(self, query: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -192,8 +194,8 @@ class GroupIndex:
         mean = max(float(self._word_counts[end] - self._word_counts[start]) / count, 1.0)
         scores = sums[there] * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * words[there] / mean))
         keys = np.rint(scores * 2.0**20).astype(np.int64) << _POSITION_BITS | there
-        if len(keys) > LEXICAL:
-            keys = np.partition(keys, len(keys) - LEXICAL)[-LEXICAL:]
+        if len(keys) > LEXICAL_CANDIDATES:
+            keys = np.partition(keys, len(keys) - LEXICAL_CANDIDATES)[-LEXICAL_CANDIDATES:]
         keys = -np.sort(-keys)
         return sums / total, (keys & ((1 << _POSITION_BITS) - 1)) + start
 

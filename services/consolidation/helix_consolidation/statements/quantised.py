@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_EXACT: Final = 2**24
+_LARGEST_EXACT_INTEGER: Final = 2**24
 """float32 holds every whole number up to here."""
 _MOST_LEVELS: Final = 127
 
@@ -23,7 +23,7 @@ _MOST_LEVELS: Final = 127
 def quantised(vector: NDArray[np.float32]) -> NDArray[np.int8]:
     """The vector [d], scaled so that its largest component is as large as exactness allows."""
     largest = float(np.abs(vector).max(initial=0.0))
-    levels = min(_MOST_LEVELS, math.isqrt(_EXACT // max(len(vector), 1)))
+    levels = min(_MOST_LEVELS, math.isqrt(_LARGEST_EXACT_INTEGER // max(len(vector), 1)))
     codes: NDArray[np.int8] = np.rint(vector * (levels / largest if largest else 0.0)).astype(np.int8)
     return codes
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.statements.statement_row import GONE, SCHEMA, StatementRow, rows_of, table_of
+from helix_consolidation.statements.statement_row import ERASED_GROUP, SCHEMA, StatementRow, rows_of, table_of
 from helix_shared.artifacts.files.segment_files import SegmentFiles
 from helix_shared.errors import REBUILD, CorruptArtifactError
 
@@ -118,7 +118,11 @@ class StatementFiles:
         table = self._table(path)
         is_gone = np.zeros(table.num_rows, bool)
         is_gone[list(places)] = True
-        empty = {"group": pa.scalar(GONE), "ordinal": pa.scalar(GONE), "content": pa.scalar(0)}
+        empty = {
+            "group": pa.scalar(ERASED_GROUP),
+            "ordinal": pa.scalar(ERASED_GROUP),
+            "content": pa.scalar(0),
+        }
         empty |= {name: pa.scalar(b"") for name in ("vector", "words", "minhash", "payload")}
         for name, value in empty.items():
             at = table.schema.get_field_index(name)

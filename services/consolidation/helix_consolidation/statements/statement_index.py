@@ -13,7 +13,7 @@ import numpy as np
 
 from helix_consolidation.statements.group_index import WINDOW, GroupIndex, Match
 from helix_consolidation.statements.statement_files import StatementFiles
-from helix_consolidation.statements.statement_row import GONE, StatementRow
+from helix_consolidation.statements.statement_row import ERASED_GROUP, StatementRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from helix_consolidation.relations.statement import Statement
 
-_KEPT_READY: Final = 4 * WINDOW
+_CACHED_GROUP_STATEMENTS: Final = 4 * WINDOW
 """Statements of the groups in memory."""
 _FIRST_CAPACITY: Final = 1_024
-_KEPT_STATEMENTS: Final = 8_192
+_CACHED_STATEMENTS: Final = 8_192
 
 
 class StatementIndex:
@@ -34,8 +34,8 @@ class StatementIndex:
 
     def __init__(self) -> None:
         self._size = 0
-        self._groups = np.full(_FIRST_CAPACITY, GONE, np.int64)
-        self._ordinals = np.full(_FIRST_CAPACITY, GONE, np.int64)
+        self._groups = np.full(_FIRST_CAPACITY, ERASED_GROUP, np.int64)
+        self._ordinals = np.full(_FIRST_CAPACITY, ERASED_GROUP, np.int64)
         self._files: StatementFiles | None = None
         self._young: list[StatementRow] = []
         """Statements that are in no file yet, the last ones."""
@@ -109,7 +109,7 @@ class StatementIndex:
         if found is None:
             row = self._row(number)
             found = self._statements[number] = row.statement, row.minhash
-            if len(self._statements) > _KEPT_STATEMENTS:
+            if len(self._statements) > _CACHED_STATEMENTS:
                 self._statements.popitem(last=False)
         return found
 
@@ -124,7 +124,7 @@ class StatementIndex:
                 self._erased.add(number)
             else:
                 self._young[number - self._stored] = _erased(self._young[number - self._stored])
-        self._groups[gone] = self._ordinals[gone] = GONE
+        self._groups[gone] = self._ordinals[gone] = ERASED_GROUP
 
     def save(self, folder: Path) -> list[Path]:
         """Write what is new into `folder`, without what was erased; returns all files."""
@@ -145,14 +145,14 @@ class StatementIndex:
         self._files = StatementFiles(folder)
         self._size = self._files.count
         groups, ordinals = self._files.groups_and_ordinals()
-        spare = np.full(_FIRST_CAPACITY, GONE, np.int64)
+        spare = np.full(_FIRST_CAPACITY, ERASED_GROUP, np.int64)
         self._groups, self._ordinals = np.concatenate([groups, spare]), np.concatenate([ordinals, spare])
 
     def _append(self, rows: Sequence[StatementRow]) -> int:
         """Add rows without searching; returns the number of the first."""
         first, self._size = self._size, self._size + len(rows)
         if self._size > len(self._groups):
-            grown = np.full(max(self._size, len(self._groups)), GONE, np.int64)
+            grown = np.full(max(self._size, len(self._groups)), ERASED_GROUP, np.int64)
             self._groups = np.concatenate([self._groups, grown])
             self._ordinals = np.concatenate([self._ordinals, grown])
         self._groups[first : self._size] = [row.group for row in rows]
@@ -172,7 +172,7 @@ class StatementIndex:
             index = GroupIndex(numbers.tolist(), self._rows(numbers))
         self._ready[group] = index
         kept = sum(map(len, self._ready.values()))
-        while kept > _KEPT_READY and len(self._ready) > 1:
+        while kept > _CACHED_GROUP_STATEMENTS and len(self._ready) > 1:
             kept -= len(self._ready.popitem(last=False)[1])
         return index
 
@@ -191,4 +191,6 @@ class StatementIndex:
 
 def _erased(row: StatementRow) -> StatementRow:
     nothing = np.zeros(0, np.uint32)
-    return StatementRow(GONE, 0, GONE, row.sequence, 0, 0, np.zeros(0, np.int8), nothing, b"", b"")
+    return StatementRow(
+        ERASED_GROUP, 0, ERASED_GROUP, row.sequence, 0, 0, np.zeros(0, np.int8), nothing, b"", b""
+    )

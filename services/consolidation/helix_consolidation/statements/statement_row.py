@@ -33,7 +33,7 @@ PAYLOAD: Final = (
 MOST_WORDS: Final = 64
 """Distinct words of a statement by which it is found, the first ones."""
 MOST_ENTITIES: Final = 16
-GONE: Final = -1
+ERASED_GROUP: Final = -1
 """Group of an erased statement."""
 NUMBERS: Final = ("group", "content", "ordinal", "sequence", "derived", "session")
 
@@ -59,7 +59,7 @@ class StatementRow:
     """One statement; `vector` holds the codes of `quantised`, `words` hashes of its distinct stems."""
 
     group: int
-    """Only statements of one group are compared; an extracted one: `GONE - 1 -` the group, below `GONE`."""
+    """Only statements of one group are compared; of an extracted one: `ERASED_GROUP` - 1 - its group."""
     content: int
     """Code of its content hash."""
     ordinal: int
@@ -80,7 +80,7 @@ class StatementRow:
 
     def as_extracted(self) -> StatementRow:
         """The same as an extracted statement: no search finds it."""
-        return replace(self, group=GONE - 1 - self.group)
+        return replace(self, group=ERASED_GROUP - 1 - self.group)
 
     def blanked(self) -> StatementRow:
         """The same without its context, which quotes an erased event."""
@@ -147,7 +147,7 @@ def _payload(fields: Mapping[str, Any]) -> bytes:
 
 
 def _shown_group(group: int) -> int:
-    return GONE - 1 - group if group < GONE else group
+    return ERASED_GROUP - 1 - group if group < ERASED_GROUP else group
 
 
 def words_of(text: str) -> NDArray[np.uint32]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.ledger import Ledger
     from helix_shared.artifacts.generation.live_stores import Live
 
-WRITTEN_AT_ONCE: Final = 20_000
+BATCH_ROWS: Final = 20_000
 """Rows that are read and written together, 17 KB each: an event may change all memories of a user."""
 
 
@@ -34,8 +34,8 @@ def write_changes(live: Live, ledger: Ledger, changes: Changes) -> None:
     erased = sorted(changes.erased)
     _clear_expansions(live, changes)
     rewritten = sorted(changes.rewritten)
-    for start in range(0, len(rewritten), WRITTEN_AT_ONCE):
-        records = _records(live, ledger, changes, rewritten[start : start + WRITTEN_AT_ONCE])
+    for start in range(0, len(rewritten), BATCH_ROWS):
+        records = _records(live, ledger, changes, rewritten[start : start + BATCH_ROWS])
         live.vectors.upsert(records)
         _write_lexicon(live, records, changes.reindexed)
         live.signals.append(*signals_of(records))

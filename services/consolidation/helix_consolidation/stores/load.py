@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.generation.manifest import Manifest
 
 LIVE: Final = "live"
-_PLAIN: Final = {
+_COPIED_COLUMNS: Final = {
     "piece": "piece",
     "stream": "stream_sequence",
     "revision": "revision_sequence",
@@ -70,7 +70,7 @@ _SCANNED: Final = (
     "ordinal",
     "memory_id",
     "tenant_id",
-    *_PLAIN.values(),
+    *_COPIED_COLUMNS.values(),
     *_SELECTORS.values(),
     *_TIMES.values(),
     *DECAY_COLUMNS,
@@ -143,7 +143,7 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
     facts["is_there"][rows] = True
     facts["is_latest"][rows] = table["is_latest"].to_numpy()
     facts["is_hidden"][rows] = table["hidden"].to_numpy()
-    for name, column in _PLAIN.items():
+    for name, column in _COPIED_COLUMNS.items():
         facts[name][rows] = table[column].to_numpy()
     for name, column in _TIMES.items():
         facts[name][rows] = table[column].cast(pa.int64()).fill_null(NO_TIME).to_numpy()

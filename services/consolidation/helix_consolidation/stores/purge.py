@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_shared.artifacts.generation.live_stores import Live
 
-PURGED_AT_ONCE: Final = 1_000
+MOST_PURGED_FIRST: Final = 1_000
 """With more memories, the generation that first lacks what was erased is published without a purge."""
 
 WAITS_SECONDS: Final = 10.0
@@ -72,7 +72,7 @@ class Purge:
         Records what this generation holds no more.
         """
         erasures = self._state.erasures
-        is_small = max(self._state.ledger.memories, self._memories_before) <= PURGED_AT_ONCE
+        is_small = max(self._state.ledger.memories, self._memories_before) <= MOST_PURGED_FIRST
         is_overdue = time.monotonic() - self._waits_since >= WAITS_SECONDS
         is_purged = self.is_due and (not self._has_new or is_small or is_overdue)
         if is_purged:

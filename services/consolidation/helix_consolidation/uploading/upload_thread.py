@@ -31,7 +31,7 @@ from helix_shared.telemetry.logs import logger
 if TYPE_CHECKING:
     from helix_consolidation.settings import ConsolidationSettings
 
-LOOK_SECONDS: Final = 0.1
+CHECK_SECONDS: Final = 0.1
 """Time between two looks at CURRENT."""
 LONGEST_WAIT_SECONDS: Final = 30.0
 """Longest wait between two attempts after a failure; the first is a second."""
@@ -58,7 +58,7 @@ class UploadThread:
         self._collector = Collector(self._store, keep=settings.bucket_keep_generations, grace_seconds=grace)
         self._collect_seconds = settings.bucket_collect_seconds
         self._collect_at = time.monotonic()
-        self._wait_seconds = LOOK_SECONDS
+        self._wait_seconds = CHECK_SECONDS
         self._erased_before = 0
         self._clean_before = 0
         self._stop = threading.Event()
@@ -152,7 +152,7 @@ class UploadThread:
         """`step`; a failure is told and makes the next wait longer, and never ends the thread."""
         try:
             self.step()
-            self._wait_seconds = LOOK_SECONDS
+            self._wait_seconds = CHECK_SECONDS
         except BaseException as error:  # noqa: BLE001 - whatever a store answers, and a panic of the engine
             self._wait_seconds = min(max(1.0, 2 * self._wait_seconds), LONGEST_WAIT_SECONDS)
             try:

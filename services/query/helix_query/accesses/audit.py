@@ -19,11 +19,11 @@ from helix_shared.telemetry.metrics import AUDIT_RECORDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST_AT_ONCE: Final = 256
-REFUSED_A_SECOND: Final = 10.0
-REFUSED_AT_ONCE: Final = 100.0
+BATCH_RECORDS: Final = 256
+REFUSED_PER_SECOND: Final = 10.0
+REFUSED_BURST: Final = 100.0
 """Records of callers who proved nothing: more are only counted, so that they push out no others."""
-UNPROVEN: Final = frozenset({StatusCode.UNAUTHENTICATED.name, StatusCode.PERMISSION_DENIED.name})
+REFUSAL_CODES: Final = frozenset({StatusCode.UNAUTHENTICATED.name, StatusCode.PERMISSION_DENIED.name})
 """Outcomes of calls whose caller did not show a right to the tenant."""
 
 
@@ -37,7 +37,7 @@ class AuditLog:
         self._capacity = capacity
         self._arrived = arrived
         self._clock = clock
-        self._refused_left, self._refused_at = REFUSED_AT_ONCE, clock()
+        self._refused_left, self._refused_at = REFUSED_BURST, clock()
         self._kept: deque[recall_pb2.AuditRecord] = deque()
         self._number = 0
         for outcome in ("dropped", "failed", "limited"):
@@ -56,7 +56,7 @@ class AuditLog:
         """Keep a record, with its number and time; of refused callers so many a second."""
         if not self.is_on:
             return
-        if record.outcome in UNPROVEN and not self._may_record_refused():
+        if record.outcome in REFUSAL_CODES and not self._may_record_refused():
             AUDIT_RECORDS.labels("limited").inc()
             return
         if len(self._kept) == self._capacity:
@@ -70,16 +70,16 @@ class AuditLog:
         self._arrived()
 
     def take(self) -> list[recall_pb2.AuditRecord]:
-        """The oldest records, at most `MOST_AT_ONCE`."""
-        taken = [self._kept.popleft() for _ in range(min(MOST_AT_ONCE, len(self._kept)))]
+        """The oldest records, at most `BATCH_RECORDS`."""
+        taken = [self._kept.popleft() for _ in range(min(BATCH_RECORDS, len(self._kept)))]
         AUDIT_RECORDS.labels("forwarded").inc(len(taken))
         return taken
 
     def _may_record_refused(self) -> bool:
         """Take a place for the record of a refused caller, if there is one (token bucket)."""
         now = self._clock()
-        gained = (now - self._refused_at) * REFUSED_A_SECOND
-        self._refused_left, self._refused_at = min(REFUSED_AT_ONCE, self._refused_left + gained), now
+        gained = (now - self._refused_at) * REFUSED_PER_SECOND
+        self._refused_left, self._refused_at = min(REFUSED_BURST, self._refused_left + gained), now
         if self._refused_left < 1.0:
             return False
         self._refused_left -= 1.0

@@ -14,7 +14,7 @@ import grpc
 
 from helix_memory import subjects
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.accesses.audit import UNPROVEN
+from helix_query.accesses.audit import REFUSAL_CODES
 from helix_shared.audit.record import ADDRESS_CHARACTERS, MOST_IDS, OK, short
 from helix_shared.identity import MEMORY_ID_PATTERN
 from helix_shared.rpc.access.admission import caller
@@ -66,7 +66,7 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
     own = ""
     if credential is not None and credential.tenants is not None and len(credential.tenants) == 1:
         [own] = credential.tenants
-    is_proven = outcome not in UNPROVEN
+    is_proven = outcome not in REFUSAL_CODES
     proven = asked if is_proven else own
     user = (credential.user if credential is not None else None) or ""
     if is_proven and not user:

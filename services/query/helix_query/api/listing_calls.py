@@ -42,7 +42,7 @@ ORDERS: Final = {
 """Whether the newest comes first."""
 
 
-ALWAYS: Final = timeline.Span(None, None)
+UNBOUNDED: Final = timeline.Span(None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Listing:
     """Of the list, for its page tokens."""
     after: Cursor | None
     newest_first: bool = True
-    span: timeline.Span = ALWAYS
+    span: timeline.Span = UNBOUNDED
 
     @classmethod
     def of(cls, request: Any, selection: Selection, **more: Any) -> Listing:

@@ -13,9 +13,9 @@ from helix_shared.errors import InvalidInputError
 
 FIELD: Final = "time_zone"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
-_ANY: Final = "Etc/UTC"
+_PRESENT_ZONE: Final = "Etc/UTC"
 """A zone that every database has."""
-_UTC: Final = frozenset(["UTC", _ANY])
+_UTC_NAMES: Final = frozenset(["UTC", _PRESENT_ZONE])
 """Names that need no database."""
 
 
@@ -29,7 +29,7 @@ def zone_of(name: str) -> tzinfo | None:
         return None
     if len(name) > limits.TIME_ZONE_CHARACTERS:
         raise InvalidInputError(FIELD, f"must have at most {limits.TIME_ZONE_CHARACTERS} characters")
-    if name in _UTC:
+    if name in _UTC_NAMES:
         return UTC
     if _NAME.fullmatch(name) is None:
         raise InvalidInputError(FIELD, "must be a name of the IANA database, such as Europe/Berlin")
@@ -58,7 +58,7 @@ def _has_database() -> bool:
     It reads one zone: listing all of them takes 8 to 60 ms, in which the event loop answers nobody else.
     """
     try:
-        ZoneInfo.no_cache(_ANY)
+        ZoneInfo.no_cache(_PRESENT_ZONE)
     except ZoneInfoNotFoundError:
         return False
     return True

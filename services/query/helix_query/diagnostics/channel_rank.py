@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.hits import Hits
 
-SEARCHED: Final = 2_000
+SEARCH_DEPTH: Final = 2_000
 """Twice the most candidates a ranking profile may ask for."""
 
 
@@ -45,7 +45,7 @@ def channel_ranks(context: RecallContext, route: Route, ordinal: int) -> tuple[C
     vector, served = embed(context).vector, context.already_served.value
     cosine = float(context.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
     searched = (DENSE,) if context.query.mode == "dense" else context.profile.retrieve.channels
-    plan = search_plan(context, context.query.text, lambda: vector, route.intents, limit=SEARCHED)
+    plan = search_plan(context, context.query.text, lambda: vector, route.intents, limit=SEARCH_DEPTH)
     found = []
     for channel in (DenseChannel(), LexicalChannel()):
         hits, limit = channel.search(context, plan), context.limit_of(channel.name)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.generation.reader import Generation
     from helix_shared.artifacts.signals.reader import Signals
 
-SAMPLED: Final = 64
+SAMPLE_SIZE: Final = 64
 """Memories of a tenant that are read to find one that is not erased."""
 
 
@@ -80,7 +80,7 @@ def largest_tenant(signals: Signals) -> str | None:
     """The tenant with the most memories; None without memories."""
     members = signals.tenant_sketches
     for code in sorted(members.blocks, key=members.count, reverse=True):
-        lines = signals.records(members.sample(code, SAMPLED))
+        lines = signals.records(members.sample(code, SAMPLE_SIZE))
         if lines:
             return str(lines[0]["tenant_id"])
     return None

@@ -44,14 +44,14 @@ if TYPE_CHECKING:
     from helix_query.recall.result import RecallResult
     from helix_shared.artifacts.filter.selection import Selection
 
-READ: Final = 2_000
+MEMORIES_READ: Final = 2_000
 """Memories of the tenant that are read, evenly spread; those that the caller may not see are left out."""
 QUESTIONS: Final = 60
 """Pairs asked for at most in each form, and questions of the tenant's own."""
-FEWEST: Final = 30
+MIN_PAIRS: Final = 30
 """With fewer pairs asked for in a form, there is no verdict."""
 DEPTH: Final = 10
-UNCOMPARED: Final = {"rerank.candidates": 0}
+WITHOUT_COMPARISONS: Final = {"rerank.candidates": 0}
 """Both ways without late interaction: its gains follow the spread of the scores, which a walk changes even
 where nothing is linked, so the difference would not be of the graph alone."""
 CHANNEL_SECONDS: Final = 10.0
@@ -89,7 +89,7 @@ class PairRecall:
     graph_only: float
     """Share of the questions with a memory among the first that nothing but the graph found."""
     verdict: Verdict
-    """What the interval says; unknown with fewer than `FEWEST` questions."""
+    """What the interval says; unknown with fewer than `MIN_PAIRS` questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def check_graph(
         lanes = {channel: WorkerThreads(1, name=f"check-{channel}") for channel in LANES}
         for lane in lanes.values():
             held.callback(lane.shutdown, wait=False)
-        plain = with_constants(profile, UNCOMPARED)
+        plain = with_constants(profile, WITHOUT_COMPARISONS)
         bare = with_constants(plain, {"expand.enabled": False})
         arms = _Arms(snapshot, plain, bare, selection, clock, lanes)
         pairs = {}
@@ -166,9 +166,9 @@ class _Arms:
 
 def _visible(snapshot: Snapshot, selection: Selection, clock: datetime) -> NDArray[np.int64]:
     signals = snapshot.generation.signals
-    sample = signals.tenant_sketches.sample(code(selection.tenant_id), READ)
+    sample = signals.tenant_sketches.sample(code(selection.tenant_id), MEMORIES_READ)
     visible = Visibility.of(snapshot.generation, selection, clock).is_visible(sample)
-    found: NDArray[np.int64] = sample[visible][:READ]
+    found: NDArray[np.int64] = sample[visible][:MEMORIES_READ]
     return found
 
 
@@ -244,7 +244,7 @@ def _ids(result: RecallResult) -> list[str]:
 
 
 def _verdict(questions: int, low: float, high: float) -> Verdict:
-    if questions < FEWEST:
+    if questions < MIN_PAIRS:
         return "unknown"
     if low > 0:
         return "helps"
@@ -252,7 +252,7 @@ def _verdict(questions: int, low: float, high: float) -> Verdict:
 
 
 def _sentence(tenant_id: str, pairs: Mapping[str, PairRecall], own: OwnQuestions) -> str:
-    if own.questions >= FEWEST and not own.changed:
+    if own.questions >= MIN_PAIRS and not own.changed:
         return (
             f"the graph does not matter for {tenant_id}: it changes the first {DEPTH} of none of the "
             f"{own.questions} questions that its memories ask"
@@ -262,7 +262,7 @@ def _sentence(tenant_id: str, pairs: Mapping[str, PairRecall], own: OwnQuestions
         count = min((one.questions for one in judged), default=0)
         return (
             f"no verdict for {tenant_id}: {count} questions could be made of two memories that share a name, "
-            f"{FEWEST} are needed"
+            f"{MIN_PAIRS} are needed"
         )
     hinted, described = map(_worded, judged)
     return (

@@ -25,7 +25,7 @@ TEXT_CHARACTERS: Final = 2_000
 """Characters of a memory that are read."""
 MOST_MENTIONS: Final = 50
 """A name in more of the memories read connects too much to ask for."""
-ROUNDS: Final = 3
+PAIRS_PER_NAME: Final = 3
 """Pairs drawn of one name at most."""
 FORMS: Final = {"described": (4, 4), "hinted": (4, 1)}
 """Words of the first and of the second memory in a question, by form."""
@@ -68,7 +68,7 @@ def pair_questions(
             mentions.setdefault(name, []).append(source)
     names = [name for name, sources in sorted(mentions.items()) if 2 <= len(sources) <= MOST_MENTIONS]  # noqa: PLR2004
     found: dict[tuple[int, ...], PairQuestion] = {}
-    for name in [str(one) for _ in range(ROUNDS) for one in drawn.permutation(names)]:
+    for name in [str(one) for _ in range(PAIRS_PER_NAME) for one in drawn.permutation(names)]:
         if len(found) == count:
             break
         sources = mentions[name]

@@ -35,11 +35,11 @@ Proposal = tuple[recall_pb2.Change, ...]
 
 LIKELY_STEP: Final = 0.0001
 """Step by which the threshold of abstention is lowered."""
-ABOVE: Final = 0.001
+DUPLICATE_MARGIN: Final = 0.001
 """A near-duplicate threshold is raised by this much above the similarity."""
 NO_DUPLICATES: Final = 1.01
 """Near-duplicate threshold above every similarity."""
-SLACKS: Final = (0.999, 0.9, 0.5, 0.0)
+THRESHOLD_SHARES: Final = (0.999, 0.9, 0.5, 0.0)
 """Shares of a memory's score that are tried as threshold; other changes may move the score a little."""
 SPARE_TOKENS: Final = (0, 8, 64)
 """Tokens added to the needed budget: a context may have more tokens than the sum of its parts."""
@@ -158,7 +158,7 @@ def _threshold(replay: Replay) -> Iterator[Proposal]:
     explanation, scoring = replay.explanation, replay.explanation.scoring
     held = scoring.relevance.values if explanation.threshold_on == "relevance" else scoring.scores
     own = max(float(held[_position(replay)]), 0.0)
-    for slack in SLACKS:
+    for slack in THRESHOLD_SHARES:
         yield (constant_change(replay, "rank.recipe.threshold", _floored(slack * own)),)
 
 
@@ -217,7 +217,7 @@ def _other_weights(replay: Replay) -> Iterator[Proposal]:
 
 def _near_duplicate(replay: Replay) -> Iterator[Proposal]:
     similarity = replay.explanation.duplicates[_position(replay)].similarity
-    above = math.floor(similarity / ABOVE + 1.0) * ABOVE
+    above = math.floor(similarity / DUPLICATE_MARGIN + 1.0) * DUPLICATE_MARGIN
     yield (constant_change(replay, "diversify.near_duplicate", min(round(above, 3), NO_DUPLICATES)),)
     yield (constant_change(replay, "diversify.near_duplicate", NO_DUPLICATES),)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NICENESS: Final = 5
 LIMIT: Final = 10
-_SHORT: Final = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+_RESOURCE_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 WORDS: Final = "what was decided about the release"
 
 
@@ -105,7 +105,7 @@ def probe(root: Path, number: int, previous: Generation | None, *, scratch: Path
 
 def is_machine_failure(error: BaseException) -> bool:
     """Whether memory, disk or file handles were short, which says nothing about the generation."""
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORT):
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _RESOURCE_ERRORS):
         return True
     return error.__cause__ is not None and is_machine_failure(error.__cause__)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_COUNTED: Final = limits.GROUP_MEMORIES
 """Memories of one group that count: the latest of the log that the caller sees."""
-AT_ONCE: Final = 32
+BATCH_GROUPS: Final = 32
 """Groups whose memories are read together, between two looks at the deadline."""
 _ORDINAL_BITS: Final = 40
 """Room of an ordinal in a key that has the place of a group before it."""
@@ -72,9 +72,9 @@ def groups_page(
         places, groups = grouping.groups_of(chunk.ordinals)
         _, firsts = np.unique(groups, return_index=True)
         new = [first for first in np.sort(firsts).tolist() if int(groups[first]) not in known]
-        for start in range(0, len(new), AT_ONCE):
+        for start in range(0, len(new), BATCH_GROUPS):
             raise_if_overdue(until)
-            some = new[start : start + AT_ONCE]
+            some = new[start : start + BATCH_GROUPS]
             newest = places[some]
             counted = _counted(grouping, groups[some], chunk.ordinals[newest], visible, after)
             for first, group, place in zip(some, counted, newest.tolist(), strict=True):

@@ -28,7 +28,7 @@ QUEUE: Final = "queue"
 """Label of the time a call was queued, in the histogram of stages."""
 MAX_STUCK: Final = 8
 """With more stuck threads the process should end."""
-CHECKS: Final = 5
+CHECKS_PER_PERIOD: Final = 5
 """Checks of the deadlines within `stuck_seconds`."""
 RUN_AGAIN: Final = object()
 """Returned by a task that must run again: it keeps its slot and is queued behind its tenant's others."""
@@ -230,7 +230,7 @@ class FairExecutor:
         finish_future(call.future, partial(call.future.set_exception, error))
 
     def _watch(self) -> None:
-        while not self._closed.wait(self._stuck_seconds / CHECKS):
+        while not self._closed.wait(self._stuck_seconds / CHECKS_PER_PERIOD):
             self._enforce(time.monotonic())
 
     def _enforce(self, now: float) -> None:

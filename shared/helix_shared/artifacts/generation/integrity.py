@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_SYNCED_AT_ONCE: Final = 8
+_SYNCS_IN_FLIGHT: Final = 8
 
 
 class Checksums:
@@ -47,7 +47,7 @@ class Checksums:
         identities = {name: identity(status) for name, status in files.items()}
         fresh = [name for name, found in identities.items() if found not in self._sums]
         # the journal of a file system serves syncs that run at the same time together
-        with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
+        with ThreadPoolExecutor(_SYNCS_IN_FLIGHT) as pool:
             sums = dict(zip(fresh, pool.map(sync_and_hash, (folder / name for name in fresh)), strict=True))
             list(pool.map(sync, (folder / name for name in folders)))
         self._sums = {found: sums.get(name) or self._sums[found] for name, found in identities.items()}

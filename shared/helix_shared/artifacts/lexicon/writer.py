@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from tantivy import DocAddress
 
 _HEAP_BYTES: Final = 64_000_000
-_PURGED_AT_ONCE: Final = 4_096
+_PURGE_BATCH_MEMORIES: Final = 4_096
 """Memories that a purge reads and writes again at a time."""
-LOOKED_AT_ONCE: Final = 65_536
+PURGE_BATCH_ORDINALS: Final = 65_536
 """Ordinals whose documents a purge looks at, at a time."""
 _LISTS: Final = ("audience", "expansions", "flags")
 
@@ -139,8 +139,8 @@ class LexiconWriter:
             if not segments_with_deletions(self._folder):
                 break
             ordinals = dirty()
-            for start in range(0, len(ordinals), _PURGED_AT_ONCE):
-                self.upsert(entries(ordinals[start : start + _PURGED_AT_ONCE]))
+            for start in range(0, len(ordinals), _PURGE_BATCH_MEMORIES):
+                self.upsert(entries(ordinals[start : start + _PURGE_BATCH_MEMORIES]))
             self._writer.commit()
         self._writer.garbage_collect_files()
 
@@ -158,8 +158,8 @@ class LexiconWriter:
         searcher: Any = self._index.searcher()
         highest = searcher.search(Query.all_query(), limit=1, count=False, order_by_field="ordinal").hits
         found: list[int] = []
-        for start in range(0, highest[0][0] + 1 if highest else 0, LOOKED_AT_ONCE):
-            among = ordinals_query(self._index.schema, start, start + LOOKED_AT_ONCE)
+        for start in range(0, highest[0][0] + 1 if highest else 0, PURGE_BATCH_ORDINALS):
+            among = ordinals_query(self._index.schema, start, start + PURGE_BATCH_ORDINALS)
             count = searcher.search(among, limit=1, count=True).count
             hits = searcher.search(among, limit=count, count=False).hits if count else ()
             chosen = [address for _, address in hits if is_chosen(address)]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES: Final = SMALL_BYTES
 """Bytes of one request. A longer file is uploaded in several."""
-_AT_ONCE: Final = 4
+_REQUESTS_IN_FLIGHT: Final = 4
 """Requests of one long file that run at the same time."""
 _LOCK: Final = ".replacing.lock"
 _UNFINISHED: Final = re.compile(r"#\d+\Z")
@@ -94,7 +94,7 @@ class CloudStore(ObjectStore):
     def upload(self, path: str, file: Path) -> None:
         """As `ObjectStore.upload`."""
         with self._translated(path):
-            obstore.put(self._engine, path, file, chunk_size=CHUNK_BYTES, max_concurrency=_AT_ONCE)
+            obstore.put(self._engine, path, file, chunk_size=CHUNK_BYTES, max_concurrency=_REQUESTS_IN_FLIGHT)
 
     def download(self, path: str, target: Path, *, size: int) -> str:
         """As `ObjectStore.download`."""

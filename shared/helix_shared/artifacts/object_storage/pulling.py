@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.object_storage.remote import Stored
     from helix_shared.artifacts.object_storage.store import ObjectStore, Version
 
-_AT_ONCE: Final = 8
+_REQUESTS_IN_FLIGHT: Final = 8
 _UNFINISHED: Final = ".unfinished"
 _NONE: Final = Position(0, 0)
 
@@ -172,7 +172,7 @@ class Puller:
             raise CorruptArtifactError(f"manifest is missing: {error}") from error
         entries = {entry.sha256: entry for entry in stored.manifest.files}
         missing = [entry for entry in entries.values() if not self._is_here(entry)]
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pull") as pool:
+        with ThreadPoolExecutor(_REQUESTS_IN_FLIGHT, thread_name_prefix="pull") as pool:
             attempts = [pool.submit(self._download, entry, position.generation) for entry in missing]
         for attempt in attempts:
             attempt.result()  # the other parts are here for the next attempt

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 OUTGOING: Final = "uploading"
 """Folder in the data folder with links to what is being uploaded: retiring does not take it away."""
-_AT_ONCE: Final = 8
+_UPLOADS_IN_FLIGHT: Final = 8
 """Small parts that are uploaded at the same time; large ones follow one by one."""
 _NONE: Final = Position(0, 0)
 
@@ -251,7 +251,7 @@ class Uploader:
             self._store.upload(part_path(entry.sha256), folder / entry.path)
             self._fresh[entry.sha256] = time.monotonic()
 
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
+        with ThreadPoolExecutor(_UPLOADS_IN_FLIGHT, thread_name_prefix="upload") as pool:
             list(pool.map(send, (entry for entry in entries if entry.size <= SMALL_BYTES)))
         for entry in entries:
             if entry.size > SMALL_BYTES:

@@ -55,7 +55,7 @@ CODES: Final = {
     "owner_code": "owner",
 }
 AUDIENCE: Final = "audience_code"
-RESTATED: Final = 0.85
+RESTATED_DOUBT_FACTOR: Final = 0.85
 """Factor of the doubt in a memory for each later one that says the same, up to `MOST_RESTATED`."""
 MOST_RESTATED: Final = 4
 SALIENCE_MOVE: Final = "salience_move"
@@ -207,7 +207,9 @@ def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
 
 def raised_confidence(confidence: NDArray[Any], restated: NDArray[Any]) -> NDArray[np.generic]:
     """Confidence of memories [n] that later ones say again: each lessens the doubt, up to a few."""
-    raised: NDArray[np.generic] = 1 - (1 - confidence) * RESTATED ** np.minimum(restated, MOST_RESTATED)
+    raised: NDArray[np.generic] = 1 - (1 - confidence) * RESTATED_DOUBT_FACTOR ** np.minimum(
+        restated, MOST_RESTATED
+    )
     return np.where(restated > 0, raised, confidence)
 
 

@@ -46,7 +46,7 @@ The next class begins at this many times as many rows. So a row is rewritten, an
 class, and at most one fewer than this many segments of each class are left for a recall to look into.
 """
 
-MERGED_AT_ONCE: Final = 20_000
+MOST_FOREGROUND_ROWS: Final = 20_000
 """Larger merges run in the background: 2 KB a row are read, written, hashed and synced."""
 
 
@@ -177,7 +177,7 @@ class SignalsWriter:
         merged = self._segments[start:]
         if len(merged) < 2:  # noqa: PLR2004 - a single segment needs no merge
             return
-        if sum(map(len, merged)) <= MERGED_AT_ONCE or self._merging_to:
+        if sum(map(len, merged)) <= MOST_FOREGROUND_ROWS or self._merging_to:
             self._rewrite(start)
             return
         # segments appended meanwhile have higher numbers, so their rows still count over the merged ones

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 INDEX_CACHE_BYTES: Final = 256 << 20
 """Cache of a reader for index pages: over 10^6 memories a binary index takes 76 MB, a product one 108."""
 METADATA_CACHE_BYTES: Final = 64 << 20
-TAIL_MOST: Final = 30_000
+MOST_TAIL_ROWS: Final = 30_000
 """Longest `tail`; with more rows outside the index, the engine scans them."""
 _BATCH_ROWS: Final = 8_192
 
@@ -285,4 +285,4 @@ class VectorReader:
 def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:
     """The rows outside the index, and some inside it; None if there are too many."""
     ordinals = latest(unindexed) if unindexed else np.empty(0, np.int64)
-    return ordinals if len(ordinals) <= TAIL_MOST else None
+    return ordinals if len(ordinals) <= MOST_TAIL_ROWS else None

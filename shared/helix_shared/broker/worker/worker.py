@@ -27,7 +27,7 @@ from helix_memory.transport import connection, delivered
 from helix_memory.transport.connection import UNANSWERED
 from helix_memory.transport.publisher import Publisher, Publishes
 from helix_shared.broker import deadline, settlement, traced
-from helix_shared.broker.cancelling import AGAIN_SECONDS, cancel_all
+from helix_shared.broker.cancelling import REPEAT_SECONDS, cancel_all
 from helix_shared.broker.pull import Pulling, pull
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.niceness import lower_priority
@@ -257,7 +257,7 @@ def create_worker(
         if readers:
             await asyncio.wait(readers, timeout=DRAIN_SECONDS)
         # a reader ends its own tasks in the same way, and needs the time for it
-        await cancel_all((*readers, *watchers), again_seconds=5 * AGAIN_SECONDS)
+        await cancel_all((*readers, *watchers), again_seconds=5 * REPEAT_SECONDS)
 
     worker = Worker(broker, logger=None, on_startup=[wait_ready], after_startup=[start], on_shutdown=[end])
     worker.niceness, worker.hang_seconds, worker.health = settings.niceness, settings.hang_seconds, health

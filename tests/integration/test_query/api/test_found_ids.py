@@ -74,7 +74,7 @@ def test_ids_that_are_asked_for_together_are_told_as_each_alone(
     served: Any, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """Whole ids and beginnings, twice the same, of nobody and of others; with what hides each memory."""
-    monkeypatch.setattr(found_ids, "AT_ONCE", at_once)
+    monkeypatch.setattr(found_ids, "PREFIXES_PER_CONDITION", at_once)
     service, ids = served
     given = [*ids.values(), NOBODY, *(one[:8].upper() for one in ids.values()), ids["shown"]]
     given += [ids["own"][:digits] for digits in (4, 31)] + [NOBODY[:5]]

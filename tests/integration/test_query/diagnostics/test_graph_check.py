@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helix_query.diagnostics.graph_check import FEWEST, GraphCheck, check_graph
+from helix_query.diagnostics.graph_check import MIN_PAIRS, GraphCheck, check_graph
 from helix_query.generations.snapshot import Snapshot
 from helix_query.profile.files import load_profiles
 from helix_query.recall.routing.centroids import centroids_of
@@ -48,7 +48,8 @@ def snapshot(
         rows += [{"text": text, "tenant_id": "other"} for text in texts]
     rows += [{"text": text, "tenant_id": "small"} for text in told(0)]
     asked = (
-        f"Where is the {place} key number {n}?" for n, place in zip(range(FEWEST), PLACES * 4, strict=False)
+        f"Where is the {place} key number {n}?"
+        for n, place in zip(range(MIN_PAIRS), PLACES * 4, strict=False)
     )
     rows += [{"text": text, "tenant_id": "chat"} for text in asked]
     for row in rows:
@@ -70,7 +71,7 @@ def test_a_graph_that_finds_the_second_memory_helps(snapshot: Snapshot) -> None:
     """Its words are those of many others; the link leads to it."""
     found = checked(snapshot, Selection("acme", "ada"))
     for pairs in found.pairs.values():
-        assert pairs.questions >= FEWEST
+        assert pairs.questions >= MIN_PAIRS
         assert pairs.difference == pytest.approx(pairs.with_graph - pairs.without_graph)
         assert 0 < pairs.low <= pairs.difference <= pairs.high
     assert [pairs.verdict for pairs in found.pairs.values()] == ["helps", "helps"]
@@ -110,7 +111,7 @@ def test_too_few_visible_memories_have_no_verdict(
 def test_a_graph_that_changes_none_of_the_questions_asked_does_not_matter(snapshot: Snapshot) -> None:
     """What memories ask counts before what is made of them."""
     found = checked(snapshot, Selection("chat"))
-    assert (found.own.questions, found.own.changed) == (FEWEST, 0)
+    assert (found.own.questions, found.own.changed) == (MIN_PAIRS, 0)
     assert "the graph does not matter for chat: it changes the first 10 of none of the 30" in found.sentence
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from helix_query.generations.snapshot import Snapshot
 from helix_query.generations.warmup import warm
-from helix_query.recall.evidence.definition import READ, defining_memories
+from helix_query.recall.evidence.definition import MAX_DEFINING, defining_memories
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
@@ -40,7 +40,10 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
         {"text": "def wrap_session(): ...", "owner": "ada", "user_id": "ada"},
         {"text": "def wrap_session(): ...", "tenant_id": "other"},
     ]
-    rows += [{"text": f"def retired(): return {n}", "valid_to": NOW - timedelta(days=1)} for n in range(READ)]
+    rows += [
+        {"text": f"def retired(): return {n}", "valid_to": NOW - timedelta(days=1)}
+        for n in range(MAX_DEFINING)
+    ]
     rows += [
         {"text": "def retired(): ..."},
         {"text": "We decided that wrap_session stays one function."},

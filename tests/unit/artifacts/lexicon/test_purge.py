@@ -17,7 +17,7 @@ from .test_search import entry, found
 
 def test_a_purge_reads_every_other_memory_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it looks at the documents of few ordinals at a time, some of which have none."""
-    monkeypatch.setattr(writing, "LOOKED_AT_ONCE", 4)
+    monkeypatch.setattr(writing, "PURGE_BATCH_ORDINALS", 4)
     writer = LexiconWriter.create(tmp_path / "lexicon")
     ordinals = [0, 3, 4, 5, 17, 30]
     writer.upsert([entry(ordinal, text="word") for ordinal in ordinals])

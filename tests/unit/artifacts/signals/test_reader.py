@@ -293,7 +293,7 @@ def test_merges_in_the_background_change_nothing(
     folder = tmp_path_factory.mktemp("signals")
     expected: dict[int, int] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(signals_module, "MERGED_AT_ONCE", 6)
+        patch.setattr(signals_module, "MOST_FOREGROUND_ROWS", 6)
         writer = SignalsWriter.open(folder)
         for step, ordinals in enumerate(appends):
             rows = [{"ordinal": o, "token_count": step} for o in ordinals]

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from datasketch import MinHashLSH
 
-from helix_consolidation.ledger.minhash_bands import BANDS, ROWS, THRESHOLD, estimated_jaccard, signatures_of
+from helix_consolidation.ledger.minhash_bands import (
+    BANDS,
+    ROWS_PER_BAND,
+    THRESHOLD,
+    estimated_jaccard,
+    signatures_of,
+)
 from helix_consolidation.ledger.near_duplicates import (
     LONGEST_BUCKET,
     DuplicateMatch,
@@ -35,8 +41,8 @@ def test_the_estimate_is_the_share_of_equal_permutations() -> None:
 def test_pairs_at_the_threshold_are_rarely_missed() -> None:
     """1 - (1 - .8^rows)^bands: with 10 bands of 6 rows 95 % of pairs at .8 are compared."""
     chosen = MinHashLSH(threshold=THRESHOLD, num_perm=64, weights=(0.05, 0.95))
-    assert (chosen.b, chosen.r) == (BANDS, ROWS)
-    assert 1 - (1 - 0.8**ROWS) ** BANDS > 0.95
+    assert (chosen.b, chosen.r) == (BANDS, ROWS_PER_BAND)
+    assert 1 - (1 - 0.8**ROWS_PER_BAND) ** BANDS > 0.95
 
 
 def added(

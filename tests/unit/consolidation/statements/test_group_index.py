@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from helix_consolidation.statements.group_index import DENSE, EXACT, LAST, LEXICAL, REACH, GroupIndex
+from helix_consolidation.statements.group_index import (
+    DENSE_CANDIDATES,
+    EXACT_CANDIDATES,
+    LAST_STATEMENTS,
+    LEXICAL_CANDIDATES,
+    NEIGHBOUR_REACH,
+    GroupIndex,
+)
 from helix_consolidation.statements.quantised import quantised
 from helix_consolidation.statements.statement_row import StatementRow, words_of
 
@@ -62,9 +69,16 @@ def test_what_was_said_beside_the_nearest_is_a_candidate_too() -> None:
 def test_the_last_statements_are_candidates_whatever_they_say() -> None:
     """Candidates are in the order of the log, and their number is bounded."""
     found = candidates(history(5), statement(40, "he's done", EXAM, session=99))
-    assert set(range(40 - LAST, 40)) <= set(found)
+    assert set(range(40 - LAST_STATEMENTS, 40)) <= set(found)
     assert found == sorted(set(found))
-    assert len(found) <= DENSE + LEXICAL + EXACT + LAST + (6 + 3) * 2 * REACH
+    assert (
+        len(found)
+        <= DENSE_CANDIDATES
+        + LEXICAL_CANDIDATES
+        + EXACT_CANDIDATES
+        + LAST_STATEMENTS
+        + (6 + 3) * 2 * NEIGHBOUR_REACH
+    )
 
 
 def test_statements_of_one_event_are_no_candidates_of_each_other() -> None:

@@ -65,8 +65,8 @@ def test_many_memories_are_changed_in_parts(
     bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A user's memories, and one that arrives with the event: the parts are written one after another."""
-    monkeypatch.setattr(apply, "WRITTEN_AT_ONCE", 2)
-    monkeypatch.setattr(carry_out, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(apply, "BATCH_ROWS", 2)
+    monkeypatch.setattr(carry_out, "BATCH_ROWS", 2)
     for n in range(1, 6):
         said = row("acme", f"e{n}", n, f"secret plan {n}", user_id="ann")
         bench.apply(stream.memories("acme", f"e{n}", n, [said]))

@@ -260,7 +260,7 @@ def test_a_restart_continues_a_purge_that_waits_for_the_next_generation(
     bench: Bench, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the memories, and of the vectors that quoted them; no message has to come for it."""
-    monkeypatch.setattr("helix_consolidation.stores.purge.PURGED_AT_ONCE", 0)
+    monkeypatch.setattr("helix_consolidation.stores.purge.MOST_PURGED_FIRST", 0)
     said = told(bench, stream)
     bench.apply(erase(4, said["memory_id"]))
     for place in ("memories", "context_vectors"):

@@ -31,7 +31,7 @@ def test_vectors_that_quoted_what_is_erased_are_purged_after_a_restart(
     bench.shard.state.erasures.open[4].is_planned = True
     assert bench.shard.state.erasures.derived_again([2, 3])
     bench.shard.purge.note_removed()
-    monkeypatch.setattr(purge, "PURGED_AT_ONCE", 0)
+    monkeypatch.setattr(purge, "MOST_PURGED_FIRST", 0)
     bench.publish()
     again = bench.reopened()
     [erasure] = again.shard.state.erasures.open.values()

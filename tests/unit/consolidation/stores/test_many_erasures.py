@@ -39,7 +39,7 @@ def purges(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         run(live)
 
     monkeypatch.setattr(Live, "purge", counted)
-    monkeypatch.setattr(purge, "PURGED_AT_ONCE", 1)
+    monkeypatch.setattr(purge, "MOST_PURGED_FIRST", 1)
     return done
 
 

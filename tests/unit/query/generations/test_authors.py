@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helix_query.generations.indexes.authors import READ_AT_ONCE, Authors
+from helix_query.generations.indexes.authors import BATCH_RECORDS, Authors
 from helix_shared.artifacts.signals.columns import code
 from helix_shared.errors import OverdueError
 
@@ -45,7 +45,7 @@ def test_each_memory_is_read_once() -> None:
 def test_a_call_that_is_late_leaves_what_it_has_read_to_the_next() -> None:
     """Every call gets further, so a tenant with many shared memories is answered after a few."""
     signals: Any = Signals(seconds=0.02)
-    authors, wanted = Authors(), np.arange(4 * READ_AT_ONCE)
+    authors, wanted = Authors(), np.arange(4 * BATCH_RECORDS)
     late = 0
     while True:
         try:

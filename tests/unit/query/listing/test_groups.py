@@ -66,7 +66,7 @@ def test_the_deadline_is_checked_within_a_chunk(visible: Any) -> None:
     grouping = Groups(MEMORIES, seconds=0.02)
     with pytest.raises(OverdueError):
         groups.groups_page(visible, grouping, after=AFTER, size=50, until=time.monotonic() + 0.2)
-    assert 0 < len(grouping.asked) <= groups.AT_ONCE
+    assert 0 < len(grouping.asked) <= groups.BATCH_GROUPS
 
 
 def test_a_large_group_counts_its_latest_memories(visible: Any, monkeypatch: pytest.MonkeyPatch) -> None:

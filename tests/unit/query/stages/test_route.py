@@ -8,7 +8,7 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, Route
 from helix_query.recall.context import RecallContext
-from helix_query.recall.stages.route import FIRST, route_after_search
+from helix_query.recall.stages.route import CHECKED_CANDIDATES, route_after_search
 
 ASKED = Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE), reason="rules: multi_hop")
 
@@ -59,7 +59,7 @@ def test_a_relation_of_a_relation_is_walked_among_turns() -> None:
 
 def test_only_the_first_candidates_tell() -> None:
     """What was found last is beside the question."""
-    assert settled([0] * FIRST + [7] * 3 * FIRST) is ASKED
+    assert settled([0] * CHECKED_CANDIDATES + [7] * 3 * CHECKED_CANDIDATES) is ASKED
 
 
 def test_a_profile_may_walk_among_turns() -> None:

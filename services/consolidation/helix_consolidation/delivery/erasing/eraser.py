@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     EraseArchived = Callable[[Collection[int]], Awaitable[frozenset[int]]]
     """Removes events from the archive; returns which of them were there."""
 
-AGAIN_SECONDS: Final = 1.0
+ROUND_SECONDS: Final = 1.0
 """Time between two rounds."""
-DERIVED_AT_ONCE: Final = 64
+BATCH_EVENTS: Final = 64
 """Events of one request for derivations; what they became is noted together."""
 
 _log = logger(__name__)
@@ -77,9 +77,9 @@ class Eraser:
         self._thread = thread
         self._shard = shard
         self._erase_archived = erase_archived
-        self._planning = BackgroundTask[list[Task]](AGAIN_SECONDS)
-        self._cleaning = BackgroundTask[Round](AGAIN_SECONDS)
-        self._deriving = BackgroundTask[dict[int, int]](AGAIN_SECONDS)
+        self._planning = BackgroundTask[list[Task]](ROUND_SECONDS)
+        self._cleaning = BackgroundTask[Round](ROUND_SECONDS)
+        self._deriving = BackgroundTask[dict[int, int]](ROUND_SECONDS)
         self._derived: dict[int, int] = {}
         """Event derived again -> its last message in HELIX_DERIVED, until that is applied."""
 
@@ -123,7 +123,7 @@ class Eraser:
         clean = [one for one in erasures.open.values() if one.are_streams_clean or one.is_out_of_streams]
         asks = erasures.asks.union(*(one.asks for one in clean)).difference(self._derived)
         if asks:
-            chosen = heapq.nsmallest(DERIVED_AT_ONCE, asks)
+            chosen = heapq.nsmallest(BATCH_EVENTS, asks)
             self._deriving.start(self._derive(chosen, "" if model is None else model.id), now)
 
     def _tasks(self, *, is_planned: bool) -> list[Task]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from helix_memory.transport.publisher import Publishes
 
-ASKED_AT_ONCE: Final = 4
+REQUESTS_IN_FLIGHT: Final = 4
 """Ingest answers requests one at a time."""
 _MEMORIES: Final = "memories"
 
@@ -38,7 +38,7 @@ async def derive_again(
     of the messages unlike those of earlier rounds.
     """
     found: dict[int, int] = {}
-    waiting = asyncio.Semaphore(ASKED_AT_ONCE)
+    waiting = asyncio.Semaphore(REQUESTS_IN_FLIGHT)
 
     async def one(sequence: int) -> None:
         async with waiting:

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-AT_ONCE: Final = 16
+REQUESTS_IN_FLIGHT: Final = 16
 """Requests in flight about single messages."""
 
 
 async def for_each(work: Callable[[T], Awaitable[R]], values: Iterable[T]) -> list[R]:
-    """The results of `work` for each value, in order; `AT_ONCE` run at a time.
+    """The results of `work` for each value, in order; `REQUESTS_IN_FLIGHT` run at a time.
 
     Raises: what `work` raises first; what was begun beside it goes on.
     """
     waiting, found = list(values), list[R]()
-    for start in range(0, len(waiting), AT_ONCE):
-        found += await asyncio.gather(*map(work, waiting[start : start + AT_ONCE]))
+    for start in range(0, len(waiting), REQUESTS_IN_FLIGHT):
+        found += await asyncio.gather(*map(work, waiting[start : start + REQUESTS_IN_FLIGHT]))
     return found
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 HOLDER: Final = "holder"
 PROBLEM: Final = streams.WRITER_PROBLEM
 LOCK_NAME: Final = "live.lock"
-SAFETY: Final = 0.8
+SAFE_SHARE: Final = 0.8
 """Share of the time to live after which an unrenewed lease counts as lost."""
 
 _log = logger(__name__)
@@ -126,7 +126,7 @@ class Lease:
     @property
     def is_held(self) -> bool:
         """Whether no other process can have the lease yet."""
-        return not self._lost and time.monotonic() - self._renewed < self._ttl_seconds * SAFETY
+        return not self._lost and time.monotonic() - self._renewed < self._ttl_seconds * SAFE_SHARE
 
     def ensure_held(self) -> None:
         """Raise unless the lease is held.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.incoming.rows import IncomingRow
     from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
 
-READ_AT_ONCE: Final = 20_000
+BATCH_ROWS: Final = 20_000
 """Rows that are read together: an erasure may reach all memories of a user."""
 
 
@@ -118,6 +118,6 @@ def _count(context: FoldContext, erasure: Erasure, ordinals: set[int]) -> None:
     erasure.add("vectors", len(ordinals))
     erasure.add("lexicon", len(ordinals))
     erasure.add("graph", len(ordinals))
-    for start in range(0, len(each), READ_AT_ONCE):
-        rows = context.values_of_many(each[start : start + READ_AT_ONCE], ("expansions",))
+    for start in range(0, len(each), BATCH_ROWS):
+        rows = context.values_of_many(each[start : start + BATCH_ROWS], ("expansions",))
         erasure.add("expansions", sum(len(row.get("expansions") or ()) for row in rows.values()))

@@ -27,7 +27,7 @@ from helix_consolidation.relations.words.reading import (
 CONFIRMS: Final = "confirms"
 """Evidence: the new statement says that the older one still holds."""
 _CACHED: Final = 1_024
-_LONGEST: Final = 160
+_MOST_CHARACTERS: Final = 160
 """Characters of a statement that is read so; a long one says more."""
 _HOURS: Final = 24
 _THINGS: Final = r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\byou )(?<!\bwho )"
@@ -97,7 +97,7 @@ def _kept_by(new: Statement, new_reading: Reading) -> _Kept | None:
         or new_reading.back
     ):
         return None
-    kept = _kept_in(new.text) if len(new.text) <= _LONGEST and "?" not in new.text else None
+    kept = _kept_in(new.text) if len(new.text) <= _MOST_CHARACTERS and "?" not in new.text else None
     return kept if kept and new_reading.quantities == kept.values else None
 
 

@@ -25,9 +25,9 @@ MIN_NAMED_PROBABILITY: Final = 0.9
 
 Otherwise it is `rules.MIN_CUE_PROBABILITY`.
 """
-_LONGEST: Final = 240
+_MOST_CHARACTERS: Final = 240
 """Characters of either text; a long one says more."""
-_SHORT: Final = 120
+_SHORT_CHARACTERS: Final = 120
 """Characters of a text that says little besides what was undone."""
 _ACQUIRES: Final = re.compile(
     r"\b(?:adopt|order|rent|borrow|instal|purchas|leas|lend|arriv|deliver)(?:e|es|ed|s|ing|led|ling)?\b"
@@ -54,7 +54,7 @@ def with_undone(
         return found
     chosen = [at for at, one in enumerate(candidates) if _introduced(new, new_reading, one.statement)]
     latest = max(chosen, key=lambda at: (candidates[at].statement.occurred_at, at), default=None)
-    is_all = not new_reading.returned and len(new.text) <= _SHORT
+    is_all = not new_reading.returned and len(new.text) <= _SHORT_CHARACTERS
     kept = [
         decision
         for decision in found
@@ -93,7 +93,11 @@ def _undone_by(new_reading: Reading) -> frozenset[str]:
 
 def _asserts(new: Statement, new_reading: Reading) -> bool:
     """Whether `new` asserts that something was undone; it does not ask, propose or imagine it."""
-    if new.speech_act in rules.NON_REPLACING_ACTS or new.speech_act == "request" or len(new.text) > _LONGEST:
+    if (
+        new.speech_act in rules.NON_REPLACING_ACTS
+        or new.speech_act == "request"
+        or len(new.text) > _MOST_CHARACTERS
+    ):
         return False
     return not (
         new_reading.asks
@@ -108,7 +112,7 @@ def _asserts(new: Statement, new_reading: Reading) -> bool:
 def _introduced(new: Statement, new_reading: Reading, old: Statement) -> bool:
     """Whether `old` says that its speaker began, changed or came to have all that `new` says was undone."""
     old_reading = read(old.text)
-    if old.speech_act in rules.NON_FACTUAL_ACTS or old_reading.asks or len(old.text) > _LONGEST:
+    if old.speech_act in rules.NON_FACTUAL_ACTS or old_reading.asks or len(old.text) > _MOST_CHARACTERS:
         return False
     undone = _undone_by(new_reading)
     if not rules.may_revise(new, old) or not all(holds_value(old_reading, value) for value in undone):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 IDS_FOUND: Final = 10
 """Ids that are shown for one beginning at most."""
-AT_ONCE: Final = 50
+PREFIXES_PER_CONDITION: Final = 50
 """Beginnings of ids in one condition: the engine reads a condition by recursion."""
 _COLUMNS: Final = ("memory_id", "ordinal", "tenant_id", "owner", "audience")
 _Ordinals = dict[str, int]
@@ -79,9 +79,9 @@ def _found(
     whole = [prefix for prefix in found if len(prefix) == limits.ID_DIGITS]
     rows = vectors.find(whole, _COLUMNS).to_pylist()
     short = [prefix for prefix in found if len(prefix) < limits.ID_DIGITS]
-    for start in range(0, len(short), AT_ONCE):
+    for start in range(0, len(short), PREFIXES_PER_CONDITION):
         raise_if_overdue(until)
-        part = short[start : start + AT_ONCE]
+        part = short[start : start + PREFIXES_PER_CONDITION]
         rows += vectors.find_prefixes(part, selection.tenant_id, _COLUMNS).to_pylist()
     lengths = sorted(set(map(len, found)))
     for row in filter(selection.access.admits, rows):

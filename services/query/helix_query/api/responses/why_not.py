@@ -11,7 +11,7 @@ from helix_memory import limits
 from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses.explanation import CandidateMessages
-from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
+from helix_query.diagnostics.channel_rank import SEARCH_DEPTH, channel_ranks
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
 from helix_query.recall.evidence.cross_encoding import DEGRADED_CROSS_ENCODER
@@ -148,7 +148,7 @@ def _not_retrieved(reply: Reply, first: Replay) -> str:
             rank=one.rank,
             score=one.score,
             limit=one.limit,
-            searched=SEARCHED,
+            searched=SEARCH_DEPTH,
             least_score=one.least_score,
         )
         for one in found
@@ -166,7 +166,7 @@ def _rank(rank: int, score: float, limit: int, least: float | None, *, is_search
     if not is_searched:
         return f"was not searched; it has it at rank {rank}" if rank else "was not searched; it lacks it"
     if not rank:
-        return f"lacks it in its first {SEARCHED:,} (score {score:.3f})"
+        return f"lacks it in its first {SEARCH_DEPTH:,} (score {score:.3f})"
     missed = f", the last of which has {least:.3f}" if least is not None else ""
     return f"has it at rank {rank} with {score:.3f}, {max(rank - limit, 0)} beyond its {limit}{missed}"
 

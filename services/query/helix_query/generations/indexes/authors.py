@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.signals.reader import Signals
 
-READ_AT_ONCE: Final = 512
+BATCH_RECORDS: Final = 512
 """Records that are read between two looks at the deadline."""
 _UNREAD: Final = -1
 
@@ -42,9 +42,9 @@ class Authors:
         """
         self._grow(int(ordinals.max(initial=-1)) + 1)
         unread = ordinals[self._codes[ordinals] == _UNREAD]
-        for start in range(0, len(unread), READ_AT_ONCE):
+        for start in range(0, len(unread), BATCH_RECORDS):
             raise_if_overdue(deadline)
-            some = unread[start : start + READ_AT_ONCE]
+            some = unread[start : start + BATCH_RECORDS]
             users = {line["ordinal"]: code(line["user_id"]) for line in signals.records(some)}
             with self._lock:
                 self._codes[some] = [users.get(ordinal, 0) for ordinal in some.tolist()]

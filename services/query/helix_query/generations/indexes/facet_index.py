@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from helix_memory.vocabulary.facets import Facet
     from helix_shared.artifacts.signals.reader import Signals
 
-_LEAST: Final = 0.01
+_MIN_FACTOR: Final = 0.01
 """Confidence and priority count at least this much, so that logarithms stay finite."""
 
 STABILITY: Final[Mapping[Facet, float]] = {
@@ -81,9 +81,9 @@ class FacetIndex:
         """The index of a generation; about 100 ns a memory with facets."""
         ordinals = np.flatnonzero(signals.facets)
         worth = (
-            np.maximum(signals.confidence[ordinals], _LEAST)
+            np.maximum(signals.confidence[ordinals], _MIN_FACTOR)
             * (0.5 + signals.salience[ordinals])
-            * np.maximum(signals.priority[ordinals], _LEAST)
+            * np.maximum(signals.priority[ordinals], _MIN_FACTOR)
             * (1.0 + 0.5 * signals.pinned[ordinals])
         ).astype(np.float64)
         days = signals.occurred_at[ordinals] / MICROSECONDS_PER_DAY

@@ -38,9 +38,9 @@ CHANNELS: Final[tuple[Channel, ...]] = (
     EntityChannel(),
     AssociativeChannel(),
 )
-TIES_BY_LOG: Final = ("dense", "lexical")
+TIES_IN_LOG_ORDER: Final = ("dense", "lexical")
 """Channels whose equal scores go by the log; the others have an order of their own for them."""
-CALLER: Final = "caller"
+CALLER_LANE: Final = "caller"
 """Lane of the searches among what the caller said about themself, which are no channels."""
-LANES: Final[tuple[str, ...]] = (*(channel.name for channel in CHANNELS), CALLER)
+LANES: Final[tuple[str, ...]] = (*(channel.name for channel in CHANNELS), CALLER_LANE)
 """Each channel has an executor of its own, so that a stuck one keeps no other waiting."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DEGRADED_CROSS_ENCODER: Final = "cross-encoder"
 """Name in `Candidates.degraded` where the candidates were not compared for lack of time."""
-FEWEST: Final = 2
+MIN_COMPARED: Final = 2
 """Candidates that can be compared with each other."""
 RESERVED_SECONDS: Final = 0.1
 """Time before the deadline of a recall that is left to the stages that follow."""
@@ -50,7 +50,7 @@ def cross_encoding(
 ) -> CrossEncoding | None:
     """Logits of the first of `ranked` that have a text; None: the time was too short for all of them.
 
-    An empty result: fewer than `FEWEST` have a text.
+    An empty result: fewer than `MIN_COMPARED` have a text.
     """
     constants = context.profile.rerank.cross_encoder
     positions = np.sort(ranked.first(min(constants.candidates, MOST_PAIRS)).positions)
@@ -59,7 +59,7 @@ def cross_encoding(
     texts = {one["ordinal"]: before_record(one) + one["text"] for one in records}
     positions = positions[np.isin(ordinals, list(texts))]
     weight = constants.weight_for(route.intents)
-    if len(positions) < FEWEST:
+    if len(positions) < MIN_COMPARED:
         return CrossEncoding(constants.model, positions[:0], np.empty(0), weight)
     passages = [texts[ordinal] for ordinal in candidates.ordinals[positions].tolist()]
     logits = _logits(context, constants, passages)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.lexicon.query import OrdinalSet
     from helix_shared.artifacts.lexicon.reader import LexiconReader
 
-READ: Final = 200
+MAX_DEFINING: Final = 200
 """Memories with a name that are looked at, also those that the caller does not see; more lift none."""
 
 _KIND: Final = "(?:class|function|method|option|flag|type|struct|interface|trait|enum|module|macro|symbol)"
@@ -96,9 +96,11 @@ def defining_memories(
     in `LexiconReader`. The scores are 1.
     """
     for tokens in sought_tokens(name):
-        found = lexicon.with_any_token(tokens, visibility.selection, limit=READ, within=within).ordinals
+        found = lexicon.with_any_token(
+            tokens, visibility.selection, limit=MAX_DEFINING, within=within
+        ).ordinals
         seen = found[visibility.is_valid_and_happened(found, happened_by)]
-        if len(found) == READ or len(seen) > limit:
+        if len(found) == MAX_DEFINING or len(seen) > limit:
             return Hits.none()
         if len(seen):
             fresh = seen[~np.isin(seen, already_served)]

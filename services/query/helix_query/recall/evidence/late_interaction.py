@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-AT_ONCE: Final = 512
+BLOCK_TOKENS: Final = 512
 """Tokens whose signs are unpacked at once: 256 KiB of floats, which the cache of a core holds."""
 _LEAST_LENGTH: Final = np.float32(1e-12)
 _STEP: Final = np.float32(2.0**-22)
@@ -34,9 +34,9 @@ def similarities(states: NDArray[np.float32], codes: NDArray[np.uint8]) -> NDArr
     # A sum over +1 and -1 is twice the sum over the set bits less the sum of all.
     doubled, whole = np.ascontiguousarray(2.0 * units), units.sum(axis=0)
     found = np.empty((len(codes), len(states)), np.float32)
-    signs = np.empty((min(AT_ONCE, len(codes)), bits), np.float32)
-    for start in range(0, len(codes), AT_ONCE):
-        some = codes[start : start + AT_ONCE]
+    signs = np.empty((min(BLOCK_TOKENS, len(codes)), bits), np.float32)
+    for start in range(0, len(codes), BLOCK_TOKENS):
+        some = codes[start : start + BLOCK_TOKENS]
         signs[: len(some)] = np.unpackbits(some, axis=1, count=bits)
         np.matmul(signs[: len(some)], doubled, out=found[start : start + len(some)])
     found -= whole

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")
-BELOW: Final = 0.5
+LOWER_GROUP_SHARE: Final = 0.5
 """The best memory of a lower group gets this share of the least score above it."""
 ANSWERED_SHARE: Final = 0.999
 """Share of the score of its best answer that an answered question gets at most."""
-LEAST: Final = 1e-9
+MIN_SCORE: Final = 1e-9
 """Least score that counts as one; a memory below it matches nothing."""
 
 _ABOUT_QUESTIONS: Final = re.compile(
@@ -86,16 +86,18 @@ def act_factors(
     asks = bare & np.isin(raw.speech_act, ASKING) & (not wants_questions)
     acknowledges = bare & (raw.speech_act == ACKNOWLEDGEMENT)
     best = _best_answers(np.where(asks | acknowledges, 0.0, scores), related)
-    answered = asks & (best > LEAST)
+    answered = asks & (best > MIN_SCORE)
     factors = np.ones(len(scores))
-    factors[answered] = np.minimum(1.0, ANSWERED_SHARE * best[answered] / np.maximum(scores[answered], LEAST))
+    factors[answered] = np.minimum(
+        1.0, ANSWERED_SHARE * best[answered] / np.maximum(scores[answered], MIN_SCORE)
+    )
     asks &= ~answered
     above = (scores * factors)[~asks & ~acknowledges]
     for group in (asks, acknowledges):
-        above = above[above > LEAST]
+        above = above[above > MIN_SCORE]
         most = float(scores[group].max(initial=0.0))
-        if len(above) and most > LEAST:
-            factors[group] = min(1.0, BELOW * float(above.min()) / most)
+        if len(above) and most > MIN_SCORE:
+            factors[group] = min(1.0, LOWER_GROUP_SHARE * float(above.min()) / most)
         above = np.concatenate([above, scores[group] * factors[group]])
     return factors
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from helix_query.recall.result import Packed
     from helix_query.recall.visibility import Visibility
 
-PASSED_OVER: Final = 8
+MAX_INVISIBLE_SKIPPED: Final = 8
 """Invisible neighbours that are passed over at most to reach a visible one."""
 
 
@@ -71,7 +71,7 @@ def neighbours_of(
     taken = set(np.concatenate([own, already_served]).tolist())
     most = len(taken) + limit
     around = [row for row in recalled if row["memory_id"] in packed.memory_ids]
-    reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
+    reach = max(limit, MAX_INVISIBLE_SKIPPED) if whole else MAX_INVISIBLE_SKIPPED
     stretches = _stretches(around, visibility, snapshot, reach=reach)
     chosen: list[ChosenNeighbours] = []
     for row, stretch in zip(around, stretches, strict=True):

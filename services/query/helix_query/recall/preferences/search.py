@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from helix_query.recall.preferences.topics import Topics
     from helix_query.recall.stages.embed import EmbeddedQuery
 
-WANTED: Final = sum(1 << FACETS.index(facet) for facet in ("preference", "constraint"))
+FACET_BITS: Final = sum(1 << FACETS.index(facet) for facet in ("preference", "constraint"))
 MAX_COMPARED: Final = 2_048
 """Strongest visible preferences of a caller that are compared. Chosen by hand."""
 READ_CHARACTERS: Final = 200
 """Characters of a query that are read for its first words."""
-CLEAR: Final = 0.4
+SURE_ADVICE: Final = 0.4
 """`Topics.advice` from which a question surely asks for advice."""
 TOPIC_WEIGHT: Final = 0.2
 """Weight of an equal topic beside the cosine."""
-WIDTH: Final = 0.25
+MATCH_RANGE: Final = 0.25
 """Distance below the best match from which a preference counts nothing."""
 
-OF_ANOTHER: Final = 0.3
+OTHER_SPEAKER_FACTOR: Final = 0.3
 """Factor of the preference of one speaker for a question about another."""
 
 _ASKS_FACT: Final = re.compile(
@@ -53,7 +53,7 @@ def asks_for_advice(query: str, vector: NDArray[np.float32], topics: Topics) -> 
     """How surely a query asks for advice, a choice or an action, 0 to 1; 0 for what asks for a fact."""
     if _ASKS_FACT.match(query[:READ_CHARACTERS].replace("\u2019", "'")):
         return 0.0
-    return float(np.clip(topics.asks_advice.of(vector) / CLEAR, 0.0, 1.0))
+    return float(np.clip(topics.asks_advice.of(vector) / SURE_ADVICE, 0.0, 1.0))
 
 
 def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits:
@@ -75,7 +75,7 @@ def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits:
     signals = context.generation.signals
     alike = topics.of(signals.vectors(ordinals)) @ topics.of(vector[None, :])[0]
     matches = signals.cosines(vector, ordinals) + TOPIC_WEIGHT * alike
-    near = np.clip(1.0 - (matches.max() - matches) / WIDTH, 0.0, 1.0)
+    near = np.clip(1.0 - (matches.max() - matches) / MATCH_RANGE, 0.0, 1.0)
     hits = Hits.ranked(ordinals, (asks * alike * near).astype(np.float32), limit=limit)
     shares = _shares_by_person(context, hits.ordinals)
     hits = Hits.ranked(hits.ordinals, hits.scores * shares, limit=limit)
@@ -84,7 +84,7 @@ def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits:
 
 
 def _shares_by_person(context: RecallContext, ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
-    """1, or `OF_ANOTHER` for what a speaker said whom the query does not mean.
+    """1, or `OTHER_SPEAKER_FACTOR` for what a speaker said whom the query does not mean.
 
     The query means somebody else where it has names, and neither the speaker nor the text has one of them.
     """
@@ -94,7 +94,7 @@ def _shares_by_person(context: RecallContext, ordinals: NDArray[np.int64]) -> ND
     for record in context.generation.signals.records(ordinals) if names else ():
         said = f"{record['speaker']} {record['text']}".lower()
         if record["speaker"] and not any(name in said for name in names):
-            shares[places[record["ordinal"]]] = OF_ANOTHER
+            shares[places[record["ordinal"]]] = OTHER_SPEAKER_FACTOR
     return shares
 
 
@@ -104,7 +104,7 @@ def _visible_preferences(context: RecallContext) -> NDArray[np.int64]:
     tenant = code(selection.tenant_id)
     owners = [index.of_owner(tenant, code(owner)) for owner in selection.access.owners]
     places = np.concatenate(owners)
-    places = places[index.facets[places] & np.uint16(WANTED) != 0]
+    places = places[index.facets[places] & np.uint16(FACET_BITS) != 0]
     if len(places) > MAX_COMPARED:
         places = places[context.visibility.is_visible(index.ordinals[places])]
     best = np.lexsort((places, -index.strengths[STATIC][places]))[:MAX_COMPARED]

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 HOME: Final = "home"
 SELF: Final = "self"
 """Key of the questions for whatever is known of the caller."""
-AHEAD: Final = "ahead"
+UPCOMING: Final = "ahead"
 """Key of the questions for what is to come, of no named day."""
-MOST_OF_ANY: Final = 8
-"""Statements that a question for `SELF` is given, the latest; or one for `AHEAD`, the next."""
+MOST_STATEMENTS: Final = 8
+"""Statements that a question for `SELF` is given, the latest; or one for `UPCOMING`, the next."""
 _ME: Final = re.compile(r"\b(?:me|myself|my profile)\b", re.IGNORECASE)
-LEAST: Final = 0.3
+MIN_QUESTION_VALUE: Final = 0.3
 """Value of `FactQuestions.asked_fact` up to which a question does not ask for the fact."""
-CLEAR: Final = 0.5
+SURE_QUESTION_VALUE: Final = 0.5
 """Value from which it surely does. Of 2,820 questions of the sets 11 reach it, and all 11 ask for it."""
 
 
@@ -63,8 +63,10 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
         return Hits.none()
     # example questions are compared without the query adapter (0053)
     fact, value = questions.asked_fact(embedded.plain)
-    wanted = {SELF: names_me, AHEAD: may_be_ahead}
-    share = float(np.clip((value - LEAST) / (CLEAR - LEAST), 0.0, 1.0))
+    wanted = {SELF: names_me, UPCOMING: may_be_ahead}
+    share = float(
+        np.clip((value - MIN_QUESTION_VALUE) / (SURE_QUESTION_VALUE - MIN_QUESTION_VALUE), 0.0, 1.0)
+    )
     stating = _stating(context, fact) if share and wanted.get(fact, is_own) else []
     if not stating:
         return Hits.none()
@@ -75,13 +77,13 @@ def profile_fact_hits(context: RecallContext, embedded: EmbeddedQuery, route: Ro
 def _stating(context: RecallContext, fact: str) -> list[int]:
     """Ordinals of the current statements of `fact` by speaker: those that hold together, else the latest.
 
-    Of `SELF`, the latest statements of any; of `AHEAD`, the next of those with a time to come. If the latest
-    statement says that a value holds no longer ("I quit my job"), it is the current one.
+    Of `SELF`, the latest statements of any; of `UPCOMING`, the next of those with a time to come. If the
+    latest statement says that a value holds no longer ("I quit my job"), it is the current one.
     """
     holding = _holding(context, fact)
     if fact == SELF:
-        return [one.ordinal for one in holding[:MOST_OF_ANY]]
-    if fact == AHEAD:
+        return [one.ordinal for one in holding[:MOST_STATEMENTS]]
+    if fact == UPCOMING:
         return _next(context, [one.ordinal for one in holding])
     found: list[int] = []
     told: set[str] = set()
@@ -109,7 +111,7 @@ def _next(context: RecallContext, ordinals: list[int]) -> list[int]:
     ends = np.maximum(starts, signals.event_end[ordinals])
     coming = np.flatnonzero((starts != NO_TIME) & (ends > now))
     soonest = np.where(starts[coming] > now, starts[coming], ends[coming])
-    best = coming[np.argsort(soonest, kind="stable")[:MOST_OF_ANY]]
+    best = coming[np.argsort(soonest, kind="stable")[:MOST_STATEMENTS]]
     return [ordinals[at] for at in best]
 
 

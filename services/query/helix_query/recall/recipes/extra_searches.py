@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import LEXICAL
 from helix_query.recall.channels.dense import search_plan
-from helix_query.recall.recipes.rephrasing import STATED, own_statements, rephrase, topic_words
+from helix_query.recall.recipes.rephrasing import PREFERENCE_PHRASES, own_statements, rephrase, topic_words
 from helix_shared.artifacts.hits import Hits
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def extra_searches(context: RecallContext, route: Route, run: RunSearch) -> tupl
         for name in constants.channels
     ]
     if Intent.PREFERENCE in intents and constants.own_statements:
-        stated = " ".join((*STATED, topic_words(context.query.text)))
+        stated = " ".join((*PREFERENCE_PHRASES, topic_words(context.query.text)))
         search = partial(_own_statements, context, route, run, stated)
         found.append(ExtraSearch(LEXICAL, OWN_STATEMENTS, search))
     return tuple(found)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Factors = dict[str, "NDArray[np.float64]"]
 
-HALVING: Final = 0.693
+LN_2: Final = 0.693
 """ln 2 as the recipe prints it."""
 NO_PROJECT: Final = 0
 """Code of the empty project."""
@@ -62,7 +62,7 @@ def recipe_factors(
     if (constants.importance_base, constants.importance_gain) != (1.0, 0.0):
         factors["importance"] = constants.importance_base + constants.importance_gain * signals.salience
     if constants.half_life_days > 0:
-        fading = np.exp(-HALVING * _days(signals.occurred_at, now) / constants.half_life_days)
+        fading = np.exp(-LN_2 * _days(signals.occurred_at, now) / constants.half_life_days)
         fading = constants.decay_floor + (1.0 - constants.decay_floor) * fading
         episodic = signals.type_code == MEMORY_TYPES.index("episodic")
         factors["episodic_decay"] = np.where(episodic, fading, 1.0)

@@ -18,7 +18,7 @@ MAX_WORDS: Final = 12
 STATEMENT_CHARACTERS: Final = 200
 """Characters of a statement that are kept."""
 
-STATED: Final = ("I use", "I prefer", "my favourite")
+PREFERENCE_PHRASES: Final = ("I use", "I prefer", "my favourite")
 """Phrases that state a preference."""
 
 _FRAME_WORDS = """
@@ -58,7 +58,7 @@ def rephrase(query: str, intents: Collection[Intent], *, most: int) -> tuple[str
     text = query[:QUERY_CHARACTERS]
     found: list[str] = []
     if Intent.PREFERENCE in intents and (subject := topic_words(text)):
-        found += [f"{stated} {subject}" for stated in STATED]
+        found += [f"{stated} {subject}" for stated in PREFERENCE_PHRASES]
     if Intent.TEMPORAL in intents:
         found += asked_events(text)
     return tuple(dict.fromkeys(found))[:most]

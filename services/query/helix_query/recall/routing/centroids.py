@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PLACE_RIDGE: Final = 0.03
 """Penalty of the discriminant of `places.toml`; of .001 to .03, the best on 75 names."""
-PLACE: Final = 0.1
+MIN_PLACE_VALUE: Final = 0.1
 """Least value of a name that is surely that of a place.
 
 Of two lists of names that are not in the file, 77 % of the 75 places and 3 % of the 68 others reach it.
@@ -62,7 +62,7 @@ class Centroids:
 
     def is_place(self, vector: NDArray[np.float32]) -> bool:
         """Whether a name with this vector is surely that of a place."""
-        return self.place_names is not None and self.place_names.of(vector) >= PLACE
+        return self.place_names is not None and self.place_names.of(vector) >= MIN_PLACE_VALUE
 
 
 def centroids_of(encoder: Encoder, *, cache: Path | None = None) -> Centroids:

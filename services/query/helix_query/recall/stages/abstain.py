@@ -35,19 +35,19 @@ ANSWER_MEMORIES: Final = 10
 
 Chosen by hand; the shipped models are fitted to ten, so another number needs another calibration.
 """
-RAREST: Final = 8
+FULL_MATCH_WORDS: Final = 8
 """Words of a query that are enough for a full match: a long request is never covered whole."""
 
-LEADING: Final = 3
+VALUE_MEMORIES: Final = 3
 """Memories that must state the value asked for: a caller reads these first."""
 FULL_COVERAGE: Final = 0.3
 """Coverage from which on a missing value counts in full. People ask with other words than their notes have; a
 memory that shares few words with the question may state the value in its own."""
 
-LARGEST: Final = 10_000
+LARGE_STORE: Final = 10_000
 """Visible memories from which on a store counts as large: the models were fitted to no larger one."""
-LOG_SIZE: Final = math.log1p(LARGEST)
-"""Brings the logarithm of a store's size to 1 at `LARGEST`."""
+LOG_SIZE: Final = math.log1p(LARGE_STORE)
+"""Brings the logarithm of a store's size to 1 at `LARGE_STORE`."""
 
 INTENT_FEATURES: Final = (Intent.MULTI_HOP, Intent.CURRENT_VALUE, Intent.EXACT_LOOKUP)
 """Intents that are features of an answer, 1 or 0 each."""
@@ -79,7 +79,7 @@ def abstain(
         return None
     asked, order = context.query_words.value, np.argsort(candidates.ordinals)
     ordinals = np.array([found.row["ordinal"] for found in rows], np.int64)
-    covered = asked.coverage(asked.held_by([found.row for found in rows[:LEADING]]))
+    covered = asked.coverage(asked.held_by([found.row for found in rows[:VALUE_MEMORIES]]))
     coverage = float(covered.max(initial=0.0))
     positions = order[np.searchsorted(candidates.ordinals[order], ordinals)]
     served_before = behind_served(context, positions, diverse, candidates)
@@ -90,7 +90,7 @@ def abstain(
         retrieved,
         rarities=asked.rarities.tolist(),
         coverage=coverage,
-        value_missing=missing_value(context.query.text, rows[:LEADING], coverage),
+        value_missing=missing_value(context.query.text, rows[:VALUE_MEMORIES], coverage),
         intents=route.intents,
         visible=visible,
         served_before=served_before,
@@ -124,20 +124,18 @@ def answer_features(
     None where dense or lexical was not asked or did not answer. `rarities` are the inverse document
     frequencies of the query's words. Of a memory:
 
-    cosine           exact cosine to the query
-    lexical          s / (s + r): BM25 s, r the summed rarity of the `RAREST` words; 0: not found by its words
-    relative_score   final score over that of the first
-    reciprocal_rank  1 / rank, `served_before` [n] memories that the caller has counted
-    mass             share of the graph's mass
-    size             ln(1 + n) / ln(1 + `LARGEST`), n the memories open to the caller, at most `LARGEST`
-    in_both_channels 1 if dense and lexical both found it, else 0
+    cosine           exact cosine to the query lexical          s / (s + r): BM25 s, r the summed rarity of
+    the `FULL_MATCH_WORDS` words; 0: not found by its words relative_score   final score over that of the
+    first reciprocal_rank  1 / rank, `served_before` [n] memories that the caller has counted mass
+    share of the graph's mass size             ln(1 + n) / ln(1 + `LARGE_STORE`), n the memories open to the
+    caller, at most `LARGE_STORE` in_both_channels 1 if dense and lexical both found it, else 0
 
     Of the answer: the greatest cosine, lexical and mass of its first `ANSWER_MEMORIES`; the greatest
-    `coverage` of the query's words by one of the first `LEADING`, 0 to 1; `value_missing` as `missing_value`
-    has it; `lead` of the first score over the second, `overlap` of the first `ANSWER_MEMORIES` of the two
-    channels, `words` ln(1 + words asked), `size` as above, and 1 for each intent of the query. The greatest
-    cosine and the rarity of words grow with the store, so without its size no probability holds for small
-    and large stores alike.
+    `coverage` of the query's words by one of the first `VALUE_MEMORIES`, 0 to 1; `value_missing` as
+    `missing_value` has it; `lead` of the first score over the second, `overlap` of the first
+    `ANSWER_MEMORIES` of the two channels, `words` ln(1 + words asked), `size` as above, and 1 for each intent
+    of the query. The greatest cosine and the rarity of words grow with the store, so without its size no
+    probability holds for small and large stores alike.
     """
     dense, lexical = retrieved.hits_of(DENSE), retrieved.hits_of(LEXICAL)
     if dense is None or lexical is None:
@@ -145,10 +143,10 @@ def answer_features(
     bm25 = lexical.scores_of(candidates.ordinals[positions])
     both = bit_of(DENSE) | bit_of(LEXICAL)
     best = max(float(scores[0]), 0.0) if len(scores) else 0.0
-    size = math.log1p(min(visible, LARGEST)) / LOG_SIZE
+    size = math.log1p(min(visible, LARGE_STORE)) / LOG_SIZE
     memories = {
         "cosine": candidates.cosine[positions].astype(np.float64),
-        "lexical": _share(bm25, sum(sorted(rarities, reverse=True)[:RAREST])),
+        "lexical": _share(bm25, sum(sorted(rarities, reverse=True)[:FULL_MATCH_WORDS])),
         "relative_score": scores / best if best > 0 else np.zeros(len(scores)),
         "reciprocal_rank": 1.0 / (np.arange(1, len(positions) + 1) + served_before),
         "mass": candidates.mass[positions].astype(np.float64),

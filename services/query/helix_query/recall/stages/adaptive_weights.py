@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.hits import Hits
 
-LOOKED_AT: Final = 10
+FEATURE_HITS: Final = 10
 """Hits of each list that show how it falls off."""
 LEAST_COVERAGE: Final = 0.05
 """Coverage counts as at least this, and as at most 1 - this, before its log odds are taken."""
@@ -121,14 +121,14 @@ def features(
     feature `coverage` is its log odds: with the coefficient -1 alone the share of dense is 1 - coverage.
     The height of a BM25 score is no feature: it depends on how many memories a tenant has.
     """
-    nearest = np.lexsort((sequences, -cosines))[:LOOKED_AT]
-    wording = lexical.ordinals[:LOOKED_AT]
+    nearest = np.lexsort((sequences, -cosines))[:FEATURE_HITS]
+    wording = lexical.ordinals[:FEATURE_HITS]
     # Neither list has an ordinal twice.
     of_both = (wording[:, None] == ordinals[nearest]).any(axis=1)
     leading = np.concatenate([nearest, np.searchsorted(ordinals, wording[~of_both])])
-    falling = np.sort(cosines)[::-1][:LOOKED_AT]
+    falling = np.sort(cosines)[::-1][:FEATURE_HITS]
     best = float(lexical.scores[0]) if len(lexical) else 0.0
-    last = float(lexical.scores[:LOOKED_AT][-1]) if len(lexical) else 0.0
+    last = float(lexical.scores[:FEATURE_HITS][-1]) if len(lexical) else 0.0
     return {
         "words": math.log1p(words),
         "exact_tokens": float(has_exact_tokens),
@@ -137,7 +137,7 @@ def features(
         "rarest_held": rarest_held,
         "lexical_drop": (best - last) / best if best else 0.0,
         "cosine_drop": float(falling[0] - falling[-1]) if len(falling) else 0.0,
-        "agreement": int(of_both.sum()) / LOOKED_AT,
+        "agreement": int(of_both.sum()) / FEATURE_HITS,
         "code": float(is_code[leading].mean()) if len(leading) else 0.0,
         "length": math.log1p(float(tokens[nearest].mean())) / LOG_TOKENS if len(nearest) else 0.0,
     }

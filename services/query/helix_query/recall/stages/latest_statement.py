@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STEP: Final = 2.0
+TOP_GAIN: Final = 2.0
 """Times the best score: a gain that lifts a memory over all others."""
 
 
@@ -28,7 +28,7 @@ def latest_statement(
     A memory states it if its text covers at least `min_coverage` of the best coverage and at least
     `min_text_coverage` of the query's words, and its score is at least the share `min_score` of the best
     score, so that small talk which repeats the words gains nothing. The gain is its place in time, 1 and up,
-    times `STEP` times the best score. Equal times keep the order of their scores.
+    times `TOP_GAIN` times the best score. Equal times keep the order of their scores.
     """
     gains = np.zeros(len(scores))
     most = float(coverage.max(initial=0.0))
@@ -37,5 +37,5 @@ def latest_statement(
     stating = np.flatnonzero(states & (scores >= min_score * best))
     moments, places = np.unique(occurred_at[stating], return_inverse=True)
     if len(moments) >= fewest:
-        gains[stating] = (places + 1) * STEP * best
+        gains[stating] = (places + 1) * TOP_GAIN * best
     return gains

@@ -19,7 +19,7 @@ from helix_query.recall.lifecycle.speech_acts import asks_about_questions
 from helix_query.recall.recipes.factors import reaches_threshold, recipe_factors, scale_factor
 from helix_query.recall.recipes.noise import noise
 from helix_query.recall.stages.base_score import base_score
-from helix_query.recall.stages.latest_statement import STEP
+from helix_query.recall.stages.latest_statement import TOP_GAIN
 from helix_query.recall.stages.lifecycle import lifecycle_steps
 from helix_query.recall.stages.scoring import Scoring, boosted
 from helix_shared.artifacts.signals.columns import code, hashed
@@ -109,7 +109,7 @@ def scoring(
     for name, found in (("phrase_match", candidates.phrase_match), ("definition", candidates.definition)):
         if found is not None:
             # It is lifted over all others, whose scores stay as they are.
-            builder.plus(name, found * (STEP * builder.scores.max(initial=0.0)))
+            builder.plus(name, found * (TOP_GAIN * builder.scores.max(initial=0.0)))
             reached = reached | found
     if raw.is_derived.any():
         builder.plus("derived", derived_gains(builder.scores, raw))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from helix_query.recall.context import RecallContext
     from helix_shared.encoders.token_codes import QueryTokens
 
-FEWEST: Final = 2
+MIN_COMPARED: Final = 2
 """Candidates that can be compared with each other."""
 MOST_WORDS: Final = 32
 """Words of a query that are compared; a pasted text has more."""
@@ -78,7 +78,7 @@ def late_interaction(
 ) -> LateInteraction | None:
     """Late interaction with the candidates in `first` that have tokens.
 
-    None where no word of the query counts, or fewer than `FEWEST` candidates have tokens.
+    None where no word of the query counts, or fewer than `MIN_COMPARED` candidates have tokens.
     """
     words, rows, word_of_state = asked_words(context, tokens)
     if not words:
@@ -86,7 +86,7 @@ def late_interaction(
     positions, states = np.sort(first.positions), tokens.states[rows]
     codes, ends = context.generation.signals.token_codes(candidates.ordinals[positions])
     best, filled = nearest_tokens(similarities(states, codes), ends)
-    if len(filled) < FEWEST:
+    if len(filled) < MIN_COMPARED:
         return None
     return LateInteraction(
         positions[filled],

@@ -27,7 +27,7 @@ from helix_query.recall.candidates import (
     Retrieved,
     Route,
 )
-from helix_query.recall.channels import CALLER, CHANNELS, TIES_BY_LOG, Channel
+from helix_query.recall.channels import CALLER_LANE, CHANNELS, TIES_IN_LOG_ORDER, Channel
 from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
 from helix_query.recall.preferences.search import preference_hits
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 Search = Callable[[], Hits]
 _CHANNEL: Final[Mapping[str, Channel]] = {channel.name: channel for channel in CHANNELS}
-PATIENCE: Final = 3
+EXTRA_DEADLINES: Final = 3
 """Additional channel deadlines that a recall waits while no channel has answered."""
 
 _log = logger(__name__)
@@ -135,7 +135,9 @@ def _ties_as_in_log(context: RecallContext, retrieved: Retrieved) -> Retrieved:
     The entity and the associative channel have an order of their own for them.
     """
     rankings = tuple(
-        replace(one, hits=one.hits.with_ties_by(context.sequences_of)) if one.channel in TIES_BY_LOG else one
+        replace(one, hits=one.hits.with_ties_by(context.sequences_of))
+        if one.channel in TIES_IN_LOG_ORDER
+        else one
         for one in retrieved.rankings
     )
     return replace(retrieved, rankings=rankings)
@@ -145,7 +147,7 @@ def _started_about_caller(
     context: RecallContext, embedded: EmbeddedQuery, route: Route, lanes: Mapping[str, Executor]
 ) -> dict[str, Future[Hits]]:
     """The searches among what the caller said about themself."""
-    lane = lanes[CALLER]
+    lane = lanes[CALLER_LANE]
     return {
         PREFERENCES: lane.submit(preference_hits, context, embedded),
         PROFILE_FACTS: lane.submit(profile_fact_hits, context, embedded, route),
@@ -218,10 +220,10 @@ def search_all(
 ) -> Retrieved:
     """What the channels find, in the order of `searches`, then of `extra_searches`; and the evidence.
 
-    Waits `deadline_seconds` for all searches. If no channel has an answer by then, waits up to `PATIENCE`
-    times as long again for the first answer, however many fail meanwhile. No wait goes past `deadline`, a
-    moment of the monotonic clock. With `clear_lead` the lexical channel goes first and may make the others
-    unnecessary. A search that runs already is given as its future.
+    Waits `deadline_seconds` for all searches. If no channel has an answer by then, waits up to
+    `EXTRA_DEADLINES` times as long again for the first answer, however many fail meanwhile. No wait goes past
+    `deadline`, a moment of the monotonic clock. With `clear_lead` the lexical channel goes first and may make
+    the others unnecessary. A search that runs already is given as its future.
 
     Raises:
         OverdueError: no channel answered until `deadline`.
@@ -277,7 +279,7 @@ def _wait_for_answers(
 
     A search that fails while the others are waited for ends nothing.
     """
-    patient_until = min(time.monotonic() + deadline_seconds * (1 + PATIENCE), deadline)
+    patient_until = min(time.monotonic() + deadline_seconds * (1 + EXTRA_DEADLINES), deadline)
     late = wait([*answers, *evidence], timeout=seconds_left(deadline, most=deadline_seconds)).not_done
     while not any(map(_answered, answers)) and (patience := seconds_left(patient_until)):
         late = late.intersection(answers)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Candidates
     from helix_query.recall.context import RecallContext
 
-FIRST: Final = 20
+CHECKED_CANDIDATES: Final = 20
 """First candidates that tell whether a question is about conversations."""
 
 
@@ -58,7 +58,7 @@ def route_after_search(context: RecallContext, candidates: Candidates, route: Ro
     """
     if Intent.MULTI_HOP not in route.intents or not len(candidates):
         return route
-    first = candidates.ordinals[np.argsort(-candidates.fused, kind="stable")[:FIRST]]
+    first = candidates.ordinals[np.argsort(-candidates.fused, kind="stable")[:CHECKED_CANDIDATES]]
     is_turn = context.generation.signals.session_code[first] != 0
     if is_turn.mean() <= context.profile.route.most_turns or chains_relations(context.query.text):
         return route

@@ -24,7 +24,7 @@ MIN_LEFT_OUT_PROBABILITY: Final = 0.5
 
 Decision 0041 set it.
 """
-RESTATED: Final = 0.1
+GAIN_PER_REPETITION: Final = 0.1
 """What each repetition adds to a score, as a share, three times at most."""
 _NEGATION: Final = re.compile(
     r"\b(?:not|no|never|nothing|neither|nor|without|cannot|cant|dont|wont|no longer|stopped|quit)\b|n't\b"
@@ -75,7 +75,7 @@ def _joined(line: Merged, earlier: Statement) -> Merged:
     if earlier.memory_id in line.memory_ids:
         return line
     shown = line.statement
-    more = RESTATED if len(line.memory_ids) <= 3 else 0.0  # noqa: PLR2004 - three repetitions
+    more = GAIN_PER_REPETITION if len(line.memory_ids) <= 3 else 0.0  # noqa: PLR2004 - three repetitions
     score = max(shown.score, earlier.score) * (1.0 + more)
     facets = tuple(dict.fromkeys((*shown.facets, *earlier.facets)))
     return Merged(replace(shown, score=score, facets=facets), (*line.memory_ids, earlier.memory_id))
