@@ -117,7 +117,7 @@ class LanguageModel:
         """
         expected = estimate_tokens(question.system + question.text) + question.most_tokens
         count = sum(target.pairs for target in targets)
-        if not await self.ledger.reserve(tenant, expected):
+        if not await self.ledger.reserve(tenant, expected, pause=self.pause):
             await self.note(question.call, "over budget", count)
             return None
         try:

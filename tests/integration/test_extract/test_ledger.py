@@ -37,18 +37,34 @@ async def ledgers(client: Client, clock: Days, count: int = 1, *, daily_tokens: 
     ]
 
 
+async def no_pause(_: float) -> None:
+    """Nothing is waited for in a test without questions in progress."""
+    raise AssertionError
+
+
 async def test_a_tenant_spends_its_budget_and_no_other(nats_client: Client) -> None:
-    """What is on its way counts, so that two questions at once do not pass the limit together."""
-    clock = Days()
-    (ledger,) = await ledgers(nats_client, clock)
-    assert await ledger.reserve("acme", 600)
-    assert not await ledger.reserve("acme", 600)
-    assert await ledger.reserve("umbrella", 600)
+    """What is spent today is not there any more, to the last token."""
+    (ledger,) = await ledgers(nats_client, Days())
     await ledger.add("answered", tenant_id="acme", tokens=300)
-    ledger.release("acme", 600)
-    assert await ledger.reserve("acme", 700)
+    assert await ledger.reserve("acme", 700, pause=no_pause)
     ledger.release("acme", 700)
-    assert not await ledger.reserve("acme", 701)
+    assert not await ledger.reserve("acme", 701, pause=no_pause)
+    assert await ledger.reserve("umbrella", 1_000, pause=no_pause)
+
+
+@pytest.mark.parametrize(("spent", "fits"), [(300, True), (600, False)])
+async def test_a_budget_that_questions_in_progress_reserve_is_waited_for(
+    nats_client: Client, spent: int, fits: bool
+) -> None:
+    """Two at once do not pass the limit together; the second is asked if the first spends less."""
+    (ledger,) = await ledgers(nats_client, Days())
+    assert await ledger.reserve("acme", 600, pause=no_pause)
+
+    async def first_is_answered(_: float) -> None:
+        await ledger.add("answered", tenant_id="acme", tokens=spent)
+        ledger.release("acme", 600)
+
+    assert await ledger.reserve("acme", 600, pause=first_is_answered) is fits
 
 
 async def test_a_new_day_has_a_new_budget(nats_client: Client) -> None:
@@ -56,9 +72,9 @@ async def test_a_new_day_has_a_new_budget(nats_client: Client) -> None:
     clock = Days()
     first, second = await ledgers(nats_client, clock, 2)
     await first.add("answered", tenant_id="acme", tokens=900)
-    assert not await second.reserve("acme", 200)
+    assert not await second.reserve("acme", 200, pause=no_pause)
     clock.now = datetime(2026, 3, 3, 0, 0, tzinfo=UTC)
-    assert await second.reserve("acme", 200)
+    assert await second.reserve("acme", 200, pause=no_pause)
 
 
 async def test_no_count_of_workers_at_once_is_lost(nats_client: Client) -> None:
@@ -84,7 +100,7 @@ async def test_a_budget_that_cannot_be_read_is_asked_for_again(nats_client: Clie
     (ledger,) = await ledgers(nats_client, Days())
     await nats_client.close()
     with pytest.raises(TemporaryError, match="budget"):
-        await ledger.reserve("acme", 600)
+        await ledger.reserve("acme", 600, pause=no_pause)
     await ledger.add("failed")
 
 
@@ -92,4 +108,4 @@ async def test_without_a_limit_everything_may_be_spent(nats_client: Client) -> N
     """0 means no limit; without a worker there is no status."""
     assert await endpoint_status(nats_client.jetstream()) is None
     (ledger,) = await ledgers(nats_client, Days(), daily_tokens=0)
-    assert await ledger.reserve("acme", 10**9)
+    assert await ledger.reserve("acme", 10**9, pause=no_pause)

@@ -7,7 +7,7 @@ Without an answer of NATS counts are given up, and questions wait.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from nats.js.kv import KeyValue
 
 ATTEMPTS: Final = 8
+BUSY_SECONDS: Final = 2.0
+"""Between two looks at a budget that questions in progress reserve."""
 
 _log = logger(__name__)
 
@@ -63,23 +65,27 @@ class Ledger:
         self._reserved: dict[str, int] = {}
         self._writing = asyncio.Lock()
 
-    async def reserve(self, tenant_id: str, tokens: int) -> bool:
+    async def reserve(
+        self, tenant_id: str, tokens: int, *, pause: Callable[[float], Awaitable[None]]
+    ) -> bool:
         """Whether a tenant may spend so many tokens today; if so, `release` must follow.
+
+        A question in progress reserves more than it will spend. Where only such reservations leave no room,
+        this waits with `pause`.
 
         Raises:
             TemporaryError: NATS does not answer, so nobody knows what was spent.
+            HelixError: what `pause` raised.
         """
         if not self._daily_tokens:
             return True
-        try:
-            entry, _ = await self._read()
-        except UNANSWERED as error:
-            raise TemporaryError(f"the budget of today cannot be read ({type(error).__name__})") from error
-        spent = entry.tokens.get(tenant_id, 0) if entry.day == self._today else 0
-        if spent + self._reserved.get(tenant_id, 0) + tokens > self._daily_tokens:
-            return False
-        self._reserved[tenant_id] = self._reserved.get(tenant_id, 0) + tokens
-        return True
+        while (left := self._daily_tokens - await self._spent(tenant_id)) >= tokens:
+            reserved = self._reserved.get(tenant_id, 0)
+            if reserved + tokens <= left:
+                self._reserved[tenant_id] = reserved + tokens
+                return True
+            await pause(BUSY_SECONDS)
+        return False
 
     def release(self, tenant_id: str, tokens: int) -> None:
         """Undo `reserve`, after the tokens that were used are added."""
@@ -115,6 +121,14 @@ class Ledger:
                 except UNANSWERED as error:
                     _log.warning("ledger not written", reason=reason_of(error))
                 return
+
+    async def _spent(self, tenant_id: str) -> int:
+        """Tokens that a tenant has spent today."""
+        try:
+            entry, _ = await self._read()
+        except UNANSWERED as error:
+            raise TemporaryError(f"the budget of today cannot be read ({type(error).__name__})") from error
+        return entry.tokens.get(tenant_id, 0) if entry.day == self._today else 0
 
     def _spend(self, entry: LedgerEntry, call: str, tenant_id: str, tokens: int) -> None:
         if entry.day != self._today:
