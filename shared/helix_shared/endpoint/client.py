@@ -175,7 +175,7 @@ class Endpoint:
 
     async def _ask(self, question: Question) -> Reply:
         call, schema = question.call, question.schema
-        sent: dict[str, Any] | None = self.form.parameters(schema)
+        sent: dict[str, Any] | None = self.form.parameters(schema, question.most_tokens)
         while sent is not None:
             response = await self._post(question, sent)
             if response.status == OK:
@@ -202,7 +202,6 @@ class Endpoint:
                 {"role": "system", "content": question.system},
                 {"role": "user", "content": question.text},
             ],
-            "max_tokens": question.most_tokens,
             **fields,
         }
         try:

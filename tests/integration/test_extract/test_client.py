@@ -111,6 +111,18 @@ async def test_a_refused_temperature_is_left_out(server: EndpointServer) -> None
     assert {request["response_format"]["type"] for request in server.requests} == {"json_schema"}
 
 
+async def test_the_longest_answer_has_the_name_that_the_server_asks_for(server: EndpointServer) -> None:
+    """Models that think before they answer refuse `max_tokens` and name another field."""
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    server.statuses = [(400, {}, json.dumps({"error": {"message": message}}))]
+    async with client_of(server) as client:
+        await client.ask(QUESTION)
+        await client.ask(QUESTION)
+    assert [request.get("max_completion_tokens") for request in server.requests] == [None, 200, 200]
+    assert [request.get("max_tokens") for request in server.requests] == [200, None, None]
+    assert set(forms_of(server)) == {"json_schema"}
+
+
 async def test_a_pause_that_the_server_asks_for_is_kept(server: EndpointServer) -> None:
     """429 with Retry-After: nothing is sent before, and it counts as no failure."""
     server.statuses = [(429, {"Retry-After": "1"}, "")]
