@@ -17,6 +17,7 @@ MOST_ITEMS: Final = 256
 """Items of one list that are read."""
 
 _THOUGHTS: Final = re.compile(r"<(think|thinking|reasoning)>")
+_THOUGHTS_TAG: Final = re.compile(r"</?(?:think|thinking|reasoning)>")
 _DECODER: Final = json.JSONDecoder()
 _LIST: Final = re.compile(r"\"([a-z_]{1,40})\"\s{0,16}:\s{0,16}\[")
 """The beginning of a named list."""
@@ -27,7 +28,7 @@ def object_in(text: str, lists: Sequence[str]) -> tuple[dict[str, Any] | None, b
 
     `lists` are the names of its lists; an answer has at least one of them.
     """
-    text = _without_thoughts(text)
+    text = _without_thoughts(_behind_unopened(text))
     begins = {found.end() for found in _LIST.finditer(text) if found[1] in lists}
     at = -1
     for _ in range(MOST_STARTS):
@@ -47,6 +48,12 @@ def items_of(answer: Mapping[str, Any], name: str) -> list[Any]:
     """The first `MOST_ITEMS` items of a list of the answer; none if it has no such list."""
     items = answer.get(name)
     return items[:MOST_ITEMS] if isinstance(items, list) else []
+
+
+def _behind_unopened(text: str) -> str:
+    """`text` behind a passage of thinking that has its end alone, because the chat template began it."""
+    first = None if text.lstrip().startswith("{") else _THOUGHTS_TAG.search(text)
+    return text if first is None or not first[0].startswith("</") else text[first.end() :]
 
 
 def _without_thoughts(text: str) -> str:

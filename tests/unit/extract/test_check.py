@@ -219,10 +219,13 @@ def test_json_is_found_in_prose_fences_and_thoughts() -> None:
         plain,
         f"Sure {{here}} it is:\n```json\n{plain}\n```\nAnything else?",
         f'<think>maybe {{"memories": []}}</think>{plain}',
+        f'maybe {{"memories": []}}\n</think>\n{plain}',
     ):
         assert object_in(text, LISTS) == ({"memories": [{"text": "a"}]}, False)
     assert object_in("I cannot do that.", LISTS) == (None, False)
     assert object_in("<think>still thinking", LISTS) == (None, False)
+    quoted = {"memories": [{"text": "a </think> b"}]}
+    assert object_in(json.dumps(quoted), LISTS) == (quoted, False)
 
 
 def test_a_cut_answer_gives_its_complete_items() -> None:
