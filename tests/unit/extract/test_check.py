@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -70,6 +71,33 @@ def test_a_date_that_a_turn_tells_passes(text: str, day: str) -> None:
     """In words, by a number, or by the year alone."""
     said = memory(text="Mara told of the kiln.", quote=text, valid_from=day, entities=[])
     assert checked_in(text, said).memories
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "passes"),
+    [
+        ("The rent is 1200 a month.", "Mara pays $1,200 a month.", True),
+        ("The rent is $1,200 a month.", "Mara pays 1200 dollars a month.", True),
+        ("The rent is $1,200 a month.", "Mara pays $1,300 a month.", False),
+        ("The rooms are 1 and 200.", "Mara pays $1,200 a month.", False),
+        ("The kiln comes on Friday next week.", "The kiln comes on 2026-03-13.", True),
+        ("The kiln broke three weeks ago.", "The kiln broke on 9 February 2026.", True),
+        ("The kiln broke three weeks ago.", "The kiln broke on 12 February 2026.", False),
+    ],
+)
+def test_a_number_may_be_written_in_another_way(said: str, text: str, *, passes: bool) -> None:
+    """With separators or without, and as the day that words for a time name."""
+    found = checked_in(said, memory(text=text, quote=said, valid_from=None, entities=[]))
+    assert bool(found.memories) is passes
+
+
+def test_a_day_is_that_of_the_zone_of_its_turn() -> None:
+    """In Auckland it is the third of March while it is the second in UTC."""
+    zone = timezone(timedelta(hours=13))
+    late = Window((turn(1, "I broke it yesterday.", occurred_at=datetime(2026, 3, 3, 8, tzinfo=zone)),))
+    for day, passes in ((2, True), (1, False)):
+        said = memory(text=f"Mara broke it on {day} March.", quote="I broke it", valid_from=None, entities=[])
+        assert bool(check({"memories": [said]}, late).memories) is passes
 
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-30"])

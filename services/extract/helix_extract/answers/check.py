@@ -1,8 +1,8 @@
 """Checks an answer against its turns. Nothing is believed: what fails a check is dropped and counted.
 
-A memory must name turns of the window and quote one of them; its numbers must stand in these turns or follow
-from their dates, and so must its dates. Names must stand in its turns. One bad item does not
-harm the others.
+A memory must name turns of the window and quote one of them; its numbers must stand in the turns or follow
+from their dates and their words for a time, and so must its dates. Names must stand in its turns. One bad
+item does not harm the others.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
@@ -40,6 +41,8 @@ MOST_TIMES: Final = 32
 _DAY: Final = dt.timedelta(days=1)
 _YEAR: Final = dt.timedelta(days=365)
 _DIGITS: Final = re.compile(r"\d+")
+_THOUSANDS: Final = re.compile(r"(?<=\d)[,'](?=\d{3}(?!\d))")
+"""Separators inside a number: "1,200" is 1200."""
 
 Kind = Literal["fact", "preference", "decision", "instruction", "plan", "event"]
 
@@ -159,7 +162,7 @@ def _memory(item: Any, context: _Context) -> CheckedMemory:
         raise _DroppedError("date")
     if not all(_is_told(day, turns) for day in (valid_from, valid_to) if day is not None):
         raise _DroppedError("date")
-    if not _numbers(text) <= context.numbers | _parts_of(valid_from, valid_to):
+    if not _numbers(_THOUSANDS.sub("", text)) <= context.numbers | _parts_of(valid_from, valid_to):
         raise _DroppedError("number")
     return CheckedMemory(
         source=source,
@@ -204,13 +207,18 @@ def _is_told(day: dt.date, turns: Sequence[Turn]) -> bool:
         text = plain(turn.event.text)
         if not {day.year, day.day}.isdisjoint(_numbers(text)):
             return True
-        for found in find_time_expressions(text, turn.occurred_at, limit=MOST_TIMES):
-            if not found.is_storable:  # "0001-01-01" has no day before it
-                continue
-            first, last = found.start.date() - _DAY, found.end.date() + _DAY
-            if any(first <= day + years * _YEAR <= last for years in (-1, 0, 1)):
+        for first, last in _told_days(text, turn.occurred_at):
+            if any(first - _DAY <= day + years * _YEAR <= last + _DAY for years in (-1, 0, 1)):
                 return True
     return False
+
+
+def _told_days(text: str, said_at: dt.datetime) -> Iterator[tuple[dt.date, dt.date]]:
+    """First and last day of each time that a text names, in the zone in which it was said."""
+    for found in find_time_expressions(text, said_at, limit=MOST_TIMES):
+        if found.is_storable:  # "0001-01-01" has no day before it
+            first, last = found.start, found.end - dt.timedelta(microseconds=1)
+            yield first.astimezone(said_at.tzinfo).date(), last.astimezone(said_at.tzinfo).date()
 
 
 def _numbers(text: str) -> set[int]:
@@ -218,11 +226,12 @@ def _numbers(text: str) -> set[int]:
 
 
 def _known_numbers(window: Window) -> set[int]:
-    """Numbers that stand in the turns, or in a date near theirs."""
+    """Numbers that stand in the turns, in a date near theirs, or in a day that their words name."""
     known = set[int]()
     for turn in window.turns:
-        known |= _numbers(plain(turn.event.text))
-        year = turn.occurred_at.year
+        text, year = plain(turn.event.text), turn.occurred_at.year
+        known |= _numbers(text) | _numbers(_THOUSANDS.sub("", text))
+        known |= _parts_of(*chain.from_iterable(_told_days(text, turn.occurred_at)))
         known |= {year - 1, year, year + 1, turn.occurred_at.month, turn.occurred_at.day}
     return known
 
