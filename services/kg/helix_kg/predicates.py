@@ -20,10 +20,21 @@ class Rule:
     """What must end where the name before the verb begins, if that matters."""
     active: bool = False
     """Whether the verb is also the participle of a passive, which says nothing about the name behind it."""
+    beside: bool = False
+    """Whether the name must stand just behind: in "my boss is meeting Ann" she is not the boss."""
+    apposed: bool = False
+    """Whether the verb is a noun for the name behind it, which may be the subject of what follows."""
 
 
 def _rule(
-    predicate: str, verb: str, *, inverse: bool = False, behind: str | None = None, active: bool = False
+    predicate: str,
+    verb: str,
+    *,
+    inverse: bool = False,
+    behind: str | None = None,
+    active: bool = False,
+    beside: bool = False,
+    apposed: bool = False,
 ) -> Rule:
     return Rule(
         predicate,
@@ -31,6 +42,8 @@ def _rule(
         inverse,
         None if behind is None else re.compile(behind, re.IGNORECASE),
         active,
+        beside,
+        apposed,
     )
 
 
@@ -41,6 +54,9 @@ _DETERMINERS: Final = r"(?:(?:an?|the|our|my|your|his|her|its|their|old|new|lega
 _WITH_NOTHING: Final = r"(?![^.;,\n]{1,60}? with\b)"
 """In "Ada replaced X with Y" Ada takes the place of neither."""
 _OF_LIST: Final = r"(?:a |an |the |one of the )?(?:\w+ ){0,2}?"
+
+BETWEEN_PERSONS: Final = frozenset({"MARRIED", "PARENT_OF", "REPORTS_TO", "SUCCEEDED"})
+"""Predicates whose object is nobody behind "of": "married a friend of Tom"."""
 
 THROUGH_PLACES: Final = frozenset(
     {"MOVED_TO", "MOVED_FROM", "LIVES_IN", "LOCATED_IN", "BORN_IN", "MEMBER_OF", "DEPENDS_ON"}
@@ -79,15 +95,14 @@ RULES: Final = (
     _rule("DEPENDS_ON", r"depend(?:s|ed|ing)? (?:up)?on|relies on|rely on|requires|built on(?: top of)?"),
     _rule("OWNS", r"owns|owned(?! by)|bought|acquired(?! by)|purchased(?! by)|possesses|own", active=True),
     _rule("OWNS", r"(?:owned|acquired|bought|purchased) by|belongs to(?! the)|belonged to", inverse=True),
-    _rule(
-        "MARRIED",
-        r"married(?: to)?|(?:the )?(?:wife|husband|spouse) of|'s (?:wife|husband|spouse)(?: is| was)?",
-    ),
+    _rule("MARRIED", r"married(?: to)?|(?:the )?(?:wife|husband|spouse) of"),
+    _rule("MARRIED", r"(?:wife|husband|spouse) (?:is|was)", beside=True),
+    _rule("MARRIED", r"wife|husband|spouse", beside=True, apposed=True),
     _rule("SUCCEEDED", r"succeeded(?! by)", active=True),
     _rule("SUCCEEDED", r"succeeds|took over from|the successor (?:of|to)"),
     _rule("SUCCEEDED", r"succeeded by", inverse=True),
     _rule("REPORTS_TO", r"report(?:s|ed|ing)? to|managed by|supervised by"),
-    _rule("REPORTS_TO", r"(?:'s )?(?:manager|boss|supervisor|line manager) is"),
+    _rule("REPORTS_TO", r"(?:manager|boss|supervisor|line manager) is", beside=True),
     _rule("REPORTS_TO", r"manages|supervises|(?:the )?(?:manager|boss|supervisor) of", inverse=True),
     _rule(
         "MEMBER_OF",

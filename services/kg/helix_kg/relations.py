@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from helix_kg.predicates import RULES, THROUGH_PLACES, Rule
+from helix_kg.predicates import BETWEEN_PERSONS, RULES, THROUGH_PLACES, Rule
 from helix_kg.sentences import sentence_spans
 from helix_shared.naming import Name
+from helix_shared.naming.persons import NATIONALITY_ENDING
+from helix_shared.naming.words import FUNCTION_WORDS
 from helix_shared.text.scripts import ends_with_question_mark
 
 SENTENCES: Final = 200
@@ -36,7 +38,8 @@ _UNSURE = re.compile(
     r"\b(?:if|whether|unless|maybe|perhaps|probably|possibly|allegedly|suppos\w+|imagine\w*|wish\w*|might"
     r"|may|could|would|should|doubt\w*|thinks?|thought|guess\w*|hop(?:e|es|ed|ing)|wants?|wanted|wonder\w*"
     r"|pretend\w*|not|never|nobody|cannot|without|rumou?rs?|claims?|claimed|plan(?:s|ned|ning)?|almost"
-    r"|nearly|denie[sd]|refuse[sd]?|instead of|joked?|joking|dreamt|dreamed|what|once)\b|n['\u2019]t\b",
+    r"|nearly|denie[sd]|refuse[sd]?|instead of|joked?|joking|dreamt|dreamed|what|once"
+    r"|neither|nor|no(?:[ -]one|ne)|false|untrue|a lie)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 _WE = re.compile(r"\b(?:I|[Mm]y|me)\b|(?<![\w.'\u2019-])i(?=(?:['\u2019](?:m|ve|d|ll))?\s[a-z])")
@@ -46,7 +49,7 @@ _QUOTED = re.compile(r"\"[^\"\n]{1,400}+\"|\u201c[^\u201d\n]{1,400}+\u201d|^[ \t
 _AUXILIARY: Final = (
     r"(?:(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
     r"|recently|finally|still|then|already|since|later|soon|eventually|always|mostly|really|mainly|first|all"
-    r"|himself|herself|itself|myself|apparently|m|ve|s|re|d|will)\b)*"
+    r"|himself|herself|itself|myself|apparently|m|ve|s|re)\b)*"
 )
 _BESIDE_VERB = re.compile(
     r"[\"'`*\u201d\u2019]?(?:\s\([^()\n]{1,60}\)"
@@ -54,8 +57,18 @@ _BESIDE_VERB = re.compile(
 )
 _BEFORE_OBJECT = re.compile(
     r"(?:\s+(?!(?:and|but|or|that|because|with|by|from|for|to|who|which|when|while|if|not|no|than|as|where"
-    r"|without|before|after|until|into|is|was|has|nobody|nothing)\b)[a-z][\w'-]*){0,4}\s*[\"'`*\u201c\u2018(]?"
+    r"|without|before|after|until|into|is|was|has|nobody|nothing|about|like|unlike|except|either|neither)\b)"
+    r"[a-z][\w'-]*){0,4}\s*[\"'`*\u201c\u2018(]?"
 )
+_JUST_BEFORE_OBJECT = re.compile(r"(?:\s+(?:now|still|currently|called|named))*\s*[\"'`*\u201c\u2018(]?")
+_OF = re.compile(r"\bof\b", re.IGNORECASE)
+_OWN_NOUN = re.compile(r"\s+(?P<noun>[a-z][\w-]*)")
+_ALTERNATIVE = re.compile(r"[\"'`*)\u201d\u2019]*,?\s+or\b")
+_GIVEN = re.compile(
+    r"\s+(?:an?|some|two|three|his|her|my|our|their)\s+"
+    r"(?!(?:few|couple|while|bit|long|minute|hour|day|week|fortnight|month|quarter|year|decade|time)s?\b)[a-z]"
+)
+"""Behind whom something is bought or made for: "bought Mia a bike"; not "bought Acme a year ago"."""
 _CARRIED = re.compile(
     r"(?:.*\s|,\s*)(?:and|but|then)(?: then| now| later| also| has| is| was)*\s*", re.DOTALL
 )
@@ -129,7 +142,7 @@ def _of_sentence(text: str, start: int, end: int, sides: list[Name]) -> Iterator
     taken = {
         name.span
         for names, (*_, rule) in zip(found, verbs, strict=True)
-        if rule.behind is None
+        if rule.behind is None and not rule.apposed
         for name in names
     }
     free = [name for name in sides if name.span not in taken]
@@ -173,17 +186,33 @@ def _coordinated(text: str, name: Name, others: list[Name]) -> list[Name]:
 def _behind(text: str, verb: int, sides: list[Name], end: int, rule: Rule) -> list[Name]:
     """The first name behind the verb, and one that "and" joins to it at the end of the clause."""
     place = next((place for place, name in enumerate(sides) if name.span[0] >= verb), len(sides))
-    if place == len(sides) or not _BEFORE_OBJECT.fullmatch(text, verb, sides[place].span[0]):
+    if place == len(sides) or not _is_object(text, verb, sides[place], rule):
         return []
     first = sides[place]
-    if rule.predicate not in THROUGH_PLACES and _AT_A_PLACE.search(text, verb, first.span[0]):
-        return []
     joined = (
         name
         for name in sides[place + 1 :]
         if _BOTH.fullmatch(text, first.span[1], name.span[0]) and _CLOSED.match(text, name.span[1], end)
     )
     return [first, *list(joined)[:1]]
+
+
+def _is_object(text: str, verb: int, name: Name, rule: Rule) -> bool:
+    """Whether the verb is said of a name behind it, and not of what belongs to it, or is about or for it."""
+    start, end = name.span
+    between = _JUST_BEFORE_OBJECT if rule.beside else _BEFORE_OBJECT
+    if not between.fullmatch(text, verb, start) or _ALTERNATIVE.match(text, end):
+        return False
+    if rule.predicate not in THROUGH_PLACES and _AT_A_PLACE.search(text, verb, start):
+        return False
+    if rule.predicate in BETWEEN_PERSONS and _OF.search(text, verb, start):
+        return False
+    if rule.beside and NATIONALITY_ENDING.search(name.name):
+        return False
+    owned = _OWN_NOUN.match(text, end) if name.surface.endswith(("'s", "\u2019s")) else None
+    if owned is not None and owned["noun"] not in FUNCTION_WORDS:
+        return False
+    return not (rule.active and _GIVEN.match(text, end))
 
 
 def _is_clear(relation: Relation, found: list[Relation]) -> bool:

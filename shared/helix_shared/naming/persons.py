@@ -78,6 +78,9 @@ OCCUPATION_PATTERN: Final = (
 )
 """What somebody is by work or study: the nouns of `NOUN_PATTERN` but for family and pets, and others."""
 
+NATIONALITY_ENDING: Final = re.compile(r"(?:ese|ish|ian|ean|can|man|ench|utch|eek|wiss)$")
+"""Most words for nationalities end so: "my wife is Portuguese" names nobody."""
+
 _TITLE: Final = r"(?:mr|mrs|ms|dr|prof|professor|auntie|uncle)"
 _NAME = rf"(?!{_TITLE}\b)(?P<name>[a-z][a-z\u00e0-\u024f'-]{{1,29}})(?![\w@./:-]\w)"
 _INTRODUCED: Final = re.compile(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from helix_query.recall.user_profile.fact_rules import ANY_RULE, RULES
 from helix_shared.naming import canonical, find_names
 from helix_shared.naming.frequency import is_common
+from helix_shared.naming.persons import NATIONALITY_ENDING
 from helix_shared.naming.words import CALENDAR, FUNCTION_WORDS, TITLES_BEFORE_A_DOT
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ _THING: Final = re.compile(
     r"(?:an?|the|my|our) (?:[\w-]+ ){0,2}?(?P<noun>[a-z]{4,20})(?= (?:around|now)\b|$)"
 )
 _NO_EMPLOYER: Final = frozenset({"home", "weekend", "moment", "office", "night", "desk", "time", "company"})
-_NO_PERSON: Final = re.compile(r"(?:ese|ish|ian|ean|can|man|ench|utch|eek|wiss)$")
-"""Endings of nationalities: "my wife is Portuguese"."""
 _PHONES: Final = frozenset({"number", "mobile", "cell"})
 _CLAUSE_ENDS: Final = re.compile(r", (?:and |but )?| (?:and|but) |; ?| [\u2013\u2014-] ")
 _SPEAKER: Final = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
@@ -211,7 +210,9 @@ def _spans(rule: Rule, read: str, start: int, end: int) -> list[tuple[int, int]]
         found = [word.span() for word in _LOWER.finditer(read, start, end) if _is_rare(word[0])]
     if rule.value == "person":
         return [
-            span for span in found[:1] if span[0] == start and not _NO_PERSON.search(read[start : span[1]])
+            span
+            for span in found[:1]
+            if span[0] == start and not NATIONALITY_ENDING.search(read[start : span[1]])
         ]
     if not found and rule.value == "name_or_thing":
         thing = _THING.match(read[start:end])
