@@ -37,8 +37,10 @@ _COUNT = re.compile(_DIGITS)
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _QUALIFIER = re.compile(r" \(([^()\n]{1,48})\)")
 _NO_QUALIFIER = re.compile(
-    r"[\W\d_]*$|.*[,;:=]|(?:born|died|formerly|also|see|e\.g|i\.e|c\.|b\.|d\.)\b", re.IGNORECASE
+    r"[\W\d_]*$|.*[,;:=]|(?:born|died|formerly|founded|see|n\u00e9e?|nee|aka|e\.g|i\.e|c\.|b\.|d\.)\b",
+    re.IGNORECASE,
 )
+_FIRST_WORD = re.compile(r"[\w'\u2019]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]
     if len(run) == 1 and _is_qualifier(text, start, end):
         return
     yield start, end
-    if (qualifier := _QUALIFIER.match(text, end)) is not None and not _NO_QUALIFIER.match(qualifier[1]):
+    if (qualifier := _QUALIFIER.match(text, end)) is not None and _tells_apart(qualifier[1]):
         yield start, qualifier.end()
     for place, index in enumerate(run[:-1]):
         if _POSSESSIVE.search(words[index].core):
@@ -136,6 +138,14 @@ def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]
             if len(run) - place > len(("possessor", "one word")):
                 yield words[run[place + 1]].start, end
             break
+
+
+def _tells_apart(qualifier: str) -> bool:
+    """Whether words in parentheses are part of a name: "Bishop of Elmham", not "my sister" or "until May"."""
+    first = _FIRST_WORD.match(qualifier)
+    if first is not None and first[0].lower() in FUNCTION_WORDS:
+        return False
+    return _NO_QUALIFIER.match(qualifier) is None
 
 
 def _is_day(cores: Sequence[str]) -> bool:

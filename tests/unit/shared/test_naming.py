@@ -153,6 +153,8 @@ def test_dates_are_named_in_iso_form(text: str, expected: list[str]) -> None:
         ('the song "hello" and "Hey Jude" played', ["hey jude", "jude"]),
         ("Apollo 11 landed", ["apollo 11"]),
         ("Who made Polish-Russian War (Film)?", ["polish-russian war (film)", "polish-russian war"]),
+        ("Ask Greta (my sister) and Olaf (who is in Bergen).", ["greta", "olaf", "bergen"]),
+        ("Greta (n\u00e9e Lund) left Oakline (until May).", ["greta", "lund", "oakline"]),
         ("THIS IS ALL VERY LOUD AND SAYS NOTHING", []),
         ("He met McDonald", ["mcdonald"]),
     ],
