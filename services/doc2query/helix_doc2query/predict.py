@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from helix_doc2query.rules import RULES
 from helix_doc2query.synonyms import SYNONYMS
 from helix_doc2query.topics import is_defined_thing, names_something
+from helix_shared.naming.abbreviations import sentence_ends
 from helix_shared.text.scripts import ends_with_question_mark
 
 COLUMNS: Final = ("memory_id", "text", "title", "speaker", "speech_act", "derived_from")
@@ -27,8 +29,19 @@ SENTENCE_CHARACTERS: Final = 400
 SEARCH_WORDS: Final = 6
 """Words in one line of search words."""
 
-_BREAK = re.compile(r"(?<=[.!?])\s+|(?<!\s)[^\S\n]*+\n\s*")
-"""White space behind the end of a sentence, or with a line break in it; tried where white space begins."""
+_BREAK = re.compile(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)\s+|(?<!\s)[^\S\n]*+\n\s*", re.MULTILINE)
+"""White space behind the end of a sentence, or with a line break in it; tried where white space begins.
+
+The number of an item of a list ends none.
+"""
+_OTHERS: Final = {
+    **{other: other for other in ("they", "he", "she")},
+    **{noun: f"the {noun}" for noun in ("team", "company", "board", "project", "service")},
+    "his": "he",
+    "her": "she",
+    "their": "they",
+}
+"""Who it is that a sentence is about, if not its speaker."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _SPACE = re.compile(r"\s+")
 
@@ -47,7 +60,10 @@ def predict(row: Mapping[str, Any]) -> list[str]:
 
 def _sentences(text: str) -> list[str]:
     """The first sentences, each cut to a length for which every pattern is fast."""
-    pieces = _BREAK.split(text.strip(), maxsplit=SENTENCES)[:SENTENCES]
+    text = text.strip()
+    breaks = [found.span() for found in islice(sentence_ends(_BREAK.finditer(text)), SENTENCES)]
+    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(text)]
+    pieces = [text[start:end] for start, end in zip(starts, ends, strict=True)][:SENTENCES]
     return [piece[:SENTENCE_CHARACTERS].rstrip() for piece in pieces]
 
 
@@ -60,12 +76,14 @@ def _answered(sentence: str, who: str) -> Iterator[str]:
         if (match := rule.pattern.search(sentence)) is None:
             continue
         groups = {name: _phrase(value) for name, value in match.groupdict(default="").items()}
+        somebody = groups.pop("somebody", "i").lower()
         if not all(names_something(phrase) for phrase in groups.values() if phrase):
             continue
         if rule.defines and not is_defined_thing(groups["x"]):
             continue
         for question in rule.questions:
-            yield _SPACE.sub(" ", question.format(who=who, **groups)).strip()
+            asked = question.format(who=_OTHERS.get(somebody, who), **groups)
+            yield _SPACE.sub(" ", asked).strip()
 
 
 def _phrase(text: str) -> str:

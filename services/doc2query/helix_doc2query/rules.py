@@ -1,7 +1,8 @@
 """Sentence patterns and the questions that a matching sentence answers.
 
-The groups `x` and `y` of a rule fill its questions; `{who}` is the speaker. A question only helps with words
-that the text does not have ("decision", "reason", "favourite"), so the templates contain such words.
+The groups `x` and `y` of a rule fill its questions. `{who}` is the speaker, or whom `somebody` names if that
+is another: "she loves dogs" tells nothing of the speaker. A question only helps with words that the text does
+not have ("decision", "reason", "favourite"), so the templates contain such words.
 `predict` applies the rules in this order to each sentence.
 """
 
@@ -22,13 +23,18 @@ _END = (
     r"|[.,;:!?()]|$)"
 )
 _SOMEBODY = (
-    r"\b(?:we|i|they|he|she|team|company|board|project|service)"
+    r"\b(?P<somebody>we|i|they|he|she|team|company|board|project|service)"
     r"(?:'ve|'d| have| has| had| also| now| finally| just| both| all| always| really| usually)*+"
 )
 _DECIDED = (
     rf"{_SOMEBODY} (?:decided|agreed|chose|opted|elected|picked|selected|settled|standardi[sz]ed)"
     r"(?: to| on| for| that we| we)?(?: will| should)?(?: use| adopt| go with| keep| pick)?"
 )
+_OTHERS_RULE = (
+    r"\b(?=always|never|must|do |don't|make sure|should)"
+    r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<! must )(?<! should )(?<! have )(?<!'ve )"
+)
+"""Before the words for a rule: what one person always or never does is none for others."""
 _DATE = (
     r"(?:\d{4}-\d\d-\d\d|(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?)?"
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*(?: \d{1,2}(?:st|nd|rd|th)?)?(?:,? \d{4})?"
@@ -105,7 +111,7 @@ _PREFERENCES = (
     _rule(
         rf"{_SOMEBODY} (?:prefer|like|love|enjoy|adore)(?:s|d|ed)? {_X}{_END}",
         "what does {who} prefer: favourite favorite preference",
-        "likes and preferences of {who}",
+        "which likes and preferences does {who} have",
     ),
     _rule(
         rf"{_SOMEBODY} (?:(?:can't|cannot) stand|hates?|dislikes?|avoids?|(?:don't|doesn't) (?:like|want)) "
@@ -113,7 +119,7 @@ _PREFERENCES = (
         "what does {who} dislike: hate avoid preference",
     ),
     _rule(
-        rf"\b(?:my|his|her|our|their) favou?rite {_X} (?:is|are|was) {_Y}{_END}",
+        rf"\b(?P<somebody>my|his|her|our|their) favou?rite {_X} (?:is|are|was) {_Y}{_END}",
         "which {x} does {who} like best: preference",
     ),
     _rule(
@@ -121,8 +127,8 @@ _PREFERENCES = (
         "what can {who} not eat: allergy dietary restriction",
     ),
     _rule(
-        rf"\b(?:always|never|must(?: not)?|(?<!\bi )(?:do not|don't)|make sure to|should(?: not| never)?) "
-        rf"{_X}{_END}",
+        rf"{_OTHERS_RULE}(?:always|never|must(?: not)?|do not|don't|make sure to|should(?: not| never)?) "
+        rf"(?!(?:forget|hesitate|mind|worry)\b){_X}{_END}",
         "rule convention policy: {x}",
     ),
 )
@@ -174,14 +180,14 @@ _LIVES = (
     ),
     _rule(
         rf"{_SOMEBODY} (?:work|works|worked|am working) (?:as|at|for|in) {_X}{_END}",
-        "what is the job of {who}: occupation employer career",
+        "what job does {who} have: occupation employer career",
     ),
     _rule(
-        rf"{_SOMEBODY} (?:live|lives|lived|moved|relocated) (?:in|to|at|near) {_X}{_END}",
-        "where is the home of {who}: residence city address",
+        rf"{_SOMEBODY} (?:(?:live|lives|lived) (?:in|at|near)|(?:moved|relocated) to) {_X}{_END}",
+        "where does {who} live: home residence city address",
     ),
     _rule(
-        rf"{_SOMEBODY} (?:went|travell?ed|flew|drove|visited|been)(?: to)? {_X}{_END}",
+        rf"{_SOMEBODY} (?:(?:went|travell?ed|flew|drove|been) to|visited) {_X}{_END}",
         "where did {who} travel: trip visit place",
     ),
     _rule(
