@@ -34,8 +34,8 @@ def beam_search(
 ) -> list[tuple[int, ...]]:
     """At most `beams` sequences without `start` and `end`, best first, each of at most `most_tokens` tokens.
 
-    The search ends when no open sequence has a better mean than the worst of `beams` finished ones; a mean
-    can only be reached, not passed, by what is still open.
+    The search ends when no open sequence has a better mean than the worst of `beams` finished ones. An open
+    one that ends in very probable tokens could still pass it: to wait for that takes all `most_tokens` steps.
     """
     alive, finished = [_Beam((start,), 0.0)], list[_Beam]()
     for _ in range(most_tokens):
