@@ -13,10 +13,13 @@ import pytest
 
 from helix_deep.api.service import DeepHandlers
 from helix_deep.fast.query_service import QueryService
+from helix_deep.questions.kinds import MODEL_STAGES
+from helix_deep.questions.model import NOT_SENT
 from helix_deep.settings import DeepSettings
 from helix_memory.deep.v1 import deep_pb2, deep_pb2_grpc
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_memory.sharding import SHARD_KEY, hashed_shard
+from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.rpc.access.static_tokens import token_digest
 
@@ -91,12 +94,14 @@ class Context:
         return [("authorization", "Bearer ann"), ("x-other", "1")]
 
 
-async def ask(address: str) -> list[deep_pb2.DeepRecallEvent]:
+async def ask(
+    address: str, question: str = "which?", endpoint: Endpoint | None = None
+) -> list[deep_pb2.DeepRecallEvent]:
     """The events of one call."""
     query = QueryService(address, seconds=5)
-    handlers = DeepHandlers(DeepSettings(), query, None)
+    handlers = DeepHandlers(DeepSettings(tenants="acme"), query, endpoint)
     scope = recall_pb2.Scope(tenant_id="acme", user_id="ann", principals=["board"])
-    request = deep_pb2.DeepRecallRequest(recall=recall_pb2.RecallRequest(scope=scope, query="which?"))
+    request = deep_pb2.DeepRecallRequest(recall=recall_pb2.RecallRequest(scope=scope, query=question))
     try:
         return [event async for event in handlers.deep_recall(request, Context())]
     finally:
@@ -114,6 +119,15 @@ async def test_credential_and_scope_of_the_caller_go_to_the_query_service(recall
     assert batch.scope == pack.recall.scope
     assert (batch.scope.user_id, list(batch.scope.principals)) == ("ann", ["board"])
     assert all(one.not_served and not one.HasField("scope") for one in batch.requests)
+
+
+async def test_a_question_with_a_credential_is_not_sent_to_the_model(recalls: Recalls) -> None:
+    """As memories with one are not; the plain recall answers, and says why."""
+    nowhere = DeepSettings(base_url="http://127.0.0.1:9/v1", model="small")
+    async with Endpoint.of(nowhere, "") as endpoint:
+        *_, last = await ask(recalls.address, "where did I use the password: kiln-4711?", endpoint)
+    assert last.result.recall.memories
+    assert {one.reason for one in last.result.stages if one.stage in MODEL_STAGES} == {NOT_SENT}
 
 
 async def test_the_query_service_of_the_shard_of_the_tenant_is_called(

@@ -15,7 +15,7 @@ from helix_deep.deep_recall import Ask, DeepRecall
 from helix_deep.metrics import CALLS
 from helix_deep.progress import MILLISECONDS, Progress
 from helix_deep.questions.limits import Budget, DailyTokens
-from helix_deep.questions.model import NOT_ALLOWED, NOT_CONFIGURED, Model
+from helix_deep.questions.model import NOT_ALLOWED, NOT_CONFIGURED, NOT_SENT, Model
 from helix_memory.deep.v1 import deep_pb2
 from helix_memory.trace_context import carried
 from helix_shared.errors import OverloadedError
@@ -23,10 +23,12 @@ from helix_shared.rpc.access.admission import Admission
 from helix_shared.rpc.access.credential import RECALL
 from helix_shared.rpc.guard import guarded_stream, tolerant
 from helix_shared.rpc.traced import traced_stream
+from helix_shared.text.flags import holds_secret
 
 if TYPE_CHECKING:
     from helix_deep.fast.query_service import QueryService
     from helix_deep.settings import DeepSettings
+    from helix_memory.recall.v1 import recall_pb2
     from helix_shared.endpoint.client import Endpoint
 
 SERVICE_NAME: Final = deep_pb2.DESCRIPTOR.services_by_name["DeepRecallService"].full_name
@@ -108,11 +110,10 @@ class DeepHandlers:
                 self._settings.candidates,
                 metadata,
             )
-            tenant = request.recall.scope.tenant_id
-            no_model = self._no_model(tenant)
+            no_model = self._no_model(request.recall)
             model = None
             if self._endpoint is not None and not no_model:
-                model = Model(self._endpoint, budget, self._daily, tenant)
+                model = Model(self._endpoint, budget, self._daily, request.recall.scope.tenant_id)
             outcome = await DeepRecall(
                 ask, self._query, progress, model, began + limits.seconds, no_model
             ).run()
@@ -127,8 +128,10 @@ class DeepHandlers:
         finally:
             events.put_nowait(None)
 
-    def _no_model(self, tenant_id: str) -> str:
+    def _no_model(self, recall: recall_pb2.RecallRequest) -> str:
         """Why the language model is not asked; empty: it is."""
         if self._endpoint is None:
             return NOT_CONFIGURED
-        return "" if self._settings.allows(tenant_id) else NOT_ALLOWED
+        if not self._settings.allows(recall.scope.tenant_id):
+            return NOT_ALLOWED
+        return NOT_SENT if holds_secret(recall.query) else ""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NOT_CONFIGURED: Final = "no language model is configured (HELIX_DEEP_BASE_URL and HELIX_DEEP_MODEL)"
 NOT_ALLOWED: Final = "the tenant is not in HELIX_DEEP_TENANTS, so nothing of it is sent to the language model"
+NOT_SENT: Final = "the question holds a credential, so it is not sent to the language model"
 NO_TIME: Final = "no time is left"
 NO_TOKENS: Final = "the tokens of this call do not suffice"
 NO_TOKENS_TODAY: Final = "the tokens of the tenant for today are spent (HELIX_DEEP_DAILY_TOKENS)"
