@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from helix_deep.fast.lists import Search, plain_request, search_request, wide_request
@@ -160,7 +161,7 @@ class DeepRecall:
         return replace(subject, profile=lines)
 
     async def _searches(self, model: Model, subject: Subject) -> list[Search]:
-        """Texts to search for, of all stages that give any, in the order of the stages."""
+        """Texts to search for, each once, of all stages that give any, in the order of the stages."""
         needed = []
         for stage in REWRITES:
             if stage not in self.ask.stages:
@@ -170,7 +171,7 @@ class DeepRecall:
             else:
                 needed.append(stage)
         found = await asyncio.gather(*(self._rewritten(model, stage, subject) for stage in needed))
-        return [search for searches in found for search in searches]
+        return list(dict.fromkeys(chain.from_iterable(found)))
 
     async def _rewritten(self, model: Model, stage: str, subject: Subject) -> list[Search]:
         searches = []

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from helix_deep.deep_recall import Ask, DeepRecall
+from helix_deep.deep_recall import RETRIEVE, Ask, DeepRecall
 from helix_deep.progress import Progress
-from helix_deep.questions.kinds import HYDE, RERANK
+from helix_deep.questions.kinds import HYDE, MULTI_QUERY, RERANK, SYNTHESISE
 from helix_deep.questions.limits import Budget, DailyTokens
 from helix_deep.questions.model import NO_TOKENS, NO_TOKENS_TODAY, Model
 from helix_memory.deep.v1 import deep_pb2
@@ -100,3 +100,25 @@ async def test_a_credential_in_the_profile_is_not_sent() -> None:
     await DeepRecall(asked, query, Progress(lambda _: None), model, until=1e12).run()
     [question] = endpoint.asked
     assert json.loads(question.text)["profile"] == ["I prefer red ones."]
+
+
+class Repeating:
+    """A language model that gives the same text to every stage."""
+
+    async def ask(self, _question: Question, *, seconds: float) -> Reply:
+        """One text, in the list of each stage."""
+        assert seconds > 0
+        answer = {key: ["the code of the door"] for key in ("terms", "questions")}
+        return Reply(json.dumps(answer), is_cut=False, prompt_tokens=9, completion_tokens=9)
+
+
+async def test_a_text_of_two_stages_is_searched_for_once() -> None:
+    """A list that came twice would count twice in the order."""
+    endpoint: Any = Repeating()
+    query: Any = Query(said(1))
+    model = Model(endpoint, Budget(seconds=5, tokens=16_000), DailyTokens(0), "acme")
+    asked = Ask(recall_pb2.RecallRequest(query="which code?"), [SYNTHESISE, MULTI_QUERY], "2026-12-01", 40)
+    progress = Progress(lambda _: None)
+    await DeepRecall(asked, query, progress, model, until=1e12).run()
+    [retrieved] = [one for one in progress.ended if one.stage == RETRIEVE]
+    assert (list(retrieved.asked), retrieved.lists) == (["the code of the door"], 1)
