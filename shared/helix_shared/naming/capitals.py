@@ -168,15 +168,22 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
     first, last = 0, len(run)
     while first < last:
         core = words[run[first]].core.lower()
-        opener = core in (OPENERS if words[run[first]].opens else FUNCTION_WORDS)
+        opener = _is_opener(core, OPENERS if words[run[first]].opens else FUNCTION_WORDS)
         opener = opener and not (core == "new" and _is_named_new(words, run[first + 1 :]))
-        if opener or core in CONNECTIVES or (core in CALENDAR and last - first == 1):
+        if opener or (core in CALENDAR and last - first == 1):
             first += 1
         else:
             break
-    while last > first and words[run[last - 1]].core.lower() in FUNCTION_WORDS | CONNECTIVES:
+    while last > first and words[run[last - 1]].core.lower() in FUNCTION_WORDS:
         last -= 1
     return run[first:last]
+
+
+def _is_opener(core: str, openers: frozenset[str]) -> bool:
+    """Whether a word in lower case, or what a verb is contracted with ("he's", "didn't"), is no name."""
+    base, apostrophe, ending = core.replace("\u2019", "'").partition("'")
+    contracted = apostrophe and (base in FUNCTION_WORDS or (ending == "t" and base.endswith("n")))
+    return bool(contracted) or core in openers
 
 
 def _is_named_new(words: Sequence[Word], rest: Sequence[int]) -> bool:

@@ -66,9 +66,9 @@ OPENERS: Final = FUNCTION_WORDS | _words(
     absolutely according add added additionally agreed ah alright amazing anytime apparently ask awesome
     based basically believe best better big bug build built bye call called cause check checked cheers
     clearly close come congrats congratulations consequently consider considering cool correct create
-    created currently damn dear decided default definitely delete depending deploy despite due early
-    earlier ensure error errors especially eventually exactly example examples excellent fantastic figure
-    file files finally find first fix fixed following fourth found fun furthermore generally glad good
+    created currently damn das dear decided default definitely delete den depending der deploy despite due
+    early earlier ensure error errors especially eventually exactly example examples excellent fantastic
+    figure file files finally find first fix fixed following fourth found fun furthermore generally glad good
     gosh got great guess haha happy hello help hey hi hmm hope hopefully how's huge i'd i'll i'm i've
     import important include including initially install installed interesting issue it's know last
     later learned let's listen look looking looks love loved lovely made make makes meet mention morning

@@ -153,6 +153,13 @@ def test_dates_are_named_in_iso_form(text: str, expected: list[str]) -> None:
         ('the song "hello" and "Hey Jude" played', ["hey jude", "jude"]),
         ("Apollo 11 landed", ["apollo 11"]),
         ("Who made Polish-Russian War (Film)?", ["polish-russian war (film)", "polish-russian war"]),
+        (
+            "It\u2019s Greta\u2019s turn. She's Ines. Who's Olaf? Didn't Rui come?",
+            ["greta", "ines", "olaf", "rui"],
+        ),
+        ("We\u2019ve met Greta", ["greta"]),
+        ("Van Gogh met Al Gore in La Paz or LA", ["van gogh", "al gore", "la paz", "la"]),
+        ("Der Kater sah den Hund. Den Hund?", ["kater", "hund", "hund"]),
         ("Ask Greta (my sister) and Olaf (who is in Bergen).", ["greta", "olaf", "bergen"]),
         ("Greta (n\u00e9e Lund) left Oakline (until May).", ["greta", "lund", "oakline"]),
         ("THIS IS ALL VERY LOUD AND SAYS NOTHING", []),
