@@ -18,7 +18,7 @@ from typing import Final
 from helix_kg.predicates import BETWEEN_PERSONS, RULES, THROUGH_PLACES, Rule
 from helix_kg.sentences import sentence_spans
 from helix_shared.naming import Name
-from helix_shared.naming.persons import NATIONALITY_ENDING
+from helix_shared.naming.persons import NATIONALITY_ENDING, NOUN_PATTERN
 from helix_shared.naming.words import FUNCTION_WORDS
 from helix_shared.text.scripts import ends_with_question_mark
 
@@ -77,6 +77,13 @@ _AT_A_PLACE = re.compile(
     r"\b(?:in|at|on|near|during|under|through|alongside|around|within|across|via)\b", re.IGNORECASE
 )
 _BOTH = re.compile(r",?\s(?:and|&)\s")
+_BEGINS_CLAUSE = re.compile(
+    rf"(?:^|[.,;:!?()\n\u2013\u2014-]\s*|\b(?:and|but|so|then|that|because|since|while|when|where|now|today"
+    rf"|yesterday|both|also|later|finally|{NOUN_PATTERN})\s+)[\"'`*\u201c\u2018(]?$",
+    re.IGNORECASE,
+)
+"""Before the first of two subjects; in "I left Acme and I work at Imec" Acme is none."""
+_READ_BEFORE: Final = 40
 _CLOSED = re.compile(r"[\"'`*)\u201d\u2019]*\s*(?:[.,;:!]|$)")
 
 
@@ -152,7 +159,7 @@ def _of_sentence(text: str, start: int, end: int, sides: list[Name]) -> Iterator
             return
         subjects = _before(text, start, first, sides, carried, rule)
         if subjects and subjects is not carried:
-            subjects = [*subjects, *_coordinated(text, subjects[0], free)]
+            subjects = [*subjects, *_coordinated(text, start, subjects[0], free)]
         if subjects and objects:
             carried = subjects
         for subject in subjects:
@@ -179,8 +186,14 @@ def _before(
     return []
 
 
-def _coordinated(text: str, name: Name, others: list[Name]) -> list[Name]:
-    return [other for other in others if _BOTH.fullmatch(text, other.span[1], name.span[0])][:1]
+def _coordinated(text: str, start: int, name: Name, others: list[Name]) -> list[Name]:
+    """Another subject before the nearest one: "Ada and Bob work"."""
+    both = (other for other in others if _BOTH.fullmatch(text, other.span[1], name.span[0]))
+    return [one for one in both if _begins_clause(text[start : one.span[0]])][:1]
+
+
+def _begins_clause(before: str) -> bool:
+    return not before.strip() or _BEGINS_CLAUSE.search(before[-_READ_BEFORE:]) is not None
 
 
 def _behind(text: str, verb: int, sides: list[Name], end: int, rule: Rule) -> list[Name]:

@@ -139,6 +139,10 @@ def test_pairs_of_a_predicate_are_never_ambiguous() -> None:
         ("My sister works at Acme and I work at Imec.", {("WORKS_FOR", "tom", "imec")}),
         ("The router depends on Redis and Worker depends on Kafka.", {("DEPENDS_ON", "worker", "kafka")}),
         ("Ada reports to Bob and Carol manages Dan.", {("REPORTS_TO", "ada", "bob")}),
+        ("I left Acme and I work at Imec.", {("WORKS_FOR", "tom", "imec")}),
+        ("i quit my job at Acme and i work at Imec", {("WORKS_FOR", "tom", "imec")}),
+        ("Yesterday Ada and I moved to Ghent.", {("MOVED_TO", p, "ghent") for p in ("ada", "tom")}),
+        ("So my friend Ada and I moved to Ghent.", {("MOVED_TO", p, "ghent") for p in ("ada", "tom")}),
         ("Ada and Bob work at Acme.", {("WORKS_FOR", "ada", "acme"), ("WORKS_FOR", "bob", "acme")}),
     ],
 )
