@@ -46,6 +46,8 @@ _WE = re.compile(r"\b(?:I|[Mm]y|me)\b|(?<![\w.'\u2019-])i(?=(?:['\u2019](?:m|ve|
 """"i" is how many people type it; in "i.e." and "i = 0" it is nobody."""
 _QUOTED = re.compile(r"\"[^\"\n]{1,400}+\"|\u201c[^\u201d\n]{1,400}+\u201d|^[ \t]{0,3}>[^\n]*+", re.MULTILINE)
 """Somebody else's words: who says "I" in them is not the speaker."""
+_PASTED = re.compile(r":[ \t][^\n]*+")
+"""Likewise what stands behind a name at the beginning of a line, as in a pasted chat."""
 _AUXILIARY: Final = (
     r"(?:(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
     r"|recently|finally|still|then|already|since|later|soon|eventually|always|mostly|really|mainly|first|all"
@@ -105,7 +107,7 @@ def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> li
     found: list[Relation] = []
     usable = [name for name in names if name.kind not in _NO_SIDE and _DAY.match(name.name) is None]
     starts = [name.span[0] for name in usable]
-    own = [] if speaker is None else _own_words(text)
+    own = [] if speaker is None else _own_words(text, names, speaker)
     for start, end in islice(sentence_spans(text), SENTENCES):
         if ends_with_question_mark(text[start:end]):
             continue
@@ -122,9 +124,13 @@ def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> li
     return found
 
 
-def _own_words(text: str) -> list[tuple[int, int]]:
+def _own_words(text: str, names: Sequence[Name], speaker: Name) -> list[tuple[int, int]]:
     """Where the speaker says "I", "my" or "me", in order; not where somebody is quoted."""
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    others = (name.span for name in names if name.name != speaker.name and not name.surface.isupper())
+    pasted = (
+        _PASTED.match(text, end) for start, end in others if text[max(0, start - 1) : start] in {"", "\n"}
+    )
+    quoted = sorted(match.span() for match in (*_QUOTED.finditer(text), *pasted) if match is not None)
     said = (match.span() for match in _WE.finditer(text))
     return [span for span in said if not _is_inside(span[0], quoted)]
 

@@ -222,6 +222,8 @@ def test_who_belongs_to_a_club_is_not_owned_by_it() -> None:
         'Bob said: "I moved to Ghent."',
         "\u201cI moved to Ghent\u201d, said Bob.",
         "Bob writes:\n> I moved to Ghent.",
+        "See what they wrote:\nBob: I moved to Ghent.",
+        "Bob Olsen: I moved to Ghent.",
     ],
 )
 def test_who_says_i_in_a_quotation_is_not_the_speaker(text: str) -> None:
