@@ -25,6 +25,8 @@ from helix_shared.naming.words import (
 
 RUN_WORDS: Final = 10
 """A longer run of capitalised words is a headline or shouting."""
+WRAPPED_CHARACTERS: Final = 50
+"""A line that is shorter ends where its writer ended it, not inside a name."""
 SHOUTED_SHARE: Final = 0.6
 """With more of the words than this in capitals only, capitals say nothing."""
 SHORTEST_SHOUT: Final = 5
@@ -76,7 +78,7 @@ def find_proper_names(text: str, words: Sequence[Word]) -> Iterator[Span]:
         if not words[index].capital:
             index += 1
             continue
-        run = _run(words, index)
+        run = _run(text, words, index)
         index = run[-1] + 1
         yield from _names_of(text, words, run, inside)
 
@@ -87,7 +89,7 @@ def _is_shouted(words: Sequence[Word]) -> bool:
     return len(letters) >= SHORTEST_SHOUT and loud > SHOUTED_SHARE * len(letters)
 
 
-def _run(words: Sequence[Word], first: int) -> list[int]:
+def _run(text: str, words: Sequence[Word], first: int) -> list[int]:
     """Indices of the words from `first` on that belong together."""
     run, index = [first], first
     while len(run) < RUN_WORDS and _goes_on(words[index]):
@@ -95,6 +97,8 @@ def _run(words: Sequence[Word], first: int) -> list[int]:
         while reach < len(words) and reach - index <= _CONNECTIVES_IN_A_ROW and _binds(words, reach):
             reach += 1
         if reach >= len(words) or words[reach].before or not _may_follow(words[reach]):
+            break
+        if _are_lines(text, words[index].end, words[reach].start):
             break
         run.extend(range(index + 1, reach + 1))
         index = reach
@@ -106,6 +110,13 @@ def _goes_on(word: Word) -> bool:
     if word.after == ".":
         return len(word.core) == 1 or word.core.lower() in TITLES_BEFORE_A_DOT
     return not word.after
+
+
+def _are_lines(text: str, end: int, start: int) -> bool:
+    """Whether a line ends between two words, and was not just broken because it is long."""
+    line_breaks = text.count("\n", end, start)
+    began = text.rfind("\n", max(0, end - WRAPPED_CHARACTERS), end) + 1
+    return line_breaks > 0 and (line_breaks > 1 or end - began < WRAPPED_CHARACTERS)
 
 
 def _binds(words: Sequence[Word], index: int) -> bool:

@@ -160,6 +160,8 @@ def test_dates_are_named_in_iso_form(text: str, expected: list[str]) -> None:
         ("We\u2019ve met Greta", ["greta"]),
         ("Van Gogh met Al Gore in La Paz or LA", ["van gogh", "al gore", "la paz", "la"]),
         ("Der Kater sah den Hund. Den Hund?", ["kater", "hund", "hund"]),
+        ("Greta works at Acme\nOlaf lives in Leeds\n\nRui too", ["greta", "acme", "olaf", "leeds", "rui"]),
+        ("The whole team of the company meets once a year in New\nYork.", ["new york"]),
         ("Ask Greta (my sister) and Olaf (who is in Bergen).", ["greta", "olaf", "bergen"]),
         ("Greta (n\u00e9e Lund) left Oakline (until May).", ["greta", "lund", "oakline"]),
         ("THIS IS ALL VERY LOUD AND SAYS NOTHING", []),
