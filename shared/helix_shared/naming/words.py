@@ -63,24 +63,29 @@ FUNCTION_WORDS: Final = _words(
 
 OPENERS: Final = FUNCTION_WORDS | _words(
     """
-    absolutely according add added additionally agreed ah alright amazing anytime apparently ask awesome
-    based basically believe best better big bug build built bye call called cause check checked cheers
-    clearly close come congrats congratulations consequently consider considering cool correct create
-    created currently damn das dear decided default definitely delete den depending der deploy despite due
-    early earlier ensure error errors especially eventually exactly example examples excellent fantastic
-    figure file files finally find first fix fixed following fourth found fun furthermore generally glad good
-    gosh got great guess haha happy hello help hey hi hmm hope hopefully how's huge i'd i'll i'm i've
-    import important include including initially install installed interesting issue it's know last
-    later learned let's listen look looking looks love loved lovely made make makes meet mention morning
-    need needs new nice none note notes notice nope obviously old open originally overall people probably
-    problem put question read recently regarding remember remove removed renamed reply report result
-    results return returns right run running said say second see send set sets several should
-    show shows similarly simply since slowly sorry sounds source specifically start started stay step stop
-    subsequently success suddenly summary support suppose take talk tell test tests thank thanks that'll
-    that's theirs there's these they'd they'll they're they've third thought thoughts three time tip todo
-    totally traceback trust try two type typically ugh undefined unfortunately unlike update updated
-    usage useful user users value wait want warning was we'd we'll we're we've welcome what's whats work
-    works worth wow write wrote yay yeah yep you'd you'll you're you've
+    absolutely according add added additionally agreed ah alright amazing anytime apparently ask asked
+    attended awesome based basically believe best better big booked bought bring bug build built buy bye
+    call called cancel canceled cancelled cause celebrated check checked cheers chose clearly close come
+    congrats congratulations consequently consider considering cooked cool correct create created
+    currently damn das dear decided default definitely delete den depending deploy deployed der despite
+    drove due earlier early email emailed ensure error errors especially eventually exactly example
+    examples excellent fantastic figure file files finally find finished first fix fixed flew following
+    found fourth fun furthermore gave generally glad good gosh got great guess haha happy hello help hey
+    hi hired hmm hope hopefully hosted how's huge i'd i'll i'm i've import important include including
+    initially install installed interesting invite invited issue it's joined know last later learned
+    lent let's listen look looking looks love loved lovely made make makes married meet mention merged
+    messaged met migrate migrated missed morning moved need needs new nice none nope note notes notice
+    obviously old open ordered originally overall paid people phone phoned picked probably problem put
+    question read recently regarding remember remind reminded remove removed renamed renew replace
+    replaced reply report result results return returns reviewed rewrote right run running said saw say
+    scheduled second see send set sets several shipped should show shows similarly simply since slowly
+    sold sorry sounds source specifically spent spoke start started stay step stop subsequently success
+    suddenly summary support suppose switched take talk tell test tests text texted thank thanked thanks
+    that'll that's theirs there's these they'd they'll they're they've third thought thoughts three time
+    tip todo told took totally traceback trust try two type typically ugh undefined unfortunately unlike
+    update updated upgrade upgraded usage useful user users value visit visited wait want warning was
+    watched we'd we'll we're we've welcome what's whats work works worth wow write wrote yay yeah yep
+    you'd you'll you're you've
     """
 )
 """Words that open a sentence and are no part of the name behind them ("Thanks Marek")."""

@@ -162,6 +162,7 @@ def test_dates_are_named_in_iso_form(text: str, expected: list[str]) -> None:
         ("Der Kater sah den Hund. Den Hund?", ["kater", "hund", "hund"]),
         ("Greta works at Acme\nOlaf lives in Leeds\n\nRui too", ["greta", "acme", "olaf", "leeds", "rui"]),
         ("The whole team of the company meets once a year in New\nYork.", ["new york"]),
+        ("Met Greta. Saw Olaf. Replace Kafka. Emailed Rui Matos", ["greta", "olaf", "kafka", "rui matos"]),
         ("Ask Greta (my sister) and Olaf (who is in Bergen).", ["greta", "olaf", "bergen"]),
         ("Greta (n\u00e9e Lund) left Oakline (until May).", ["greta", "lund", "oakline"]),
         ("THIS IS ALL VERY LOUD AND SAYS NOTHING", []),
