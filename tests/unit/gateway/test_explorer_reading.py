@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -15,7 +18,7 @@ from helix_memory.client import EntityPage, MemoryPage
 from helix_memory.client.results import StoredMemory
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
-from tests.unit.gateway.explorers import ID, OTHER, Letters, Memories, memory
+from tests.unit.gateway.explorers import ID, NEXT, OTHER, Letters, Memories, memory
 from tests.unit.gateway.gateways import client_of
 
 
@@ -192,6 +195,24 @@ async def test_the_last_day_of_a_span_belongs_to_it() -> None:
         await client.get("/explorer/timeline?since=2026-11-02&until=2026-11-02T10:00")
     day = datetime(2026, 11, 2, tzinfo=UTC)
     assert helix.spans == [(day, day + timedelta(days=1))] * 2 + [(day, day + timedelta(hours=10))]
+
+
+@pytest.mark.parametrize(
+    "until", ["2026-11-02", "2026-11-02T09:00:45+00:00"], ids=["a day", "the end of a bar"]
+)
+async def test_the_form_and_the_next_page_of_a_timeline_ask_for_the_same_span(until: str) -> None:
+    """A bar spans seconds: a form to the minute would ask for nothing."""
+
+    class Pages(Memories):
+        async def timeline(self, **options: Any) -> MemoryPage:
+            return replace(await super().timeline(**options), next_page_token=NEXT)
+
+    span = {"since": "2026-11-02T09:00:30+00:00", "until": until}
+    async with client_of(Pages()) as client:
+        page = (await client.get("/explorer/timeline", params=span)).text
+    assert dict(re.findall(r'name="(since|until)" value="([^"]+)"', page)) == span
+    later = parse_qs(urlsplit(unescape(re.findall(r'rel="next" href="([^"]+)"', page)[0])).query)
+    assert {name: later[name][0] for name in span} == span
 
 
 async def test_a_timeline_without_memories_says_how_to_keep_the_first_one() -> None:

@@ -86,7 +86,7 @@ class Asked:
             InvalidInputError: it is neither.
         """
         found, text = self.moment(name), self.text(name)
-        if found is None or not self.is_day(text):
+        if found is None or not _DAY.fullmatch(text):
             return found
         try:
             return (
@@ -94,11 +94,6 @@ class Asked:
             )
         except OverflowError:
             return found
-
-    @staticmethod
-    def is_day(text: str) -> bool:
-        """Whether what was typed is a date without a time of day."""
-        return _DAY.fullmatch(text) is not None
 
     @property
     def memory_id(self) -> str:

@@ -62,7 +62,7 @@ def _page(
         "count": len(memories),
         "next": next_page,
         "chosen": {"since": None, "until": None} | chosen,
-        "last_day": asked.text("until") if asked.is_day(asked.text("until")) else "",
+        "typed": {name: asked.text(name) for name in ("since", "until")},
         "spans": dict(SPANS),
     }
 
