@@ -13,7 +13,7 @@ from helix_memory import events, subjects
 from helix_memory.transport.connection import connect
 from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log
-from helix_shared.broker.provisioning.provision import Replication, provision, stream_settings
+from helix_shared.broker.provisioning.provision import Replication, most_replicas, provision, stream_settings
 from helix_shared.broker.server import NatsServer
 
 pytestmark = pytest.mark.integration
@@ -116,7 +116,8 @@ async def test_provisioning_keeps_what_it_is_not_told(client: Client) -> None:
     await provision(client.jetstream())
     assert await stream_settings(client.jetstream(), subjects.EVENTS_STREAM) == before
     assert before is not None
-    kept = Replication().of(before, Replication(3, ("eu",)).of(before, None))
+    copied = Replication(3, ("eu",)).of(before, None)
+    kept = Replication(most_replicas([before, copied, None])).of(before, copied)
     assert kept.num_replicas == 3
     assert kept.placement is not None
     assert kept.placement.tags == ["eu"]

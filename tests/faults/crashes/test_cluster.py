@@ -15,6 +15,7 @@ import pytest
 from nats.js import api
 
 from helix_cli.clients.broker import connected
+from helix_memory import subjects
 from helix_memory.transport.connection import connect
 from helix_memory.transport.polling import poll
 from helix_memory.transport.publisher import Publisher
@@ -24,6 +25,7 @@ from helix_shared.artifacts.object_storage.nats_store import PART_BYTES
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ConflictError
 from helix_shared.broker import streams
+from helix_shared.broker.provisioning import drift
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import TemporaryError
@@ -164,6 +166,22 @@ def test_an_event_that_is_sent_again_on_its_way_is_stored_once(tmp_path: Path) -
         assert asyncio.run(stored(servers[0].url)) == [id_of(number) for number in range(50)]
 
 
+def test_provisioning_gives_what_is_missing_the_replicas_of_the_others(tmp_path: Path) -> None:
+    """A stream of a later release, and one that somebody changed, are as wanted afterwards."""
+
+    async def repaired(url: str) -> list[drift.Difference]:
+        async with connected(url) as jetstream:
+            changed = (await jetstream.stream_info(subjects.ACCESS_STREAM)).config
+            await jetstream.update_stream(replace(changed, num_replicas=1))
+            await jetstream.delete_stream(subjects.DLQ_STREAM)
+            assert len(await drift.differences(jetstream)) == 2
+            await provision(jetstream)
+            return await drift.differences(jetstream)
+
+    with cluster(tmp_path, replicas=3) as servers:
+        assert asyncio.run(repaired(servers[0].url)) == []
+
+
 def test_a_bucket_of_generations_outlives_its_leader(tmp_path: Path) -> None:
     """What was uploaded is read, the pointer moves on where it was, and a listing has what was written."""
     body = os.urandom(PART_BYTES + 1)
@@ -202,9 +220,9 @@ def test_a_bucket_of_generations_outlives_its_leader(tmp_path: Path) -> None:
 
 
 async def bucket_leader(servers: list[NatsServer]) -> NatsServer:
-    """Make the bucket with three replicas; the server that leads it."""
+    """Make the bucket, which gets the replicas of the streams; the server that leads it."""
     async with connected(servers[0].url) as jetstream:
-        await provision(jetstream, replicas=3, objects=True)
+        await provision(jetstream, objects=True)
         found = await jetstream.stream_info(STREAM)
     assert found.config.num_replicas == len(servers)
     return next(server for server in servers if found.cluster and server.name == found.cluster.leader)

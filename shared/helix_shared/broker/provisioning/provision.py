@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
+from helix_memory.subjects import EVENTS_STREAM
 from helix_shared import object_bucket
 from helix_shared.broker import streams
 from helix_shared.broker.shard_bucket import SHARDS, read_map
@@ -27,17 +28,19 @@ async def provision(
     """Create or update every stream, consumer and bucket; returns one line about each.
 
     It may be repeated. An existing consumer keeps its position. `placement`: tags of servers of a cluster.
-    Without `replicas` or `placement` a stream keeps its own; a new one gets 1 replica on any server.
+    Without `placement` a stream keeps its own; without `replicas` each has as many as the one with the most.
     `endpoint`: also what the worker `extract` needs, `objects`: also the bucket of generations; they stay
     when this is called again without it.
     """
-    replication = Replication(replicas, tuple(placement))
     objects = objects or await stream_settings(jetstream, object_bucket.STREAM) is not None
     wanted = streams.wanted_streams(endpoint=endpoint, objects=objects)
     consumers = [
         *streams.consumers_of((await read_map(jetstream)).shards),
         *(streams.ENDPOINT_CONSUMERS if endpoint else ()),
     ]
+    names = (streams.LEASE_STREAM, *(str(stream.name) for stream in wanted))
+    found = [await stream_settings(jetstream, name) for name in names]
+    replication = Replication(replicas or most_replicas(found), tuple(placement))
     done = [await _ensure_stream(jetstream, stream, replication) for stream in wanted]
     for consumer in consumers:
         await jetstream.add_consumer(consumer.stream, streams.consumer_config(consumer, ack_wait_seconds))
@@ -55,21 +58,28 @@ async def provision(
 
 async def ensure_answers(jetstream: JetStreamContext) -> None:
     """Create the stream of recorded answers, for an import into an instance that asks no language model."""
-    await _ensure_stream(jetstream, streams.stream_config(streams.ANSWERS), Replication())
+    wanted = streams.stream_config(streams.ANSWERS)
+    found = [await stream_settings(jetstream, name) for name in (EVENTS_STREAM, str(wanted.name))]
+    await _ensure_stream(jetstream, wanted, Replication(most_replicas(found)))
+
+
+def most_replicas(found: Iterable[api.StreamConfig | None]) -> int:
+    """How many replicas the stream of these has that has the most."""
+    return max((one.num_replicas or 1 for one in found if one is not None), default=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """How often streams are stored, and on servers with which tags; None and none: as before."""
+    """How often streams are stored, and on servers with which tags; none: as before."""
 
-    replicas: int | None = None
+    replicas: int
     tags: tuple[str, ...] = ()
 
     def of(self, config: api.StreamConfig, before: api.StreamConfig | None) -> api.StreamConfig:
         """`config` with this number of replicas and this placement."""
-        kept = (1, None) if before is None else (before.num_replicas or 1, before.placement)
-        placement = api.Placement(cluster="", tags=list(self.tags)) if self.tags else kept[1]
-        return replace(config, num_replicas=self.replicas or kept[0], placement=placement)
+        kept = None if before is None else before.placement
+        placement = api.Placement(cluster="", tags=list(self.tags)) if self.tags else kept
+        return replace(config, num_replicas=self.replicas, placement=placement)
 
 
 async def _ensure_stream(
@@ -94,9 +104,7 @@ async def _ensure_bucket(
             await jetstream.update_stream(wanted)
         return
     made = replication.of(api.StreamConfig(), None)
-    await jetstream.create_key_value(
-        replace(config, replicas=made.num_replicas or 1, placement=made.placement)
-    )
+    await jetstream.create_key_value(replace(config, replicas=replication.replicas, placement=made.placement))
 
 
 async def bucket_settings(jetstream: JetStreamContext, bucket: str) -> api.StreamConfig | None:
