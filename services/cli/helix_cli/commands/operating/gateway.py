@@ -53,11 +53,12 @@ def gateway_command(
     """Become the gateway: signals reach it, and its exit code is that of the command."""
     if not is_installed(GATEWAY_MODULE):
         raise InvalidInputError(GATEWAY, "is not installed; install helix-memory-cli[gateway]")
+    folder = HomeFolder.at(home)
     settings = {
+        "HELIX_HOME": str(folder.root),
         "HELIX_GATEWAY_NATS_URL": nats_server(nats, home).address,
         "HELIX_GATEWAY_QUERY_ADDRESS": query_server(query, home).address,
     }
-    folder = HomeFolder.at(home)
     record = running_record(folder)
     if not (nats or query) and record is not None and record.is_secured:
         secured = Secured(folder, say=note)
