@@ -119,7 +119,7 @@ def up_command(
     signals.starting = False
     try:
         _print_addresses(stack, home)
-        _until_ready(stack, signals, started)
+        until_ready(stack, signals.stop, started)
         while not signals.stop.wait(CHECK_SECONDS) and not stack.refusal:
             pass
     finally:
@@ -181,14 +181,16 @@ def _print_addresses(stack: Stack, home: Path) -> None:
         _say(f"other commands find it with --home {home} or HELIX_HOME={home}")
 
 
-def _until_ready(stack: Stack, signals: _Signals, started: float) -> None:
-    while not signals.stop.is_set() and not stack.refusal:
+def until_ready(stack: Stack, stop: threading.Event, started: float) -> None:
+    """Say when everything is ready, and from time to time what is missing; ends with `stop` or a refusal."""
+    told = started
+    while not stop.is_set() and not stack.refusal:
         try:
             stack.wait_ready(timeout_seconds=1.0)
         except TemporaryError as error:
-            if time.monotonic() - started > READY_SECONDS:
+            if time.monotonic() - told > READY_SECONDS:
                 _say(f"not ready yet, still trying: {error}")
-                started = time.monotonic()
+                told = time.monotonic()
         except InvalidInputError:
             return
         else:
