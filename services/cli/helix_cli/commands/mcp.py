@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Final
@@ -20,7 +19,7 @@ from helix_cli.home.addresses import (
     CALL_VARIABLES,
     MCP_VARIABLE,
     GatewayPlace,
-    calls_of_environment,
+    calls_with,
     gateway_place,
     require_encrypted,
 )
@@ -74,8 +73,7 @@ def mcp_command(
 ) -> None:
     """Serve until the end of standard input."""
     place = gateway_place(url, home)
-    calls = calls_of_environment() or CallCredentials()
-    calls = replace(calls, ca_file=calls.ca_file or place.ca_file)
+    calls = calls_with(CallCredentials(ca_file=place.ca_file)) or CallCredentials()
     _require_safe(place, _token_of(calls))
     named = {"Helix-Tenant": tenant, "Helix-User": user, "Helix-Project": project}
     path = "" if names is Names.HELIX else f"/{quote(names)}"

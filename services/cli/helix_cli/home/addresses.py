@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from helix_cli.home.folder import HomeFolder
@@ -43,7 +43,7 @@ CALL_VARIABLES: Final = {
     "key_file": "HELIX_TLS_KEY",
 }
 NATS_VARIABLES: Final = {"credentials_file": "HELIX_NATS_CREDENTIALS", "ca_file": "HELIX_NATS_CA"}
-"""Files with credentials; where none is set, those of the home are used."""
+"""Files with credentials; for each that is not set, that of the home is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,37 +146,26 @@ def require_encrypted(option: str, url: str) -> None:
 
 def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wait: bool) -> Server:
     if option:
-        return Server(option, calls=calls_of_environment(), nats=nats_of_environment())
+        return Server(option, calls=calls_with(None), nats=_nats_with(None))
     record = _wait_for_record(home, wait_seconds=START_SECONDS if wait else 0.0)
     folder = SecurityFolder.of(home) if record.is_secured else None
-    return Server(
-        address(record),
-        record.instance,
-        calls_of_environment() or (folder.call_credentials() if folder else None),
-        nats_of_environment() or (folder.nats_credentials() if folder else None),
-    )
+    calls, nats = (folder.call_credentials(), folder.nats_credentials()) if folder else (None, None)
+    return Server(address(record), record.instance, calls_with(calls), _nats_with(nats))
 
 
-def calls_of_environment() -> CallCredentials | None:
-    """How gRPC services are called, by the variables of `CALL_VARIABLES`; None: none is set."""
+def calls_with(own: CallCredentials | None) -> CallCredentials | None:
+    """How gRPC services are called: `own`, with the files that the variables of `CALL_VARIABLES` name."""
     given = _files(CALL_VARIABLES)
-    if not given:
-        return None
-    return CallCredentials(
-        token_file=given.get("token_file"),
-        ca_file=given.get("ca_file"),
-        cert_file=given.get("cert_file"),
-        key_file=given.get("key_file"),
-    )
+    return replace(own or CallCredentials(), **given) if given else own
 
 
-def nats_of_environment() -> NatsCredentials | None:
-    """The user of NATS, by the variables of `NATS_VARIABLES`; None: none is set."""
+def _nats_with(own: NatsCredentials | None) -> NatsCredentials | None:
+    """Likewise the user of NATS, and `NATS_VARIABLES`."""
     given = _files(NATS_VARIABLES)
-    return NatsCredentials(**given) if given else None
+    return replace(own or NatsCredentials(), **given) if given else own
 
 
-def _files(variables: Mapping[str, str]) -> dict[str, Path]:
+def _files(variables: Mapping[str, str]) -> dict[str, Any]:
     """The files that variables of the environment name, by the field that each is for."""
     named = ((field, os.environ.get(name)) for field, name in variables.items())
     return {field: Path(value).expanduser() for field, value in named if value}

@@ -22,9 +22,11 @@ from helix_cli.home.folder import HomeFolder
 from helix_cli.home.leftovers import end_leftovers, leftovers
 from helix_cli.home.lock import is_starting, locked
 from helix_cli.home.record import RunRecord, read_record, remove_record, start_time, write_record
+from helix_cli.security.folder import SecurityFolder
 from helix_cli.stack import ports
 from helix_cli.stack.ports import WantedPorts, choose_port, choose_ports, is_free, metrics_ports
 from helix_cli.stack.services import checked_copies
+from helix_memory.transport.credentials import CallCredentials, NatsCredentials
 from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
 
 
@@ -65,6 +67,26 @@ def test_addresses_come_from_the_option_then_the_running_stack_and_from_nowhere_
     for server in (nats_server, query_server):
         with pytest.raises(TemporaryError, match="nothing runs in this home"):
             server("", tmp_path)
+
+
+def test_a_variable_replaces_one_file_of_a_secured_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody's own token goes to the services of the home, which its CA proves; nowhere else."""
+    folder = SecurityFolder.of(tmp_path)
+    folder.root.mkdir()
+    folder.state.touch()
+    pids = {"nats": os.getpid()}
+    times = {"nats": start_time(os.getpid())}
+    write_record(HomeFolder.at(tmp_path), record(pids=pids, start_times=times, is_secured=True))
+    assert query_server("", tmp_path).calls == folder.call_credentials()
+    monkeypatch.setenv("HELIX_TOKEN_FILE", "/ana/token")
+    monkeypatch.setenv("HELIX_NATS_CREDENTIALS", "/ana/nats")
+    assert query_server("", tmp_path).calls == CallCredentials(
+        token_file=Path("/ana/token"), ca_file=folder.ca
+    )
+    assert nats_server("", tmp_path).nats == NatsCredentials(Path("/ana/nats"), folder.ca)
+    assert query_server("127.0.0.1:6", tmp_path).calls == CallCredentials(token_file=Path("/ana/token"))
 
 
 def test_a_record_of_ended_processes_is_ignored(tmp_path: Path) -> None:

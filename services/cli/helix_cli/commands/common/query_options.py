@@ -14,7 +14,7 @@ from typer import Argument, Option
 from helix_cli.commands.common import options
 from helix_cli.commands.common.option_group import with_options
 from helix_cli.commands.completion import memory_types, ranking_profiles
-from helix_cli.home.addresses import calls_of_environment
+from helix_cli.home.addresses import calls_with
 from helix_cli.output.time_zone import moment, zone_of
 from helix_memory import limits
 from helix_memory.machine_zone import machine_zone
@@ -92,7 +92,7 @@ def scope_of(tenant: str, user: str, principals: Sequence[str] | None) -> recall
     Raises:
         InvalidInputError: no tenant is named, and no credential of the environment has one.
     """
-    if not tenant and calls_of_environment() is None:
+    if not tenant and calls_with(None) is None:
         raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
     return recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principals or [])
 
