@@ -53,7 +53,11 @@ COMMAND: Final = {
     ),
     "HELIX_NATS_CA": ("that of the home", "CA (PEM) of NATS: connect with TLS, handshake first"),
     "HELIX_MCP_URL": ("the address in `run/up.json` of the home", "gateway that `helix mcp` talks to"),
-    "HELIX_TENANT": ("", "tenant of publish, import, recall and why-not"),
+    "HELIX_TENANT": (
+        "",
+        "tenant of each command with `--tenant`, also of erase; not of export, dlq, audit and security",
+    ),
+    "HELIX_OTLP_ENDPOINT": ("", "of every service: http://host:port, to which traces go as OTLP over gRPC"),
 }
 
 
