@@ -1,9 +1,16 @@
+import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
 from helix_cli.clients.broker_status import BrokerStatus, StreamRow
 from helix_cli.clients.query_status import QueryStatus, ReplicaStatus
 from helix_cli.commands.common.lines.object_storage import replica_line, upload_line
 from helix_cli.commands.operating.status import lag, summary
+from helix_cli.home.folder import HomeFolder
 from helix_cli.output.terminal import one_line, printable, size
 from helix_shared.artifacts.object_storage.record import UploadRecord
 
@@ -51,6 +58,19 @@ def test_the_bucket_shows_what_is_there_and_what_keeps_the_next_one_back() -> No
     assert "generation 7, there 2.0 s after its publication, 1.5 MB in 12 parts, 80 parts were there" in line
     assert line.endswith("not uploaded: a writer of epoch 9 publishes")
     assert upload_line(UploadRecord(url="s3://helix/shard")).endswith("nothing uploaded yet")
+
+
+def test_the_status_shows_what_the_writer_of_every_shard_uploaded(tmp_path: Path) -> None:
+    """Each has a prefix of its own, and its own trouble."""
+    home = HomeFolder.at(tmp_path)
+    for shard, url in enumerate(("s3://helix", "s3://helix/shard-1")):
+        home.data_of(shard).mkdir(parents=True)
+        UploadRecord(url=url).write(home.data_of(shard))
+    away = ["--nats", "nats://127.0.0.1:1", "--query", "127.0.0.1:1", "--home", str(tmp_path)]
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["status", *away]).stdout
+    assert re.findall(r"bucket (\S+)  nothing uploaded yet", shown) == ["s3://helix", "s3://helix/shard-1"]
+    told = json.loads(CliRunner().invoke(app, ["status", "--json", *away]).stdout)
+    assert [one["url"] for one in told["buckets"]] == ["s3://helix", "s3://helix/shard-1"]
 
 
 def test_a_replica_shows_how_far_it_is_behind() -> None:

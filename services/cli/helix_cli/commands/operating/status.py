@@ -96,26 +96,17 @@ def status_command(
     folder = HomeFolder.at(home)
     record = running_record(folder)
     metrics = {} if record is None else dict(record.metrics)
-    uploads = UploadRecord.read(data or folder.data)
-    measured = (
-        _check_deep(
-            [data] if data else [folder.data_of(shard) for shard in range(folder.shards)],
-            models or folder.models,
-            tenant,
-            user,
-            principal or [],
-        )
-        if deep
-        else None
-    )
+    folders = [data] if data else [folder.data_of(shard) for shard in range(folder.shards)]
+    uploads = [found for one in folders if (found := UploadRecord.read(one)).url]
+    measured = _check_deep(folders, models or folder.models, tenant, user, principal or []) if deep else None
     if as_json:
         added = {"metrics": metrics} | ({} if measured is None else asdict(measured))
-        added["bucket"] = uploads.model_dump(mode="json", exclude={"manifests"}) if uploads.url else None
+        added["buckets"] = [one.model_dump(mode="json", exclude={"manifests"}) for one in uploads]
         typer.echo(json.dumps(summary(broker, service, gateway) | added, indent=2))
     else:
         _print(broker, service, gateway, _fitted_elsewhere(service, models or folder.models))
-        if uploads.url:
-            stdout().print(plain(upload_line(uploads)))
+        for upload in uploads:
+            stdout().print(plain(upload_line(upload)))
         if metrics:
             lines = [f"{name} http://{address}/metrics" for name, address in metrics.items()]
             lines.append(f"targets for Prometheus: {folder.run / METRICS_RECORD}")
