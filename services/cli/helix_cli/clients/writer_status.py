@@ -21,6 +21,8 @@ class WriterStatus:
     """Whether a process is the writer; it may be blocked."""
     problem: str = ""
     """Why the writer takes no messages; empty while it takes them and while no process is the writer."""
+    shard: int | None = None
+    """The shard that has this writer; None: there is one."""
 
     @property
     def writes(self) -> bool:
@@ -28,10 +30,11 @@ class WriterStatus:
         return self.has_lease and not self.problem
 
     def __str__(self) -> str:
-        """One line for people."""
-        if not self.has_lease:
-            return "no process has the lease"
-        return f"blocked: {self.problem}" if self.problem else "ok"
+        """One line for people; it names the shard of a writer that does not write."""
+        if self.writes:
+            return "ok"
+        shard = "" if self.shard is None else f"of shard {self.shard}: "
+        return shard + (f"blocked: {self.problem}" if self.has_lease else "no process has the lease")
 
 
 async def writer_status(jetstream: JetStreamContext) -> WriterStatus:
@@ -41,17 +44,18 @@ async def writer_status(jetstream: JetStreamContext) -> WriterStatus:
         nats.errors.Error: NATS does not answer.
     """
     shards = (await read_map(jetstream)).shards
-    every = [await _status_of(jetstream, shard) for shard in range(shards)]
+    every = [await _status_of(jetstream, shard, shards) for shard in range(shards)]
     return next((one for one in every if not one.writes), every[0])
 
 
-async def _status_of(jetstream: JetStreamContext, shard: int) -> WriterStatus:
+async def _status_of(jetstream: JetStreamContext, shard: int, shards: int) -> WriterStatus:
+    named = shard if shards > 1 else None
     try:
         entry = await (await jetstream.key_value(streams.LEASES)).get(streams.writer_key(shard))
     except (BucketNotFoundError, KeyNotFoundError):
-        return WriterStatus()
+        return WriterStatus(shard=named)
     problem = json_object(entry.value).get(streams.WRITER_PROBLEM)
-    return WriterStatus(has_lease=True, problem=str(problem or ""))
+    return WriterStatus(has_lease=True, problem=str(problem or ""), shard=named)
 
 
 async def wait_for_writer(jetstream: JetStreamContext) -> WriterStatus:
@@ -66,7 +70,8 @@ async def wait_for_writer(jetstream: JetStreamContext) -> WriterStatus:
         bucket = await jetstream.key_value(streams.LEASES)
     except BucketNotFoundError:
         return WriterStatus()
+    status = WriterStatus()
     async for _ in async_poll((await bucket.status()).ttl or streams.LEASE_TTL_SECONDS):
         if (status := await writer_status(jetstream)).has_lease:
-            return status
-    return WriterStatus()
+            break
+    return status
