@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds every image of compose.yaml with podman, runs its services, and asks them the demo's questions.
 
-    ops/containers_check.py [--keep]      0: all of it holds; 1: something does not; 3: podman is missing
+    ops/containers_check.py [--keep]      0: all of it holds; 1: something does not; 2: another argument;
+                                          3: podman is missing
 
 Services, environment, volumes, health checks, limits and the order of starts are read from compose.yaml.
 The containers share the network of the host, because not every machine can make a bridge. So the names of
@@ -28,6 +29,7 @@ from containers_run import PREFIX, ROOT, Compose, Failed, podman, run, say
 BASE: Final = "docker.io/library/python:3.11-slim"
 QUERY_LIMIT_MIB: Final = 400
 """Above its base and without extras; with `[object-storage]` it has more (ops/decisions/0079)."""
+KEEP: Final = "--keep"
 NO_PODMAN: Final = 3
 PORTS: Final = (4222, 7461, 7462, 8222)
 
@@ -131,6 +133,9 @@ def stored() -> set[str]:
 
 def main(arguments: list[str]) -> int:
     """Check; the exit code."""
+    if set(arguments) - {KEEP}:
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
     missing = [name for name in ("podman", "runc") if shutil.which(name) is None]
     if missing:
         sys.stderr.write(f"{' and '.join(missing)} missing: the containers were not checked\n")
@@ -152,7 +157,7 @@ def main(arguments: list[str]) -> int:
             sys.stderr.write(f"{error}\n")
             return 1
         finally:
-            remove(compose, images=set() if "--keep" in arguments else stored() - before)
+            remove(compose, images=set() if KEEP in arguments else stored() - before)
     say(*rows, "the questions are answered, also after the restarts")
     return 0
 

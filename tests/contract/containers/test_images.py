@@ -117,3 +117,12 @@ def test_services_that_wait_for_each_other_or_for_one_that_is_not_there_end_the_
     services = {"nats": {}, "query": {"depends_on": {wanted: {}}}}
     with pytest.raises(containers_run.Failed, match="cannot be started"):
         list(containers_run.Compose(services, tmp_path).ordered())
+
+
+@pytest.mark.parametrize("argument", ["--help", "--kept"])
+def test_the_check_of_the_containers_starts_with_no_argument_that_it_does_not_know(argument: str) -> None:
+    """It takes minutes, and removes what it made."""
+    command = [sys.executable, ROOT / "ops/containers_check.py", argument]
+    done = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "[--keep]" in done.stderr
