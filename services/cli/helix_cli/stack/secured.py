@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.home.addresses import Server
+from helix_cli.home.addresses import Server, calls_with
 from helix_cli.home.record import ALONE_RECORD, RunRecord, remove_record, start_time, write_record
 from helix_cli.security.folder import FORWARDER, SecurityFolder
 from helix_cli.security.setup import end_rotation, recover
@@ -90,8 +90,8 @@ class Secured:
 
     @property
     def calls(self) -> CallCredentials | None:
-        """How the operator calls the services."""
-        return self._folder.call_credentials() if self.is_on else None
+        """How the operator calls the services, as commands do."""
+        return calls_with(self._folder.call_credentials()) if self.is_on else None
 
     def _nats_access(self) -> str:
         return nats_access(self._folder, read_state(self._folder)) if self.is_on else ""
