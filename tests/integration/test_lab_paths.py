@@ -9,9 +9,10 @@ import pytest
 from helix_lab.measures.metrics import mean, score
 from helix_lab.ranking_profiles import profile_folder
 from helix_lab.sets.answers import Run
-from helix_lab.sets.data import EvaluationSet, load_set
+from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import build_direct, open_direct
 from helix_lab.sets.inventory import take_inventory
+from helix_lab.sets.load import load_set
 from helix_lab.sets.stream import Loading, open_stream
 from helix_query.profile.files import load_profiles
 

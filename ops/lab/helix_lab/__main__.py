@@ -25,7 +25,8 @@ from helix_lab.query_adapter.command import adapter_command
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.relations.command import relations_command
 from helix_lab.report.write import write_report
-from helix_lab.sets.data import EvaluationSet, load_sets
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.load import load_sets
 from helix_lab.sets.stream import Loading
 from helix_lab.sets.vector_store import VectorStore
 from helix_lab.simulation.command import simulate_command

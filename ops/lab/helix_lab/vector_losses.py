@@ -20,7 +20,8 @@ from rich.table import Table
 
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.peers.command import embed_set
-from helix_lab.sets.data import EvaluationSet, load_sets
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.load import load_sets
 from helix_lab.sets.vector_store import VectorStore
 from helix_shared.artifacts.signals.vector_storage import STORAGES, Storage, packed, unpacked
 from helix_shared.artifacts.vectors.scan import shortened

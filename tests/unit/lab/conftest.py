@@ -12,7 +12,8 @@ import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from helix_lab.sets.data import EvaluationSet, load_set
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.load import load_set
 
 MARK = "zzleak"
 """Occurs in every id of the set and in no text."""

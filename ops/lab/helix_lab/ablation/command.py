@@ -1,6 +1,6 @@
 """`helix-lab ablate`: what every signal, channel and stage contributes, by switching it off.
 
-`switches` lists the parts. Rankings come from `cached_corpus`, times from whole recalls.
+`switches` lists the parts. Rankings come from `sets.cached`, times from whole recalls.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.profile_text import write_table
 from helix_lab.sets.build import corpus_key
 from helix_lab.sets.cached.corpora import in_process, the_profile
-from helix_lab.sets.data import EvaluationSet, load_sets
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.load import load_sets
 from helix_query.profile.files import load_profiles
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile

@@ -31,7 +31,8 @@ from helix_lab.query_adapter.tenant import open_tenant
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
 from helix_lab.sets.cached.corpus import CachedCorpus
-from helix_lab.sets.data import MONTHS, EvaluationSet
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.load import MONTHS
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_shared.artifacts.learned_adapters import publish_learned, remove_learned

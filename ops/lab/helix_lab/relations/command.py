@@ -25,7 +25,7 @@ from helix_lab.relations.judging import RECALLS, Verdicts, area_under_curve, dec
 from helix_lab.relations.labelled import LabelledSet
 from helix_lab.relations.look_alikes import look_alikes
 from helix_lab.relations.pairing import Case, cases_of, in_small_stores
-from helix_lab.sets.data import load_sets
+from helix_lab.sets.load import load_sets
 from helix_lab.sets.vector_store import VectorStore
 from helix_shared.artifacts.relations.records import RELATION_KINDS
 from helix_shared.encoders.encoder import Encoder

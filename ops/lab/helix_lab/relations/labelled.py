@@ -9,7 +9,8 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any, Final
 
-from helix_lab.sets.data import MONTHS, Document, EvaluationSet, months_timelines, of_timelines
+from helix_lab.sets.data import Document, EvaluationSet
+from helix_lab.sets.load import MONTHS, months_timelines, of_timelines
 from helix_lab.sets.months.timeline import Timeline, timelines_in
 
 UPDATE, RESTATEMENT, EXTENSION, REVERSAL, CONTRADICTION, LOOK_ALIKE, UNRELATED = CLASSES = (

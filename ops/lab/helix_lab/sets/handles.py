@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from helix_lab.sets.data import Document, EvaluationSet
 from helix_memory.events import Event, MemoryEvent, MessageEvent
+from helix_shared.errors import InvalidInputError
 
 EVERYONE = "everyone"
 """Tenant of a corpus that names none."""
@@ -27,11 +28,20 @@ def tenant_of(set_name: str, tenant: str) -> str:
 
 
 def moment(timestamp: str) -> datetime | None:
-    """A timestamp of the set as UTC; the sets' naive ones are taken as UTC."""
+    """A timestamp of the set as UTC; the sets' naive ones are taken as UTC.
+
+    Raises:
+        InvalidInputError: it is no ISO 8601 of these years.
+    """
     if not timestamp:
         return None
-    read = datetime.fromisoformat(timestamp)
-    return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    try:
+        read = datetime.fromisoformat(timestamp)
+        return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            "timestamp", f"{timestamp!r} is not ISO 8601, as in 2026-11-22T09:30:00Z"
+        ) from error
 
 
 def end_of(timestamp: str, start: datetime) -> datetime:

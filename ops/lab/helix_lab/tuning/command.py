@@ -1,6 +1,6 @@
 """`helix-lab tune`: searches the constants of a ranking profile, judges the search, writes the profile.
 
-`space` has the constants; `nested` keeps the questions that judge away from the search. `cached_corpus` asks,
+`space` has the constants; `nested` keeps the questions that judge away from the search. `sets.cached` asks,
 so only a change of retrieval costs a retrieval.
 """
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from helix_lab.channel_share.kinds import kind_of, metric_of
-from helix_lab.sets.data import BUILT_IN, MONTHS, EvaluationSet, built_in, load_sets
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.load import BUILT_IN, MONTHS, built_in, load_sets
 from helix_shared.errors import NotFoundError
 
 FEWEST = {

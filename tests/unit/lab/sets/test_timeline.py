@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_lab.sets.data import of_timelines
+from helix_lab.sets.load import of_timelines
 from helix_lab.sets.months.timeline import Relation, Timeline, read_timeline, timelines_in
 from helix_shared.errors import InvalidInputError
 

@@ -20,7 +20,8 @@ import pyarrow as pa
 from helix_ingest.memories_builder import MemoriesBuilder
 from helix_ingest.settings import IngestSettings
 from helix_lab.sets.build import Advance, derived_messages
-from helix_lab.sets.data import Document, EvaluationSet, Question, load_set
+from helix_lab.sets.data import Document, EvaluationSet, Question
+from helix_lab.sets.load import load_set
 from helix_shared import edges
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Sets opened for `ablate` and `tune`, which ask them repeatedly in this process.
 
-Settings, sets and corpora are those of `helix-lab eval --path direct`; `cached_corpus` asks.
+Settings, sets and corpora are those of `helix-lab eval --path direct`; `corpus` asks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.evaluate import DIRECT, Evaluation
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.sets.cached.corpus import TOP_K
-from helix_lab.sets.data import EvaluationSet, load_sets
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.load import load_sets
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 from helix_shared.settings import helix_home

@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from helix_lab.sets.data import Document, Question, load_set, set_names
+from helix_lab.sets.data import Document, Question
+from helix_lab.sets.load import load_set, set_names
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 CORPUS = [
     {"id": "D1", "text": "Hello", "speaker": "Ann", "session_id": "S1", "tenant": "t"},
-    {"id": "D2", "text": "A passage", "title": "Moon", "timestamp": "2023-05-08"},
-    {"id": "D3", "text": "Bye", "session_id": "S2"},
+    {"id": "D2", "text": "A passage", "title": "Moon", "timestamp": "2023-05-08", "tenant": "t"},
+    {"id": "D3", "text": "Bye", "session_id": "S2", "tenant": "t"},
+    {"id": "D4", "text": "Elsewhere", "session_id": "S3"},
 ]
 QUERIES = [
     {"id": "q1", "text": "Who?", "tenant": "t", "category": "fact", "timestamp": "2024-01-01"},
-    {"id": "q2", "text": "Nobody knows?"},
+    {"id": "q2", "text": "Nobody knows?", "tenant": "t"},
 ]
 QRELS = "query-id\tdoc-id\tscore\nq1\tD1\t1\nq1\tD2\t0.5\n"
 
@@ -45,12 +47,13 @@ def test_a_set_is_read_in_the_order_of_its_lines(small: Path) -> None:
     assert data.name == "small"
     assert data.documents == [
         Document("D1", "Hello", "", "", "S1", "Ann", "t"),
-        Document("D2", "A passage", "Moon", "2023-05-08", "", "", ""),
-        Document("D3", "Bye", "", "", "S2", "", ""),
+        Document("D2", "A passage", "Moon", "2023-05-08", "", "", "t"),
+        Document("D3", "Bye", "", "", "S2", "", "t"),
+        Document("D4", "Elsewhere", "", "", "S3", "", ""),
     ]
     assert data.questions == [
         Question("q1", "Who?", "fact", "2024-01-01", "t"),
-        Question("q2", "Nobody knows?", "", "", ""),
+        Question("q2", "Nobody knows?", "", "", "t"),
     ]
     assert data.relevant == {"q1": {"D1": 1.0, "D2": 0.5}}
     assert (data.stale, data.sessions) == ({}, {})
@@ -67,8 +70,9 @@ def test_a_question_without_a_gain_above_zero_is_unanswerable(small: Path) -> No
 
 def test_ids_that_are_numbers_are_read_as_text(small: Path) -> None:
     """Ids are strings in the judgements, and may count from 0, as sessions and tenants may."""
-    rows = [{"id": 0, "text": "zero", "session_id": 0, "tenant": 0}, {"id": 7, "text": "seven"}]
+    rows = [{"id": 0, "text": "zero", "session_id": 0, "tenant": 0}, {"id": 7, "text": "seven", "tenant": 0}]
     (small / "corpus.jsonl.gz").write_bytes(packed(rows))
+    (small / "queries.jsonl.gz").write_bytes(packed([{"id": "q1", "text": "Which?", "tenant": 0}]))
     (small / "qrels.tsv").write_text("h\nq1\t0\t1\nq1\t7\t1\n")
     data = load_set(small)
     assert data.relevant == {"q1": {"0": 1.0, "7": 1.0}}
@@ -94,10 +98,12 @@ def test_superseded_documents_and_sessions_are_read_where_known(small: Path) -> 
 
 def test_a_variant_has_queries_and_judgements_of_its_own(small: Path) -> None:
     """`small:corrected` shares the corpus, and is named with its variant."""
-    (small / "queries_corrected.jsonl.gz").write_bytes(packed([{"id": "q9", "text": "Corrected?"}]))
+    (small / "queries_corrected.jsonl.gz").write_bytes(
+        packed([{"id": "q9", "text": "Corrected?", "tenant": "t"}])
+    )
     (small / "qrels_corrected.tsv").write_text("h\nq9\tD3\t1\n")
     data = load_set(small.with_name("small:corrected"))
-    assert (data.name, len(data.documents)) == ("small:corrected", 3)
+    assert (data.name, len(data.documents)) == ("small:corrected", 4)
     assert [question.id for question in data.questions] == ["q9"]
     assert data.relevant == {"q9": {"D3": 1.0}}
 
@@ -122,14 +128,14 @@ def test_a_set_without_a_corpus_borrows_one(without_corpus: Path, lender: str) -
     folder.mkdir(parents=True)
     (folder / "corpus.jsonl.gz").write_bytes(packed(CORPUS))
     data = load_set(without_corpus, corpus_from=without_corpus.parent / "elsewhere")
-    assert (data.name, len(data.documents)) == ("code_exact", 3)
+    assert (data.name, len(data.documents)) == ("code_exact", 4)
 
 
 def test_its_own_corpus_comes_first(small: Path, tmp_path: Path) -> None:
     """`corpus_from` is for sets without one."""
     (tmp_path / "elsewhere" / "small").mkdir(parents=True)
     (tmp_path / "elsewhere" / "small" / "corpus.jsonl.gz").write_bytes(packed(CORPUS[:2]))
-    assert len(load_set(small, corpus_from=tmp_path / "elsewhere").documents) == 3
+    assert len(load_set(small, corpus_from=tmp_path / "elsewhere").documents) == 4
 
 
 def test_a_corpus_found_nowhere_names_every_place_looked_at(without_corpus: Path) -> None:
@@ -181,6 +187,35 @@ def test_a_line_that_cannot_be_read_is_named(small: Path, name: str, lines: str,
         load_set(small)
 
 
+NO_ISO = "is not ISO 8601, as in 2026-11-22T09:30:00Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "said"),
+    [
+        ("corpus", {"timestamp": 1_700_000_000}, f"timestamp: '1700000000' {NO_ISO}"),
+        ("corpus", {"timestamp": "8 May 2023"}, f"timestamp: '8 May 2023' {NO_ISO}"),
+        ("corpus", {"timestamp": "0001-01-01T00:00:00+14:00"}, f"timestamp: '.*' {NO_ISO}"),
+        ("corpus", {"text": "x" * 100_001}, "text: must have at most 100000 characters"),
+        ("corpus", {"title": "x" * 1_001}, "title: must have at most 1000 characters"),
+        ("corpus", {"speaker": "x" * 257}, "speaker: must have at most 256 characters"),
+        ("corpus", {"id": "\ud800"}, "surrogates not allowed"),
+        ("queries", {"timestamp": "yesterday"}, f"timestamp: 'yesterday' {NO_ISO}"),
+        ("queries", {"timestamp": "9999-12-31"}, "out of range"),
+        ("queries", {"text": "x" * 4_097}, "query: must have at most 4096 characters"),
+    ],
+)
+def test_a_line_that_breaks_a_limit_is_named(
+    small: Path, name: str, fields: dict[str, Any], said: str
+) -> None:
+    """Before a corpus is built of it: no event, or no recall, can be made of the line."""
+    rows = CORPUS if name == "corpus" else QUERIES
+    last = {"id": "last", "text": "y", "tenant": "t"} | fields
+    (small / f"{name}.jsonl.gz").write_bytes(packed([*rows, last]))
+    with pytest.raises(InvalidInputError, match=rf"{name}\.jsonl\.gz:{len(rows) + 1}: .*{said}"):
+        load_set(small)
+
+
 BIG = "".join(f'{{"id": "D{n}", "text": "{n * 7919}"}}\n' for n in range(5_000))
 
 
@@ -209,16 +244,19 @@ def test_a_file_that_is_no_gzip_of_text_is_refused(small: Path, content: bytes, 
     [
         ("qrels.tsv", "q1\tD9\t1", "'D9' is not in the corpus"),
         ("qrels.tsv", "q9\tD1\t1", "query 'q9' is not in the set"),
+        ("qrels.tsv", "q1\tD4\t1", "'D4' is of another tenant than the query"),
         ("qrels.tsv", "q1 D1 1", "not: query id, document id, gain, with tabs between"),
         ("qrels.tsv", "q1\tD1", "not: query id, document id, gain"),
         ("qrels.tsv", "q1\tD1\tmuch", "not: query id, document id, gain"),
         ("qrels.tsv", "", "not: query id, document id, gain"),
         ("stale.tsv", "q1\tD9", "'D9' is not in the corpus"),
         ("stale.tsv", "q9\tD1", "query 'q9' is not in the set"),
+        ("stale.tsv", "q1\tD4", "'D4' is of another tenant than the query"),
         ("stale.tsv", "q1", "not: query id, document id"),
         ("qrels_session.tsv", "q1\tS9\t1", "'S9' is not in the corpus"),
         ("qrels_session.tsv", "q9\tS1\t1", "query 'q9' is not in the set"),
         ("qrels_session.tsv", "q1\tD1\t1", "'D1' is not in the corpus"),
+        ("qrels_session.tsv", "q1\tS3\t1", "'S3' is of another tenant than the query"),
     ],
 )
 def test_a_judgement_outside_the_set_is_named_by_line(small: Path, name: str, line: str, said: str) -> None:
@@ -239,7 +277,9 @@ def test_judgements_that_are_no_text_are_refused(small: Path, name: str) -> None
 
 def test_a_sample_is_spread_evenly_over_the_questions(small: Path) -> None:
     """Every fourth of forty; the corpus and the judgements stay whole."""
-    (small / "queries.jsonl.gz").write_bytes(packed([{"id": f"q{n}", "text": "x"} for n in range(40)]))
+    (small / "queries.jsonl.gz").write_bytes(
+        packed([{"id": f"q{n}", "text": "x", "tenant": "t"} for n in range(40)])
+    )
     data = load_set(small)
     assert [question.id for question in data.sample(10).questions] == [f"q{n}" for n in range(0, 40, 4)]
     assert (data.sample(10).documents, data.sample(10).relevant) == (data.documents, data.relevant)
