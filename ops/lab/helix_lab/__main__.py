@@ -20,13 +20,13 @@ from helix_lab.channel_share.command import share_command
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
 from helix_lab.measures.figures import figures_of
 from helix_lab.peers.command import Entry, embed_set, peers_command
-from helix_lab.peers.run import ENGINES
+from helix_lab.peers.run import ENGINES, check_engines
 from helix_lab.query_adapter.command import adapter_command
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.relations.command import relations_command
-from helix_lab.report.write import write_report
+from helix_lab.report.write import check_out, write_report
 from helix_lab.sets.data import EvaluationSet
-from helix_lab.sets.load import load_sets
+from helix_lab.sets.load import load_judged
 from helix_lab.sets.stream import Loading
 from helix_lab.sets.vector_store import VectorStore
 from helix_lab.simulation.command import simulate_command
@@ -78,9 +78,10 @@ def eval_command(
 
     The same command continues a killed run where it stopped.
     """
+    check_out(out)
     if path not in {DIRECT, STREAM}:
         raise InvalidInputError("path", f"must be {DIRECT} or {STREAM}, not {path!r}")
-    loaded = load_sets(data, sets, corpus_from=corpus_from, limit=limit)
+    loaded = load_judged(data, sets, corpus_from=corpus_from, limit=limit)
     evaluation = Evaluation(
         home=helix_home() / "lab",
         models=_models(),
@@ -120,7 +121,10 @@ def peers(
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
 ) -> None:
     """Ask other engines the same questions over the same vectors; Helix beside them, in one table."""
-    loaded = load_sets(data, sets, corpus_from=corpus_from, limit=limit)
+    check_out(out)
+    names = [name.strip() for name in engines.split(",") if name.strip()] or ENGINES
+    check_engines(names)
+    loaded = load_judged(data, sets, corpus_from=corpus_from, limit=limit)
     evaluation = Evaluation(home=helix_home() / "lab", models=_models(), path=DIRECT, top_k=top_k, fresh=True)
     with profile_folder(None) as folder:
         profiles = chosen(profile, folder)
@@ -136,7 +140,6 @@ def peers(
                 vectors = embed_set(one, encoder)
             yield Entry(one, *vectors, own=tuple(own))
 
-    names = [name.strip() for name in engines.split(",") if name.strip()] or ENGINES
     report = peers_command(
         entries(),
         python=python,

@@ -21,7 +21,7 @@ from rich.table import Table
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.peers.command import embed_set
 from helix_lab.sets.data import EvaluationSet
-from helix_lab.sets.load import load_sets
+from helix_lab.sets.load import load_judged
 from helix_lab.sets.vector_store import VectorStore
 from helix_shared.artifacts.signals.vector_storage import STORAGES, Storage, packed, unpacked
 from helix_shared.artifacts.vectors.scan import shortened
@@ -67,6 +67,7 @@ def vectors_command(
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
 ) -> None:
     """Measure what stored forms, a scan of signs, and shortened scans lose, against float32 throughout."""
+    loaded = load_judged(data, sets, limit=limit)
     models = helix_home() / "models"
     ensure_default_model(models)
     model = default_model(models)
@@ -75,7 +76,7 @@ def vectors_command(
         VectorStore(helix_home() / "lab" / "vectors", model=card.checksum) as store,
         Encoder.load(model, cache=store) as encoder,
     ):
-        for one in load_sets(data, sets, corpus_from=None, limit=limit):
+        for one in loaded:
             _print(one.name, losses(one, *embed_set(one, encoder), ways=ways(card.dimensions)), console)
 
 

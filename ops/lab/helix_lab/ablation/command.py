@@ -20,12 +20,12 @@ from helix_lab.ablation.tables import ablation_markdown, ablation_report, ablati
 from helix_lab.ablation.timing import cost
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.measures.metrics import score
+from helix_lab.report.write import check_out
 from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
 from helix_lab.sets.cached.corpus import TOP_K, CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import DirectCorpus
 from helix_query.profile.profile import RankingProfile
-from helix_shared.errors import InvalidInputError
 
 
 def ablate_command(
@@ -44,8 +44,7 @@ def ablate_command(
 
     Runs in this process. A part that is already off is listed and not run.
     """
-    if out is not None and out.suffix == ".md":
-        raise InvalidInputError("out", "is the name of the Markdown beside it; end it in .json")
+    check_out(out)
     loaded = load_answerable(data, sets, corpus_from, limit)
     evaluation, console = in_process(profiles_dir), Console()
     whole = the_profile(profile, evaluation)

@@ -48,6 +48,17 @@ class Unavailable:
     reason: str
 
 
+def check_engines(names: Sequence[str]) -> None:
+    """Refuse a name that is no peer's.
+
+    Raises:
+        InvalidInputError: there is no such engine; names those there are.
+    """
+    for name in names:
+        if name not in ENGINES:
+            raise InvalidInputError("engines", f"{name!r} is none of {', '.join(ENGINES)}")
+
+
 def run_peers(
     data: EvaluationSet,
     vectors: np.ndarray,
@@ -69,9 +80,7 @@ def run_peers(
     Raises:
         InvalidInputError: there is no such engine, or the vectors do not fit the set.
     """
-    for name in engines:
-        if name not in ENGINES:
-            raise InvalidInputError("engines", f"{name!r} is none of {', '.join(ENGINES)}")
+    check_engines(engines)
     write_exchange(data, vectors, question_vectors, folder)
     results: list[Run | Unavailable] = []
     for name in engines:

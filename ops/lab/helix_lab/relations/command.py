@@ -55,10 +55,11 @@ def relations_command(
 ) -> None:
     """Fit how new statements relate to earlier ones, and judge it on what was left out.
 
-    A set with outdated documents is judged one tenant left out at a time, our own months, stories and
-    pairs by folds.
+    Each set, and our own months, stories and pairs, is judged in up to four folds of its tenants, by models
+    that never saw the fold.
     """
     console = Console(width=130)
+    given, unchanging = load_sets(data, sets), load_sets(data, look_alike_sets)
     models = helix_home() / "models"
     ensure_default_model(models)
     folder = default_model(models)
@@ -68,12 +69,12 @@ def relations_command(
         Encoder.load(folder, cache=store) as encoder,
     ):
         ingest = MemoriesBuilder(encoder, IngestSettings.load().most_tokens(encoder.card))
-        given = [labels.of_set(one) for one in load_sets(data, sets)]
         own = (labels.months(), labels.stories(), labels.pairs())
-        prepared = [(one, cases_of(one.data, ingest)) for one in (*given, *own)]
+        labelled = (*map(labels.of_set, given), *own)
+        prepared = [(one, cases_of(one.data, ingest)) for one in labelled]
         near = [
             (LabelledSet(one, {}, otherwise=labels.NEAR), look_alikes(one, encoder, most))
-            for one in load_sets(data, look_alike_sets)
+            for one in unchanging
         ]
     seen = [Observations.of(*one) for one in prepared]
     small = [Observations.of(one, _in_small_stores(one, cases)) for one, cases in prepared]
@@ -113,7 +114,7 @@ def _print_ranking(
     seen: Sequence[Observations],
     models: Mapping[str, RelationModel],
 ) -> None:
-    table = Table(title="UPDATES, model fitted without the tenant", title_justify="left")
+    table = Table(title="UPDATES, model fitted without the fold", title_justify="left")
     for name in (
         "set",
         "labelled",

@@ -21,17 +21,25 @@ from helix_shared.machine.whole_file import write_whole
 CHARTS: Final = ("quality.png", "latency.png", "stages.png")
 
 
+def check_out(out: Path | None) -> None:
+    """Refuse the name of a report before there is anything to write.
+
+    Raises:
+        InvalidInputError: it would be overwritten by its own neighbours.
+    """
+    if out is not None and out.suffix in {".md", ".html"}:
+        raise InvalidInputError("out", f"is {out.name}: that is a neighbour's name, end it in .json")
+
+
 def write_report(report: Mapping[str, Any], out: Path) -> list[Path]:
     """Write `out` (JSON) and its neighbours; report.md, report.charts and report.html for report.json.
 
     Numbers that are none (NaN, infinity) are written as null. A chart of an earlier report that this
     one has no figures for is removed. Returns the files written, `out` first.
 
-    Raises:
-        InvalidInputError: `out` would be overwritten by its own neighbours.
+    Raises: as `check_out`.
     """
-    if out.suffix in {".md", ".html"}:
-        raise InvalidInputError("out", f"is {out.name}: that is a neighbour's name, end it in .json")
+    check_out(out)
     report = finite(report)
     write_whole(out, (json.dumps(report, indent=2) + "\n").encode())
     folder = out.with_suffix(".charts")

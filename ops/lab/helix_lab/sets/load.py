@@ -81,6 +81,25 @@ def load_sets(
     return [data.sample(limit) for data in loaded]
 
 
+def load_judged(
+    folder: Path, names: str, *, corpus_from: Path | None = None, limit: int | None = None
+) -> list[EvaluationSet]:
+    """The same, for who scores rankings: each set has an answerable question.
+
+    Raises:
+        InvalidInputError: one has none; names it. Else as `load_sets`.
+    """
+    loaded = load_sets(folder, names, corpus_from=corpus_from, limit=limit)
+    for data in loaded:
+        if not data.answerable:
+            count = len(data.questions)
+            reason = (
+                f"none of {count} questions has a relevant document in qrels; add judgements or leave it out"
+            )
+            raise InvalidInputError(data.name, reason)
+    return loaded
+
+
 def built_in(name: str) -> EvaluationSet:
     """One of `BUILT_IN`: tenants with months of events each."""
     return of_timelines(name, timelines_in(files(BUILT_IN[name])))

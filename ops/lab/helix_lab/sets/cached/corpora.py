@@ -13,7 +13,7 @@ from helix_lab.evaluate import DIRECT, Evaluation
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.sets.cached.corpus import TOP_K
 from helix_lab.sets.data import EvaluationSet
-from helix_lab.sets.load import load_sets
+from helix_lab.sets.load import load_judged
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 from helix_shared.settings import helix_home
@@ -29,16 +29,11 @@ def in_process(own_profiles: Path | None) -> Evaluation:
 def load_answerable(
     data: Path, sets: str, corpus_from: Path | None, limit: int | None
 ) -> list[EvaluationSet]:
-    """The sets as `load_sets` reads them, with their answerable questions alone.
+    """The sets with their answerable questions alone.
 
-    Raises:
-        InvalidInputError: a file is broken, or a set has no answerable question.
-        NotFoundError: a set, or a file of one, is missing.
+    Raises: as `load_judged`.
     """
-    loaded = load_sets(data, sets, corpus_from=corpus_from, limit=limit)
-    for one in loaded:
-        if not one.answerable:
-            raise InvalidInputError(one.name, "no question has a relevant document in qrels; leave it out")
+    loaded = load_judged(data, sets, corpus_from=corpus_from, limit=limit)
     return [replace(one, questions=one.answerable) for one in loaded]
 
 
