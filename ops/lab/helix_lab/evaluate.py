@@ -63,7 +63,7 @@ class Evaluation:
         self, data: EvaluationSet, profiles: Mapping[str, RankingProfile], console: Console
     ) -> list[Run]:
         """One run per profile, in their order."""
-        files = [self._file(data, profile) for profile in profiles.values()]
+        files = [self.kept(data, profile) for profile in profiles.values()]
         for file in files if self.fresh else ():
             file.forget()
         if any(file.missing for file in files):
@@ -83,13 +83,15 @@ class Evaluation:
         found = linkage(data, *built, hub_cap=profile.expand.hub_cap)
         return None if found is None else linkage_figures(found)
 
-    def _file(self, data: EvaluationSet, profile: RankingProfile) -> RunFile:
+    def kept(self, data: EvaluationSet, profile: RankingProfile) -> RunFile:
+        """The answers that are kept of such runs."""
         inputs = (
             corpus_key(data, read_card(default_model(self.models)).checksum),
             code_digest((helix_query,)),
             profile.model_dump_json(),
             _reranker_id(self.models, profile),
             f"{self.path} {self.loading} {self.top_k} {BUDGETS}",
+            *(_settings() if self.path == STREAM else ()),
         )
         return RunFile(self.home / "runs", data, profile.name, inputs=inputs)
 
@@ -123,6 +125,11 @@ class Evaluation:
 
         file.fill(answers())
         _finish(progress, task)
+
+
+def _settings() -> list[str]:
+    """The variables that the services of a stack read, by which they store and answer otherwise."""
+    return sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("HELIX_"))
 
 
 def _reranker_id(models: Path, profile: RankingProfile) -> str:

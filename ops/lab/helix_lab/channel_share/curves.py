@@ -96,7 +96,10 @@ def kept_at(folder: Path, data: EvaluationSet, profile: RankingProfile, corpus: 
         corpus,
         code_digest((helix_query,), without_toml_of="profile"),
         at_share(profile, 1.0).model_dump_json(exclude={"abstain"}),
-        *(f"{one.id} {one.text} {one.timestamp} {data.relevant.get(one.id)}" for one in data.questions),
+        *(
+            f"{one.id} {one.text} {one.timestamp} {one.tenant} {data.relevant.get(one.id)}"
+            for one in data.questions
+        ),
     )
     return kept_file(folder, data.name, inputs)
 

@@ -60,8 +60,9 @@ Advance = Callable[[], None]
 
 
 def corpus_key(data: EvaluationSet, model: str) -> str:
-    """What a built corpus is known by: its documents, the code of every worker, the model."""
+    """What a built corpus is known by: its documents, the code of every worker, the model, its setting."""
     digest = hashlib.blake2b(model.encode(), digest_size=12)
+    digest.update(f"{IngestSettings.load().piece_tokens}".encode())
     digest.update(code_digest(PACKAGES).encode())
     digest.update(data.name.encode())
     for document in data.documents:

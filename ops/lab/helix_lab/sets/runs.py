@@ -23,7 +23,7 @@ class RunFile:
 
     def __init__(self, folder: Path, data: EvaluationSet, name: str, *, inputs: Iterable[str]) -> None:
         """`inputs` are what the answers depend on besides the questions."""
-        questions = (f"{q.id}\x1f{q.text}\x1f{q.timestamp}" for q in data.questions)
+        questions = (f"{q.id}\x1f{q.text}\x1f{q.timestamp}\x1f{q.tenant}" for q in data.questions)
         parts = (data.name, name, *inputs, *questions)
         self.path = kept_file(folder, f"{data.name}-{name}", parts, suffix=".jsonl")
         self._data = data

@@ -1,15 +1,19 @@
 import fcntl
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from helix_lab.channel_share.curves import kept_at
+from helix_lab.evaluate import Evaluation, Way
 from helix_lab.sets.answers import Answer
-from helix_lab.sets.build import BUILT, build_corpus, code_digest
+from helix_lab.sets.build import BUILT, build_corpus, code_digest, corpus_key
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.runs import RunFile
+from helix_query.profile.files import load_profiles
 
 
 def answer(question_id: str) -> Answer:
@@ -54,6 +58,41 @@ def test_other_inputs_are_another_run(small_set: EvaluationSet, tmp_path: Path) 
     )
     assert len(RunFile(tmp_path, small_set, "helix", inputs=["new code"]).missing) == 11
     assert len(RunFile(tmp_path, small_set, "other", inputs=["code"]).missing) == 11
+
+
+def test_the_same_question_of_another_tenant_is_asked_again(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """It sees other documents: a set whose tenants were corrected must not keep its answers."""
+    RunFile(tmp_path, small_set, "helix", inputs=[]).fill([answer(one.id) for one in small_set.questions])
+    moved = replace(small_set, questions=[replace(one, tenant="other") for one in small_set.questions])
+    assert len(RunFile(tmp_path, moved, "helix", inputs=[]).missing) == 11
+    paths = {kept_at(tmp_path, one, load_profiles()["helix"], "corpus") for one in (small_set, moved)}
+    assert len(paths) == 2
+
+
+def test_a_setting_of_ingest_makes_another_corpus(
+    small_set: EvaluationSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shorter pieces are other memories."""
+    before = corpus_key(small_set, "model")
+    monkeypatch.setenv("HELIX_INGEST_PIECE_TOKENS", "90")
+    assert corpus_key(small_set, "model") != before
+
+
+@pytest.mark.parametrize(("path", "is_asked_again"), [("stream", True), ("direct", False)])
+def test_settings_of_services_belong_to_the_answers_of_their_stack(
+    path: Way,
+    is_asked_again: bool,
+    small_set: EvaluationSet,
+    tmp_path: Path,
+    models_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stack with more predicted questions answers otherwise; in this process nothing reads that setting."""
+    evaluation, profile = Evaluation(tmp_path, models_dir, path, top_k=10), load_profiles()["helix"]
+    evaluation.kept(small_set, profile).fill([answer(question.id) for question in small_set.questions])
+    assert not evaluation.kept(small_set, profile).missing
+    monkeypatch.setenv("HELIX_DOC2QUERY_MODEL_QUESTIONS", "3")
+    assert bool(evaluation.kept(small_set, profile).missing) == is_asked_again
 
 
 def test_a_forgotten_run_starts_again(small_set: EvaluationSet, tmp_path: Path) -> None:
