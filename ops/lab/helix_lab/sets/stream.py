@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 import functools
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,8 +27,10 @@ from helix_lab.sets.data import EvaluationSet, Question
 from helix_lab.sets.handles import event_of
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.transport.connection import connect
+from helix_memory.transport.polling import poll
 from helix_memory.transport.publisher import Publisher
 from helix_memory.transport.recall_client import RecallClient
+from helix_shared.errors import TemporaryError
 from helix_shared.sources.source_event import SourceEvent
 
 CRASH_LOOK_SECONDS: Final = 0.05
@@ -69,12 +71,7 @@ class StreamCorpus:
 
 @contextlib.contextmanager
 def open_stream(
-    data: EvaluationSet,
-    models: Path,
-    profiles: Path,
-    *,
-    loading: Loading,
-    say: Callable[[str], None] = lambda _: None,
+    data: EvaluationSet, models: Path, profiles: Path, *, loading: Loading
 ) -> Iterator[StreamCorpus]:
     """A stack of its own with the whole corpus published; `profiles` is a folder of ranking profiles.
 
@@ -91,7 +88,6 @@ def open_stream(
             copies=dict.fromkeys(COPIED, loading.copies) | {FORWARDER: 0},
             models=models,
             environment={"HELIX_QUERY_PROFILES_DIR": str(profiles)},
-            say=say,
         ) as stack,
         RecallClient(stack.query_address) as client,
     ):
@@ -102,27 +98,38 @@ def open_stream(
 
 def _load(data: EvaluationSet, stack: Stack, loading: Loading) -> tuple[Tally, float]:
     started = time.monotonic()
-    crashing = crash_half_way(stack, len(data.documents)) if loading.crash else None
-    tally = asyncio.run(_publish(data, stack, loading.wait_seconds))
-    if crashing is not None:
-        crashing.join()
-        asyncio.run(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=loading.wait_seconds))
+    waiting = ThreadPoolExecutor(1, thread_name_prefix="lab-crash")
+    try:
+        half = len(data.documents) // 2
+        crashing = waiting.submit(crash_after, stack, half, loading.wait_seconds) if loading.crash else None
+        tally = asyncio.run(_publish(data, stack, loading.wait_seconds))
+        if crashing is not None:
+            crashing.result()
+            asyncio.run(
+                wait_recallable(stack.nats_url, stack.query_address, wait_seconds=loading.wait_seconds)
+            )
+    finally:
+        # not awaited: where publishing failed, its calls fail when the stack ends
+        waiting.shutdown(wait=False)
     return tally, time.monotonic() - started
 
 
-def crash_half_way(stack: Stack, documents: int) -> threading.Thread:
-    """SIGKILL one of each worker and the writer once half of `documents` is recallable."""
+def crash_after(stack: Stack, events: int, wait_seconds: float) -> None:
+    """SIGKILL one of each worker and the writer once the first `events` of the log can be recalled.
 
-    def crash() -> None:
-        with RecallClient(stack.query_address) as client:
-            while client.status().memories < documents // 2:
-                time.sleep(CRASH_LOOK_SECONDS)
-        for service in CRASHED:
-            stack.kill(service)
-
-    thread = threading.Thread(target=crash, daemon=True)
-    thread.start()
-    return thread
+    Raises:
+        TemporaryError: they cannot within `wait_seconds`; nothing was killed.
+    """
+    with RecallClient(stack.query_address) as client:
+        for _ in poll(wait_seconds, every_seconds=CRASH_LOOK_SECONDS):
+            if client.status().applied_sequence >= events:
+                break
+        else:
+            raise TemporaryError(
+                f"{events} events are not recallable after {wait_seconds:g} s: nothing was killed"
+            )
+    for service in CRASHED:
+        stack.kill(service)
 
 
 async def _publish(data: EvaluationSet, stack: Stack, wait_seconds: float) -> Tally:
