@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import textwrap
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import tomli_w
 
+from helix_query.profile.overrides import with_constants
+from helix_shared.errors import InvalidInputError
 from helix_shared.machine.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -22,7 +25,11 @@ _HEADING: Final = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 
 
 def with_table(text: str, table: str, values: BaseModel, *, comment: str) -> str:
-    """`text` with `table` (dotted) and what is below it replaced, or appended; `comment` stands above it."""
+    """`text` with `table` (dotted) and what is below it replaced, or appended; `comment` stands above it.
+
+    Raises:
+        InvalidInputError: `text` is no TOML, or has the table without a heading of its own.
+    """
     before, after = _around(text.splitlines(), table)
     nested: Mapping[str, Any] = values.model_dump(mode="json", exclude_none=True)
     for name in reversed(table.split(".")):
@@ -30,16 +37,41 @@ def with_table(text: str, table: str, values: BaseModel, *, comment: str) -> str
     lines = textwrap.wrap(comment, COMMENT_COLUMNS, break_on_hyphens=False)
     written = "\n".join([*(f"# {line}" for line in lines), _dumped(nested, table)])
     parts = ["\n".join(before).strip(), written, "\n".join(after).strip()]
-    return "\n\n".join(part.rstrip() for part in parts if part.strip()) + "\n"
+    found = "\n\n".join(part.rstrip() for part in parts if part.strip()) + "\n"
+    try:
+        tomllib.loads(text)
+        tomllib.loads(found)
+    except tomllib.TOMLDecodeError as error:
+        reason = f"[{table}] cannot be replaced in it: {error}; a table needs a heading of its own"
+        raise InvalidInputError("out", reason) from error
+    return found
+
+
+def check_out(out: Path, start: RankingProfile, table: str) -> None:
+    """Refuse a file that `write_table` could not write, before there is anything to write.
+
+    Raises:
+        InvalidInputError: its name is not that of a profile; else as `with_table`.
+    """
+    if out.suffix != ".toml":
+        raise InvalidInputError("out", f"is {out.name}: the file of a ranking profile ends in .toml")
+    with_constants(start, {"name": out.stem})
+    # what the table will hold does not matter
+    with_table(_text_of(out, start), table, start.route, comment="")
 
 
 def write_table(out: Path, start: RankingProfile, table: str, values: BaseModel, *, comment: str) -> None:
-    """Replace `table` in the profile file `out`; without that file, make it from `start`."""
+    """Replace `table` in the profile file `out`; without that file, make it from `start`.
+
+    Raises: as `with_table`.
+    """
+    write_whole(out, with_table(_text_of(out, start), table, values, comment=comment).encode())
+
+
+def _text_of(out: Path, start: RankingProfile) -> str:
     if out.exists():
-        text = out.read_text(encoding="utf-8")
-    else:
-        text = tomli_w.dumps(start.model_dump(mode="json", exclude_none=True) | {"name": out.stem})
-    write_whole(out, with_table(text, table, values, comment=comment).encode())
+        return out.read_text(encoding="utf-8")
+    return tomli_w.dumps(start.model_dump(mode="json", exclude_none=True) | {"name": out.stem})
 
 
 def _dumped(nested: Mapping[str, Any], table: str) -> str:

@@ -20,7 +20,13 @@ from helix_shared.errors import InvalidInputError
 
 @contextlib.contextmanager
 def profile_folder(own: Path | None) -> Iterator[Path]:
-    """One folder with the lab's profiles and those of `own`, as the query service takes it."""
+    """One folder with the lab's profiles and those of `own`, as the query service takes it.
+
+    Raises:
+        InvalidInputError: `own` is no folder.
+    """
+    if own is not None and not own.is_dir():
+        raise InvalidInputError(str(own), "is not a folder of ranking profiles")
     with tempfile.TemporaryDirectory(prefix="helix-lab-") as folder:
         for file in (resources.files("helix_lab") / "profiles").iterdir():
             (Path(folder) / file.name).write_bytes(file.read_bytes())
@@ -43,3 +49,16 @@ def chosen(names: str, folder: Path) -> dict[str, RankingProfile]:
             "profile", f"unknown: {', '.join(unknown)}; known: {', '.join(sorted(known))}"
         )
     return {name: known[name] for name in wanted}
+
+
+def one_profile(name: str, own: Path | None) -> RankingProfile:
+    """The one profile of this name, of `own` or of those that there are.
+
+    Raises:
+        InvalidInputError: it is unknown, there are several names, or `own` is no folder.
+    """
+    with profile_folder(own) as folder:
+        found = list(chosen(name, folder).values())
+    if len(found) != 1:
+        raise InvalidInputError("profile", f"names {len(found)} ranking profiles; name one")
+    return found[0]

@@ -2,10 +2,13 @@ import tomllib
 from importlib import resources
 from pathlib import Path
 
+import pytest
+
 from helix_lab.profile_text import with_table, write_table
 from helix_query.profile.files import load_profiles
 from helix_query.profile.sections.abstention import Abstain, AnswerModel
 from helix_query.profile.sections.fusion import Adaptive
+from helix_shared.errors import InvalidInputError
 
 OLD = """# mine
 name = "mine"
@@ -44,6 +47,15 @@ def test_a_missing_table_is_appended() -> None:
         "adaptive": {"encoder": "", "intercept": 1.0, "coefficients": {"words": 2.0}},
     }
     assert "abstained" in with_table("[abstained]\nx = 1\n", "abstain", PART, comment="new")
+
+
+@pytest.mark.parametrize(
+    "text", ["[fuse]\nadaptive = { intercept = 1.0 }\n", "fuse.adaptive.intercept = 1.0\n", "[fuse\n"]
+)
+def test_a_table_without_a_heading_of_its_own_is_refused(text: str) -> None:
+    """A second one below it would make a file that no query service can read."""
+    with pytest.raises(InvalidInputError, match=r"\[fuse\.adaptive\] cannot be replaced in it"):
+        with_table(text, "fuse.adaptive", Adaptive(intercept=1.0, coefficients={"words": 2.0}), comment="")
 
 
 def test_the_default_profile_can_be_rewritten() -> None:

@@ -20,8 +20,9 @@ from helix_lab.ablation.tables import ablation_markdown, ablation_report, ablati
 from helix_lab.ablation.timing import cost
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.measures.metrics import score
+from helix_lab.ranking_profiles import one_profile
 from helix_lab.report.write import check_out
-from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached.corpora import in_process, load_answerable
 from helix_lab.sets.cached.corpus import TOP_K, CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import DirectCorpus
@@ -47,7 +48,7 @@ def ablate_command(
     check_out(out)
     loaded = load_answerable(data, sets, corpus_from, limit)
     evaluation, console = in_process(profiles_dir), Console()
-    whole = the_profile(profile, evaluation)
+    whole = one_profile(profile, profiles_dir)
     switches = switches_of(whole)
     done: list[Ablated] = []
     report: Mapping[str, Any] = {}

@@ -28,9 +28,10 @@ from helix_lab.calibration.summary import RATES, comment_of, print_summary
 from helix_lab.calibration.tenants_left_out import tenants_left_out
 from helix_lab.calibration.unanswerable_questions import Asked, asked_of
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
-from helix_lab.profile_text import write_table
+from helix_lab.profile_text import check_out, write_table
+from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.build import corpus_key
-from helix_lab.sets.cached.corpora import in_process, the_profile
+from helix_lab.sets.cached.corpora import in_process
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.load import load_sets
 from helix_query.profile.files import load_profiles
@@ -39,6 +40,7 @@ from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.abstention import Abstain
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
+from helix_shared.errors import InvalidInputError
 from helix_shared.machine.whole_file import write_whole
 
 PIPED_WIDTH: Final = 130
@@ -78,10 +80,11 @@ def calibrate_command(
     The figures are of held-out sets; the written models are fitted to all sets.
     """
     memory_names, answer_names = _names(of_memories, "memory"), _names(of_answers, "answer")
+    start = one_profile(profile, profiles_dir)
+    check_out(out, start, "abstain")
     loaded = [_limited(one, limit) for one in load_sets(data, sets, corpus_from=corpus_from)]
     evaluation = in_process(profiles_dir)
     console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
-    start = the_profile(profile, evaluation)
     observations = _observations(
         loaded,
         start,
@@ -170,6 +173,8 @@ def _limited(data: EvaluationSet, limit: int | None) -> EvaluationSet:
 
 def _names(text: str, kind: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InvalidInputError(f"abstain.{kind}", "has no feature to fit; name one")
     # the profile refuses an unknown feature: check before the questions are asked
     with_constants(load_profiles()["helix"], {f"abstain.{kind}": {"coefficients": dict.fromkeys(names, 0.0)}})
     return names

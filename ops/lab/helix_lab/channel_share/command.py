@@ -20,15 +20,18 @@ from helix_lab.channel_share.assessment import Options, assess, mean_over_kinds
 from helix_lab.channel_share.curves import SHARES, Curves, curves_of, kept_at, load, save
 from helix_lab.channel_share.fit import FEATURES, PENALTY, fit
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
-from helix_lab.profile_text import write_table
+from helix_lab.profile_text import check_out, write_table
+from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.build import corpus_key
-from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached.corpora import in_process, load_answerable
 from helix_lab.sets.cached.corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
+from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
+from helix_shared.errors import InvalidInputError
 from helix_shared.machine.whole_file import write_whole
 
 PIPED_WIDTH: Final = 140
@@ -55,14 +58,15 @@ def share_command(
     to all.
     """
     names = tuple(name.strip() for name in features.split(",") if name.strip())
-    evaluation, console = (
-        in_process(profiles_dir),
-        Console(width=None if sys.stdout.isatty() else PIPED_WIDTH),
-    )
-    start = the_profile(profile, evaluation)
+    start = one_profile(profile, profiles_dir)
     # the profile refuses an unknown feature: check before the questions are asked
     with_constants(start, {"fuse.adaptive": {"intercept": 0.0, "coefficients": dict.fromkeys(names, 0.0)}})
+    check_out(out, start, "fuse.adaptive")
+    if missing := [channel for channel in (DENSE, LEXICAL) if channel not in start.retrieve.channels]:
+        raise InvalidInputError("profile", f"{start.name} has no channel {missing[0]} to share with")
     loaded = load_answerable(data, sets, corpus_from, limit)
+    evaluation = in_process(profiles_dir)
+    console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
     curves = list(_curves(loaded, start, evaluation, console))
     options = Options(names, penalty)
     model = fit(curves, names=names, penalty=penalty)
@@ -92,6 +96,9 @@ def _curves(
                     found = curves_of(CachedCorpus(corpus), one, profile, advance=advance)
                     progress.update(task, visible=False)
                 save(path, found)
+            if not len(found):
+                reason = "every question is skipped, or lacks the answer of a channel; leave it out"
+                raise InvalidInputError(one.name, reason)
             yield found
 
 

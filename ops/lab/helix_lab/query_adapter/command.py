@@ -28,8 +28,8 @@ from helix_lab.query_adapter.fit import AT_ONCE, fit, require_own_codes
 from helix_lab.query_adapter.from_feedback import MOST, learn
 from helix_lab.query_adapter.observations import Observation, observations
 from helix_lab.query_adapter.tenant import open_tenant
-from helix_lab.ranking_profiles import chosen, profile_folder
-from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.ranking_profiles import one_profile
+from helix_lab.sets.cached.corpora import in_process, load_answerable
 from helix_lab.sets.cached.corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.load import MONTHS
@@ -81,14 +81,15 @@ def adapter_command(
             found = remove_learned(where.data, tenant)
             console.print(f"{tenant}: {'removed' if found else 'has no adapter of its own'}", markup=False)
         else:
-            with profile_folder(profiles_dir) as profiles:
-                asking = next(iter(chosen(profile, profiles).values()))
+            asking = one_profile(profile, profiles_dir)
             _learn(where.data, models or where.models, tenant, asking, nats_server(nats, home), console)
         return
     if data is None or out is None:
         raise InvalidInputError("--data, --out", "must be given, or --from-feedback")
+    if out.suffix != ".npz":
+        raise InvalidInputError("out", f"is {out.name}: the file of an adapter ends in .npz")
     evaluation = in_process(profiles_dir)
-    start = with_constants(the_profile(profile, evaluation), {"embed.adapted": False})
+    start = with_constants(one_profile(profile, profiles_dir), {"embed.adapted": False})
     loaded = load_answerable(data, sets, corpus_from, limit)
     others = load_answerable(data, judged, corpus_from, limit) if judged else []
     folder = default_model(evaluation.models)
@@ -97,6 +98,7 @@ def adapter_command(
     fitted = partial(fit, card.encoder_checksum, TokenProjection.load(folder / PROJECTION_FILE).matrix)
     seen = list(_observed(loaded, start, evaluation, console))
     adapter = fitted(seen)
+    out.parent.mkdir(parents=True, exist_ok=True)
     adapter.save(out)
     table = Table(
         title=f"percent of the relevant candidates in the first {FIRST} by cosine; held out: fitted without "

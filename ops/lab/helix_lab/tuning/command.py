@@ -18,8 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.answers import Run
-from helix_lab.sets.cached.corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached.corpora import in_process, load_answerable
 from helix_lab.sets.cached.corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.nested import Outcome, tuned
@@ -65,7 +66,7 @@ def tune_command(
     read = read_objective(objective, sets=names, penalty=penalty)
     plan = Plan(chosen_space(space), read, trials=trials, inner=inner, seed=seed)
     evaluation, console = in_process(profiles_dir), Console()
-    start = the_profile(profile, evaluation)
+    start = one_profile(profile, profiles_dir)
     description = f"{start.name} tuned on {', '.join(names)}"
     renamed = {"name": name, "description": description}
     with_constants(start, renamed)  # refuse a bad name before an hour of work

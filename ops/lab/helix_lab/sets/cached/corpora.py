@@ -10,12 +10,9 @@ from pathlib import Path
 
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.evaluate import DIRECT, Evaluation
-from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.sets.cached.corpus import TOP_K
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.load import load_judged
-from helix_query.profile.profile import RankingProfile
-from helix_shared.errors import InvalidInputError
 from helix_shared.settings import helix_home
 
 
@@ -35,16 +32,3 @@ def load_answerable(
     """
     loaded = load_judged(data, sets, corpus_from=corpus_from, limit=limit)
     return [replace(one, questions=one.answerable) for one in loaded]
-
-
-def the_profile(name: str, evaluation: Evaluation) -> RankingProfile:
-    """The one ranking profile of this name.
-
-    Raises:
-        InvalidInputError: it is unknown, or there are several.
-    """
-    with profile_folder(evaluation.own_profiles) as folder:
-        found = list(chosen(name, folder).values())
-    if len(found) != 1:
-        raise InvalidInputError("profile", f"names {len(found)} ranking profiles; name one")
-    return found[0]
