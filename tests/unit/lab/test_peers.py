@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,37 @@ def test_a_question_is_answered_from_its_tenant_alone(tmp_path: Path, engine: st
     assert costs.peak_memory_mib > 1
 
 
+MIXED = EvaluationSet(
+    "tiny",
+    [*LEAKY.documents, _document("of nobody", "a red boat")],
+    [
+        Question("of nobody in particular", "which boat is red?", "", "", ""),
+        Question("of a newcomer", "which boat is red?", "", "", "conv-99"),
+    ],
+    {},
+)
+"""Documents of tenants and one without; a question without a tenant, and one of a tenant without documents."""
+
+
+@pytest.mark.parametrize("engine", INSTALLED)
+def test_a_question_without_a_tenant_sees_the_documents_without_one(tmp_path: Path, engine: str) -> None:
+    """As Helix has it: nobody in particular is a tenant among tenants, and a newcomer finds nothing."""
+    vectors, asked = np.concatenate([VECTORS, QUESTION]), np.repeat(QUESTION, 2, axis=0)
+    (result,) = run_peers(MIXED, vectors, asked, engines=[engine], python=HERE, folder=tmp_path)
+
+    assert _ranking(result, "of nobody in particular") == ("of nobody",)
+    assert _ranking(result, "of a newcomer") == ()
+
+
+@needs_peers
+def test_every_peer_keeps_nobody_and_newcomers_apart(tmp_path: Path) -> None:
+    """The same, for every engine in the environment of its own."""
+    vectors, asked = np.concatenate([VECTORS, QUESTION]), np.repeat(QUESTION, 2, axis=0)
+    for result in run_peers(MIXED, vectors, asked, python=PEERS_PYTHON, folder=tmp_path):
+        assert _ranking(result, "of nobody in particular") == ("of nobody",)
+        assert _ranking(result, "of a newcomer") == ()
+
+
 @needs_peers
 def test_every_peer_keeps_to_the_tenant(tmp_path: Path) -> None:
     """The same, for every engine in the environment of its own; each gives figures."""
@@ -113,9 +145,10 @@ def test_every_peer_keeps_to_the_tenant(tmp_path: Path) -> None:
 
 @needs_peers
 def test_every_peer_sees_all_documents_when_no_tenant_asks(tmp_path: Path) -> None:
-    """A question without a tenant is put to the whole corpus, tenants or none; top_k cuts."""
+    """A question of a set without tenants is put to the whole corpus; top_k cuts."""
+    documents = [replace(document, tenant="") for document in LEAKY.documents]
     questions = [Question("anybody", "which boat is red?", "", "", "")]
-    data = EvaluationSet("tiny", LEAKY.documents, questions, {"anybody": {"D9:9": 1.0}})
+    data = EvaluationSet("tiny", documents, questions, {"anybody": {"D9:9": 1.0}})
 
     results = run_peers(data, VECTORS, QUESTION, python=PEERS_PYTHON, folder=tmp_path, top_k=1)
 

@@ -109,28 +109,32 @@ def _check_vectors(field: str, rows: np.ndarray, count: int) -> None:
 
 
 def _document_rows(data: EvaluationSet) -> Iterable[dict[str, str]]:
+    tenants = _handles_of_tenants(data)
     for document in data.documents:
         yield {
             "handle": handle("document", data.name, document.id),
             "text": document.text,
             "title": document.title,
             "speaker": document.speaker,
-            "tenant": _tenant(data, document.tenant),
+            "tenant": tenants[document.tenant],
         }
 
 
 def _question_rows(data: EvaluationSet) -> Iterable[dict[str, str]]:
+    tenants = _handles_of_tenants(data)
     for question in data.questions:
         yield {
             "handle": handle("question", data.name, question.id),
             "text": question.text,
-            "tenant": _tenant(data, question.tenant),
+            "tenant": tenants[question.tenant],
         }
 
 
-def _tenant(data: EvaluationSet, tenant: str) -> str:
-    """Empty stays empty: an engine need not filter a set without tenants."""
-    return tenant_of(data.name, tenant) if tenant else ""
+def _handles_of_tenants(data: EvaluationSet) -> dict[str, str]:
+    """Handles by tenant; none in a set without tenants, which an engine need not filter."""
+    tenants = {document.tenant for document in data.documents}
+    tenants |= {question.tenant for question in data.questions}
+    return {tenant: tenant_of(data.name, tenant) if any(tenants) else "" for tenant in tenants}
 
 
 def _write_rows(path: Path, rows: Iterable[dict[str, str]]) -> None:

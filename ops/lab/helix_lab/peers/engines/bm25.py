@@ -20,13 +20,14 @@ def load(
     index.index(_words([document["content"] for document in documents]), show_progress=False)
     handles = [document["handle"] for document in documents]
     tenants = np.array([document["tenant"] for document in documents])
+    nothing = np.zeros(len(tenants), np.float32)
     masks = {tenant: (tenants == tenant).astype(np.float32) for tenant in set(tenants.tolist()) - {""}}
 
     def search(text: str, _vector: np.ndarray, tenant: str, top_k: int) -> list[str]:
         found = index.retrieve(
             _words([text]),
             k=min(top_k, len(handles)),
-            weight_mask=masks[tenant] if tenant else None,
+            weight_mask=masks.get(tenant, nothing) if tenant else None,
             show_progress=False,
         )
         pairs = zip(found.documents[0], found.scores[0], strict=True)

@@ -22,9 +22,10 @@ def load(
         for tenant in set(tenants.tolist()) - {""}
     }
     blocks[""] = (handles, vectors)
+    nothing = handles[:0], vectors[:0]
 
     def search(_text: str, vector: np.ndarray, tenant: str, top_k: int) -> list[str]:
-        names, block = blocks[tenant]
+        names, block = blocks.get(tenant, nothing)
         scores = block @ vector
         best = np.argsort(-scores, kind="stable")[:top_k]
         found: list[str] = names[best].tolist()
