@@ -128,7 +128,7 @@ def peers(
     evaluation = Evaluation(home=helix_home() / "lab", models=_models(), path=DIRECT, top_k=top_k, fresh=True)
     with profile_folder(None) as folder:
         profiles = chosen(profile, folder)
-    model = default_model(evaluation.models)
+    model, about = default_model(evaluation.models), {"meta": meta(evaluation)}
 
     def entries() -> Iterator[Entry]:
         for one in loaded:
@@ -140,16 +140,16 @@ def peers(
                 vectors = embed_set(one, encoder)
             yield Entry(one, *vectors, own=tuple(own))
 
-    report = peers_command(
+    peers_command(
         entries(),
         python=python,
         folder=evaluation.home / "peers",
         console=console,
         engines=names,
         top_k=top_k,
+        done=lambda report: None if out is None else write_report(report | about, out),
     )
     if out is not None:
-        write_report(report | {"meta": meta(evaluation)}, out)
         console.print(f"written: {out} and beside it {out.stem}.md, {out.stem}.html, charts")
 
 

@@ -112,7 +112,7 @@ MIXED = EvaluationSet(
     ],
     {},
 )
-"""Documents of tenants and one without; a question without a tenant, and one of a tenant without documents."""
+"""Documents of tenants and one without; a question without a tenant, one of a tenant without documents."""
 
 
 @pytest.mark.parametrize("engine", INSTALLED)
@@ -312,14 +312,21 @@ def test_the_command_shows_quality_beside_latency_and_names_who_is_missing(tmp_p
     """Helix's run appears twice, the exact peer is measured against it, a missing one has its reason."""
     own = Run("tiny", "helix", (Answer("q_abs_1", ("D1:3",), 5.0, {"embed": 2.0}),))
     shown = Console(file=io.StringIO(), width=200)
+    second = replace(LEAKY, name="second")
+    so_far: list[list[str]] = []
 
     report = peers_command(
-        [Entry(LEAKY, VECTORS, QUESTION, (own,))],
+        [
+            Entry(LEAKY, VECTORS, QUESTION, (own,)),
+            Entry(second, VECTORS, QUESTION, (replace(own, set_name="second"),)),
+        ],
         python=HERE,
         folder=tmp_path,
         console=shown,
         engines=["exact", "chroma"],
+        done=lambda report: so_far.append(list(report["sets"])),
     )
+    assert so_far == [["tiny"], ["tiny", "second"]]
 
     figures = report["sets"]["tiny"]
     assert list(figures) == ["helix", "helix, vector given", "exact"]

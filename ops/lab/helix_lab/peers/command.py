@@ -6,7 +6,7 @@ options, loads and embeds the sets and asks Helix.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -67,12 +67,14 @@ def peers_command(
     console: Console,
     engines: Sequence[str] = ENGINES,
     top_k: int = 50,
+    done: Callable[[dict[str, Any]], object] = lambda _: None,
 ) -> dict[str, Any]:
     """Run the peers, print a table per set, and return `sets` and `peers` of a report.
 
     `sets` has the form `helix-lab eval` writes, an engine standing where a profile does. `peers` has for
     each set every engine's costs, or the reason why it has no figures. `python` is the interpreter of the
-    peers' environment, `folder` keeps what they were given and what they answered.
+    peers' environment, `folder` keeps what they were given and what they answered. `done` gets the report
+    so far after each set: a run of hours that is ended keeps what it has.
 
     Raises:
         InvalidInputError: there is no such engine, or vectors do not fit their set.
@@ -97,6 +99,7 @@ def peers_command(
         report["sets"][name] = {run.name: figures_of(run, entry.data, baseline=baseline) for run in runs}
         report["peers"][name] = {result.name: _account(result, place) for result in results}
         _print(name, report, console)
+        done(report)
     return report
 
 
