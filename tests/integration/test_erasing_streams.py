@@ -14,12 +14,12 @@ import pytest
 from nats.aio.client import Client
 
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
+from helix_consolidation.delivery.erasing.erased_ids import MessageIds
 from helix_consolidation.delivery.erasing.eraser import Eraser
 from helix_consolidation.delivery.erasing.other_streams import remove_answers, remove_dead_letters
 from helix_consolidation.delivery.erasing.plan import plan
 from helix_consolidation.delivery.erasing.reading import messages_of, remove_message
-from helix_consolidation.delivery.erasing.remembered import Named
-from helix_consolidation.delivery.erasing.round import Task
+from helix_consolidation.delivery.erasing.round import ErasureTask
 from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.delivery.streams.prune import prune_derived, readers_of
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
@@ -165,7 +165,7 @@ async def test_who_is_derived_again_is_stored_before_the_log_loses_the_erased_tu
             is_removed = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.messages == 2
             stored = ConsolidationState()
             restore_state(stored, folder_of(tmp_path, bench.shard.manifest.generation))
-            assert stored.erasures.open[last].asks == ({2} if is_removed else set())
+            assert stored.erasures.open[last].to_rederive == ({2} if is_removed else set())
             eraser.run_due(now)
             bench.publish()
     assert is_removed
@@ -245,7 +245,7 @@ async def test_neighbours_lose_their_quotations_of_an_erased_turn_that_has_no_me
     rows = [one for one in bench.rows().values() if one["text"].startswith("hello")]
     assert [(one["context"], one["quotes"]) for one in rows] == [("", [])] * 2
     erasure = bench.shard.state.erasures.open[last]
-    assert (erasure.events, erasure.asks) == ({1}, {2, 3})
+    assert (erasure.events, erasure.to_rederive) == ({1}, {2, 3})
     assert erasure.counts["contexts"] == 2
     bench.shard.close()
 
@@ -257,20 +257,20 @@ async def test_copies_are_remembered_until_a_round_has_dropped_them(
     publisher = Publisher(nats_client.jetstream())
     bench = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64))
     erasures = bench.shard.state.erasures
-    erasures.note_copy()
+    erasures.note_quoting_message()
 
     with ThreadPoolExecutor(1) as executor:
         thread = StoreThread(executor, deadline_seconds=60)
         eraser = Eraser(nats_client, publisher, thread, bench.shard, nothing_archived, tmp_path)
         for now, comes in ((10.0, True), (20.0, False)):
             eraser.run_due(now)
-            assert Erasures.from_json(erasures.to_json()).has_copies
+            assert Erasures.from_json(erasures.to_json()).has_quoting_messages
             if comes:
-                erasures.note_copy()
+                erasures.note_quoting_message()
             assert eraser._cleaning.running is not None
             await eraser._cleaning.running
             eraser.run_due(now)
-            assert erasures.has_copies is comes
+            assert erasures.has_quoting_messages is comes
     bench.shard.close()
 
 
@@ -293,7 +293,7 @@ async def test_copies_of_removed_events_go_and_others_stay(
         headers = {subjects.EVENTS_HEADER: named}
         await jetstream.publish(subjects.answer_subject("acme", key), answer, headers=headers)
 
-    async def are_erased(_tenant: str, named: Sequence[Named]) -> list[bool]:
+    async def are_erased(_tenant: str, named: Sequence[MessageIds]) -> list[bool]:
         return ["erased" in one.events for one in named]
 
     assert await remove_dead_letters(jetstream, "acme", {1}, are_erased) == {1: 1, 2: 1}
@@ -321,7 +321,7 @@ async def test_the_letter_of_refused_pairs_goes_with_either_text(
     body, publisher = pairs.model_dump_json().encode(), Publisher(jetstream)
     await publish_dead_letter(origin, body, "no", service="extract", publisher=publisher)
 
-    async def are_erased(_tenant: str, named: Sequence[Named]) -> list[bool]:
+    async def are_erased(_tenant: str, named: Sequence[MessageIds]) -> list[bool]:
         return [erased in one.memories for one in named]
 
     assert await remove_dead_letters(jetstream, "acme", {4}, are_erased) == ({9: 1} if erased else {})
@@ -341,18 +341,18 @@ async def test_erasures_of_many_documents_read_the_log_once(nats_client: Client)
             event_id=f"d{number}", tenant_id="acme", document_id=f"{number}", body="text"
         )
         sequences.append((await publisher.publish_event(document)).sequence)
-    tasks = list[Task]()
+    tasks = list[ErasureTask]()
     for number in range(count):
         erase = EraseEvent(event_id=f"x{number}", tenant_id="acme", of_document=f"{number}")
         sequence = (await publisher.publish_event(erase)).sequence
-        tasks.append(Task(sequence, "acme", TENANT, selects_more=True, events=set()))
+        tasks.append(ErasureTask(sequence, "acme", TENANT, may_select_without_memory=True, events=set()))
 
-    async def take_out(_: Task) -> None:
+    async def remove_quotations(_: ErasureTask) -> None:
         pass
 
     with ThreadPoolExecutor(1) as executor:
         thread = StoreThread(executor, deadline_seconds=60)
-        await plan(tasks, client=nats_client, thread=thread, state=state, take_out=take_out)
+        await plan(tasks, client=nats_client, thread=thread, state=state, remove_quotations=remove_quotations)
     assert [task.events for task in tasks] == [{sequence} for sequence in sequences[:count]]
     assert all(task.is_done for task in tasks)
     await nats_client.flush()

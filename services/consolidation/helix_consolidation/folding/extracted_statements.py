@@ -80,7 +80,7 @@ def _source(context: FoldContext, tenant_id: str, row: Mapping[str, Any]) -> int
     """Ordinal of the verbatim memory of a row; None where the publication of the event has none."""
     ordinal = context.find(tenant_id, row["derived_from"])
     if _is_erased(context, tenant_id, row):
-        context.state.erasures.note_copy()  # the statement says what the erased event said
+        context.state.erasures.note_quoting_message()  # the statement says what the erased event said
     is_own = ordinal is not None and context.state.ledger.sequences(ordinal)[0] == row["stream_sequence"]
     return ordinal if is_own else None
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.corrections import completed_correction
-from helix_consolidation.folding.erasure.carry_out import erase_on_arrival, take_out_late
+from helix_consolidation.folding.erasure.carry_out import erase_on_arrival, remove_quotations_of_republished
 from helix_consolidation.folding.erasure.quotations import (
     blank_statements,
     note_quoting,
     quotes_erased,
     restore_statements,
-    take_out_of_row,
+    store_without_quotations,
 )
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
 from helix_consolidation.folding.incoming.actions import replacement_of
@@ -80,7 +80,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
 def _note_republished(state: ConsolidationState, origin: Origin) -> None:
     """An event that was erased, and is published again, is removed from the log again."""
     if state.tombstones.is_event_erased(origin.tenant_id, origin.event_id, origin.event_sequence):
-        state.erasures.note_late(origin.tenant_id, origin.event_sequence)
+        state.erasures.note_republished(origin.tenant_id, origin.event_sequence)
 
 
 def _note_repeat(context: FoldContext, origin: Origin, sessions: set[int]) -> None:
@@ -89,7 +89,7 @@ def _note_repeat(context: FoldContext, origin: Origin, sessions: set[int]) -> No
     session = max(sessions, default=NOTHING)
     context.state.tombstones.record_repeat(code, origin.event_sequence, session)
     if context.state.tombstones.is_event_erased(origin.tenant_id, origin.event_id):
-        take_out_late(context, origin.tenant_id, origin.event_id, session)
+        remove_quotations_of_republished(context, origin.tenant_id, origin.event_id, session)
 
 
 def _check_correction(context: FoldContext, row: IncomingRow, actor: Actor) -> None:
@@ -263,7 +263,7 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
         state.ledger.revise(ordinal, entry)
     changes.set_row(ordinal, *source)
     if is_quoting:
-        take_out_of_row(context, row, ordinal)
+        store_without_quotations(context, row, ordinal)
     _relate_versions(context, ordinal)
     _relate_source(context, ordinal, row)
     duplicates.index_duplicates(context, ordinal, row, is_new=is_new)

@@ -67,7 +67,7 @@ def take_over_erasures(shard: Shard, generation: Path, *, of: Callable[[int], bo
     receipts = [receipt for receipt in all_receipts(generation) if of(receipt.sequence)]
     before = Erasures.from_json(json.loads((generation / STATE_FILE).read_bytes())["erasures"])
     before.open = {sequence: erasure for sequence, erasure in before.open.items() if of(sequence)}
-    before.late = {sequence: one for sequence, one in before.late.items() if of(sequence)}
+    before.republished = {sequence: one for sequence, one in before.republished.items() if of(sequence)}
     _take_over_work(shard.state.erasures, before, receipts)
     if shard.live is not None:
         append_receipts(shard.live.folder / RECEIPTS, receipts)
@@ -77,7 +77,7 @@ def _take_over_work(own: Erasures, before: Erasures, receipts: list[Receipt]) ->
     """What the writer of before had left, and nothing that a receipt says is done."""
     done = {receipt.sequence for receipt in receipts if receipt.is_complete}
     for sequence, erasure in list(own.open.items()):
-        if sequence in done and not (erasure.events or erasure.asks):
+        if sequence in done and not (erasure.events or erasure.to_rederive):
             del own.open[sequence]
     for sequence, erasure in before.open.items():
         if sequence in done:
@@ -86,8 +86,8 @@ def _take_over_work(own: Erasures, before: Erasures, receipts: list[Receipt]) ->
         if found is not erasure:
             found.counts = {name: max(found.counts.get(name, 0), n) for name, n in erasure.counts.items()}
             found.events |= erasure.events
-            found.asks |= erasure.asks
+            found.to_rederive |= erasure.to_rederive
         found.is_changed = True
-    for sequence, tenant in before.late.items():
-        own.note_late(tenant, sequence)
-    own.has_copies |= before.has_copies
+    for sequence, tenant in before.republished.items():
+        own.note_republished(tenant, sequence)
+    own.has_quoting_messages |= before.has_quoting_messages

@@ -59,7 +59,7 @@ class Purge:
     def has_work(self) -> bool:
         """Whether a generation is due because of an erasure, although no message changed anything."""
         erasures = self._state.erasures
-        are_copies_gone = erasures.awaits_copies and self._is_everywhere_retired
+        are_copies_gone = erasures.awaits_old_generations and self._is_everywhere_retired
         return self._is_delayed or are_copies_gone or any(one.is_changed for one in erasures.open.values())
 
     def note_removed(self) -> None:
@@ -80,9 +80,9 @@ class Purge:
             self._state.erasure_generation = number
         if is_purged or not self.is_due:
             # an erasure that reached no memory has nothing to purge
-            erasures.hold_in_stores(number)
+            erasures.mark_stores_clean(number)
         erasures.is_unpurged = self.is_due and not is_purged
-        erasures.hold_elsewhere(number, is_retired=self._is_everywhere_retired)
+        erasures.mark_copies_clean(number, is_retired=self._is_everywhere_retired)
         return is_purged
 
     def published(self) -> None:
@@ -110,7 +110,7 @@ class Purge:
         return removed
 
     def _erase_uploaded(self) -> None:
-        if self._uploaded is not None and self._state.erasures.may_have_copies:
+        if self._uploaded is not None and self._state.erasures.may_be_in_old_generations:
             self._uploaded.erase_before(self._state.erasure_generation)
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
-from helix_consolidation.folding.erasure.carry_out import take_out_silent
+from helix_consolidation.folding.erasure.carry_out import remove_quotations_without_memory
 from helix_consolidation.folding.fold import sweep
 from helix_consolidation.folding.removal import drop_foreign
 from helix_consolidation.relations.decide import decide
@@ -180,11 +180,11 @@ class Shard:
         self._write(context.changes)
         return found
 
-    def take_out(self, erasure: int, events: Iterable[tuple[str, str]], *, now: int) -> None:
-        """Take out what memories quote of `events` without memories, for the erasure of this sequence."""
+    def remove_quotations(self, erasure: int, events: Iterable[tuple[str, str]], *, now: int) -> None:
+        """Remove what memories quote of `events` without memories, for the erasure of this sequence."""
         if (found := self.state.erasures.open.get(erasure)) is not None:
             context = self._context(now)
-            take_out_silent(context, found, events)
+            remove_quotations_without_memory(context, found, events)
             self._write(context.changes)
 
     def sweep(self, *, now: int) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_consolidation.delivery.erasing.backup_keys import BackupKeys, Keyed
+from helix_consolidation.delivery.erasing.backup_keys import BackupKeys, KeyedEvent
 from helix_shared.errors import NotFoundError, TemporaryError
 from helix_shared.keys.key_store import KEYS, KeyStore
 from helix_shared.keys.owner import owner_code
@@ -16,7 +16,7 @@ SUBJECT = "helix.v1.events.acme.s1.memory"
 
 async def test_an_erasure_waits_for_a_backup_and_then_reaches_it(tmp_path: Path) -> None:
     """While the backup has the keys nothing is destroyed, so the event does not leave the log either."""
-    erasing, events = BackupKeys(tmp_path), {4: Keyed(SUBJECT, ANA), 5: Keyed(SUBJECT, BO)}
+    erasing, events = BackupKeys(tmp_path), {4: KeyedEvent(SUBJECT, ANA), 5: KeyedEvent(SUBJECT, BO)}
     with KeyStore.held(tmp_path / KEYS) as keys:
         used = [keys.key_for(owner, number) for owner, number in ((ANA, 4), (BO, 5), (ANA, 6))]
         state = keys.state_key
@@ -60,7 +60,7 @@ async def test_the_writers_of_all_shards_share_the_keys_of_their_home(tmp_path: 
     second.mkdir(parents=True)
     with KeyStore.held(tmp_path / KEYS) as keys:
         assert (found := keys.key_for(ANA, 4)) is not None
-    await BackupKeys(first_folder(second, 1)).destroy({4: Keyed(SUBJECT, ANA)})
+    await BackupKeys(first_folder(second, 1)).destroy({4: KeyedEvent(SUBJECT, ANA)})
     with KeyStore.held(tmp_path / KEYS) as keys:
         assert keys.find(found[0], 4) is None
 

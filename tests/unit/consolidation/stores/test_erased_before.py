@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from helix_consolidation.ledger.lifecycle.erasures import IN_NEIGHBOURS, IN_STORES, IN_STREAMS
+from helix_consolidation.ledger.lifecycle.erasures import IN_QUOTATIONS, IN_STORES, IN_STREAMS
 from helix_consolidation.stores.erased_before import remember_erased, take_over_erasures
 from helix_memory.events import EraseEvent
 from helix_shared.artifacts.erasures.receipts import Receipts
@@ -43,7 +43,7 @@ def test_an_erased_id_stays_away_from_stores_that_are_built_anew(
     anew.apply(replayed.memories("acme", "e1", 1, [kept]), replayed.memories("acme", "e2", 4, [again]))
     assert (again["memory_id"] in anew.rows()) is not remembers
     assert kept["memory_id"] in anew.rows()
-    assert anew.shard.state.erasures.late == ({4: "acme"} if remembers else {})
+    assert anew.shard.state.erasures.republished == ({4: "acme"} if remembers else {})
 
 
 @pytest.mark.parametrize("is_done", [True, False])
@@ -55,9 +55,9 @@ def test_receipts_and_unfinished_work_are_taken_over(
     kept = erased(before, stream)
     before.publish()
     if is_done:
-        before.shard.state.erasures.open[3].hold(IN_STREAMS, 2)
-        left = (*IN_NEIGHBOURS, "generations", "context_vectors", "backups")
-        before.shard.state.erasures.open[3].hold(left, 2)
+        before.shard.state.erasures.open[3].mark_clean(IN_STREAMS, 2)
+        left = (*IN_QUOTATIONS, "generations", "context_vectors", "backups")
+        before.shard.state.erasures.open[3].mark_clean(left, 2)
     number = before.publish().generation
     anew.apply(Stream().memories("acme", "e1", 1, [kept]))
     take_over_erasures(anew.shard, folder_of(before.folder, number))
@@ -76,4 +76,4 @@ def test_an_erasure_that_reaches_no_memory_has_nothing_to_purge(bench: Bench, st
     bench.publish()
     bench.apply(erase(2, of_session="empty"))
     bench.publish()
-    assert set(IN_STORES) <= set(bench.shard.state.erasures.open[2].held)
+    assert set(IN_STORES) <= set(bench.shard.state.erasures.open[2].clean_since)

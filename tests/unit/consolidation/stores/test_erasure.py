@@ -45,7 +45,7 @@ def told(bench: Bench, stream: Stream) -> dict[str, Any]:
 
 def events_to_derive_again(erasures: Erasures) -> set[int]:
     """Sequences of the events that all open erasures, and the state itself, ask for."""
-    return erasures.asks.union(*(erasure.asks for erasure in erasures.open.values()))
+    return erasures.to_rederive.union(*(erasure.to_rederive for erasure in erasures.open.values()))
 
 
 def residue(bench: Bench, *rows: dict[str, Any]) -> dict[str, int]:
@@ -177,7 +177,7 @@ def test_a_statement_of_a_late_quoting_row_has_no_context_where_a_later_row_is_s
     bench.publish()
     bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
     assert residue(bench, said) == {}
-    assert bench.shard.state.erasures.has_copies
+    assert bench.shard.state.erasures.has_quoting_messages
 
 
 def test_a_message_from_before_an_erasure_that_comes_again_brings_no_context_back(
@@ -201,13 +201,13 @@ def test_a_derived_statement_that_quotes_an_erased_event_leaves_the_stream_and_i
     """It is not stored; its verbatim memory quotes fewer turns, and is stored as it is."""
     said = told(bench, stream)
     bench.apply(erase(4, said["memory_id"]))
-    bench.shard.state.erasures.has_copies = False
+    bench.shard.state.erasures.has_quoting_messages = False
     turn = row("acme", "e5", 5, "Yes, there", session_id="s")
     extracted = row("acme", "e5", 5, f"The {WORD} is there", piece=FIRST_STATEMENT_PIECE, quotes=["e1"])
     extracted |= {"derived_from": turn["memory_id"], "session_id": "s"}
     bench.apply(stream.memories("acme", "e5", 5, [turn, extracted]))
     assert extracted["memory_id"] not in bench.rows()
-    assert bench.shard.state.erasures.has_copies
+    assert bench.shard.state.erasures.has_quoting_messages
     assert 5 in events_to_derive_again(bench.shard.state.erasures)
 
 
@@ -228,7 +228,7 @@ def test_an_erased_event_that_is_published_again_stays_away(bench: Bench, stream
     back = row("acme", "e1", 5, f"{WORD} is back", session_id="s")
     bench.apply(stream.memories("acme", "e1", 5, [back]))
     assert said["memory_id"] not in bench.rows()
-    assert bench.shard.state.erasures.late == {5: "acme"}
+    assert bench.shard.state.erasures.republished == {5: "acme"}
 
 
 def test_every_publication_of_an_erased_event_leaves_the_log(bench: Bench, stream: Stream) -> None:
@@ -266,14 +266,14 @@ def test_a_restart_continues_a_purge_that_waits_for_the_next_generation(
     for place in ("memories", "context_vectors"):
         if place == "context_vectors":
             bench.shard.state.erasures.open[4].is_planned = True
-            bench.shard.state.erasures.derived_again({2, 3})
+            bench.shard.state.erasures.record_rederived({2, 3})
             bench.shard.purge.note_removed()
         bench.publish()
         bench = bench.reopened()
-        assert place not in bench.shard.state.erasures.open[4].held
+        assert place not in bench.shard.state.erasures.open[4].clean_since
         assert bench.shard.purge.has_work
         number = bench.publish().generation
-        assert bench.shard.state.erasures.open[4].held[place] == number
+        assert bench.shard.state.erasures.open[4].clean_since[place] == number
         assert not bench.shard.purge.has_work
     bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
     assert residue(bench, said) == {}

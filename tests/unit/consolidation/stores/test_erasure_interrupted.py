@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_consolidation.delivery.erasing.round import Task
+from helix_consolidation.delivery.erasing.round import ErasureTask
 from helix_consolidation.stores import publish, purge
 from helix_shared.artifacts.learned_adapters import ADAPTERS, CARD
 from helix_shared.errors import TemporaryError
@@ -29,16 +29,16 @@ def test_vectors_that_quoted_what_is_erased_are_purged_after_a_restart(
         stream.memories("acme", "e3", 3, [derived | {"revision_sequence": 3}, other]),
     )
     bench.shard.state.erasures.open[4].is_planned = True
-    assert bench.shard.state.erasures.derived_again([2, 3])
+    assert bench.shard.state.erasures.record_rederived([2, 3])
     bench.shard.purge.note_removed()
     monkeypatch.setattr(purge, "MOST_PURGED_FIRST", 0)
     bench.publish()
     again = bench.reopened()
     [erasure] = again.shard.state.erasures.open.values()
-    assert (again.shard.purge.has_work, "context_vectors" in erasure.held) == (True, False)
+    assert (again.shard.purge.has_work, "context_vectors" in erasure.clean_since) == (True, False)
     manifest = again.publish()
     again.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
-    assert erasure.held["context_vectors"] == manifest.generation
+    assert erasure.clean_since["context_vectors"] == manifest.generation
     assert residue(again, quoting) == {}
     again.shard.close()
 
@@ -51,10 +51,10 @@ def test_an_erasure_is_not_complete_before_its_plan_is_derived_again(bench: Benc
     bench.apply(erase(6, answer["memory_id"]))
     bench.publish()
     [erasure] = bench.shard.state.erasures.open.values()
-    assert "memories" in erasure.held
-    planned = Task.of(erasure)
-    planned.nexts, planned.is_done = {1}, True
-    planned.take_over_plan(erasure)
+    assert "memories" in erasure.clean_since
+    planned = ErasureTask.of(erasure)
+    planned.following_turns, planned.is_done = {1}, True
+    planned.record_plan(erasure)
     bench.publish()
     erasure.are_streams_clean = erasure.is_state_key_replaced = True
     bench.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
@@ -62,7 +62,7 @@ def test_an_erasure_is_not_complete_before_its_plan_is_derived_again(bench: Benc
         bench.publish()
     assert bench.shard.state.erasures.open == {6: erasure}
     assert not erasure.receipt.is_complete
-    assert bench.shard.state.erasures.derived_again([1])
+    assert bench.shard.state.erasures.record_rederived([1])
     bench.shard.purge.is_due = True
     bench.publish()
     bench.shard.purge.retire(now=NOON, keep=3, min_age_seconds=3_600)
@@ -107,13 +107,13 @@ def test_copies_elsewhere_go_after_the_purge_of_the_neighbours_too(bench: Bench,
         published()
     assert uploads.first == first
     assert not bench.shard.purge.has_work, "nothing is new while ingest is down"
-    assert bench.shard.state.erasures.derived_again([2, 3])
+    assert bench.shard.state.erasures.record_rederived([2, 3])
     bench.shard.purge.is_due = True
     purged = published()
     assert uploads.first == purged > first
     assert bench.shard.purge.has_work
-    assert erasure.held["context_vectors"] == purged
-    assert published() == erasure.held["generations"]
+    assert erasure.clean_since["context_vectors"] == purged
+    assert published() == erasure.clean_since["generations"]
 
 
 def test_an_adapter_goes_with_what_is_erased_when_the_first_publication_fails(

@@ -12,7 +12,7 @@ import pytest
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
 from helix_consolidation.folding.erasure import reading_ahead
-from helix_consolidation.folding.erasure.quotations import take_out_of_neighbours
+from helix_consolidation.folding.erasure.quotations import remove_quotations
 from helix_consolidation.ledger.event_reach import TENANT
 from helix_consolidation.ledger.facts import FACTS
 from helix_consolidation.ledger.indexes import SourceIndex
@@ -59,7 +59,7 @@ def test_a_purge_waits_while_every_generation_lacks_something_more(
     bench.apply(erase(6, memory_id("acme", "e2", 0)))
     number = bench.publish().generation
     assert purges == [1]
-    assert {one.held["memories"] for one in bench.shard.state.erasures.open.values()} == {number}
+    assert {one.clean_since["memories"] for one in bench.shard.state.erasures.open.values()} == {number}
     bench.shard.purge.retire(now=NOON, keep=1, min_age_seconds=0)
     assert residue(bench, said) == {}
 
@@ -120,6 +120,6 @@ def test_an_erasure_of_a_user_with_many_sessions_passes_over_the_memories_once(b
     )
     context = FoldContext(bench.shard.state, Changes(stored_before=0), 0, lambda *_: {})
     started = time.monotonic()
-    take_out_of_neighbours(context, Erasure(1, 1, "acme", TENANT, "user"), range(2_000), {"e1"})
+    remove_quotations(context, Erasure(1, 1, "acme", TENANT, "user"), range(2_000), {"e1"})
     assert time.monotonic() - started < 2
     assert ledger.of_sessions([3, 0]) == list(range(200, 300))

@@ -26,8 +26,8 @@ def published(bench: Bench) -> dict[str, bytes]:
     generation = Generation.open(bench.folder, bench.publish().generation)
     found = {}
     for key, record in bench.rows().items():
-        own, ends = generation.signals.token_codes(np.array([record["ordinal"]]))
-        assert ends.tolist() == [len(own)]
+        own, only_backups_left = generation.signals.token_codes(np.array([record["ordinal"]]))
+        assert only_backups_left.tolist() == [len(own)]
         found[key] = own.tobytes()
     generation.close()
     return found

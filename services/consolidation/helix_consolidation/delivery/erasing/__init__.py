@@ -2,5 +2,5 @@
 
 Start with `eraser`, which has three tasks in the `background`. `plan` looks up what leaves the log, by the
 rule of `selected`; `other_streams` removes what other streams hold of it; `derived_blocks` removes the
-bytes of pruned messages; `neighbours` has events derived again.
+bytes of pruned messages; `rederiving` has events derived again.
 """

@@ -22,7 +22,7 @@ _WAIT_SECONDS: Final = 0.5
 """The writer of another shard has the keys for milliseconds; a backup has them for longer."""
 
 
-class Keyed(NamedTuple):
+class KeyedEvent(NamedTuple):
     """An event of the log, and whose key it is under."""
 
     subject: str
@@ -38,7 +38,7 @@ class BackupKeys:
     def __init__(self, data: Path) -> None:
         self._folder = data / KEYS
 
-    async def destroy(self, events: Mapping[int, Keyed]) -> None:
+    async def destroy(self, events: Mapping[int, KeyedEvent]) -> None:
         """Destroy the keys of events by sequence."""
         erased: defaultdict[str, list[Range]] = defaultdict(list)
         for sequence, keyed in events.items():

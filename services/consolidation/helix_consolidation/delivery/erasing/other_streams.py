@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from helix_consolidation.delivery.erasing.erased_ids import MessageIds
 from helix_consolidation.delivery.erasing.reading import for_each, messages_of, remove_message
-from helix_consolidation.delivery.erasing.remembered import Named
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.errors import HelixError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from helix_shared.pairs.messages import PairedText
 
-    AreErased = Callable[[str, Sequence[Named]], Awaitable[list[bool]]]
+    AreErased = Callable[[str, Sequence[MessageIds]], Awaitable[list[bool]]]
     """For each message of a tenant, whether an event or memory that it names is erased."""
 _NO_IDS: Final = frozenset[str]()
 
@@ -34,7 +34,7 @@ class _Copy(NamedTuple):
     """Sequence of the event; 0: unknown."""
     is_removed: bool = True
     """Whether that event leaves the log, whatever `named` says."""
-    named: Named = Named()
+    named: MessageIds = MessageIds()
 
 
 async def remove_dead_letters(
@@ -54,7 +54,7 @@ async def remove_dead_letters(
         is_of_pairs = (message.headers or {}).get(subjects.STREAM_HEADER) == subjects.PAIRS_STREAM
         sides = _sides_in(message.data) if is_of_pairs else []
         said = removed.intersection((event, *(side.sequence for side in sides)))
-        named = Named(_events_in(message.data), frozenset(side.memory_id for side in sides))
+        named = MessageIds(_events_in(message.data), frozenset(side.memory_id for side in sides))
         found.append(_Copy(message.metadata.sequence.stream, min(said, default=event), bool(said), named))
     return await _remove(jetstream, subjects.DLQ_STREAM, await _erased(tenant_id, found, are_erased))
 
@@ -83,7 +83,7 @@ async def remove_pairs(
     async for message in messages_of(jetstream, subjects.PAIRS_STREAM, subject):
         sides = _sides_in(message.data)
         said = removed & {side.sequence for side in sides}
-        named = Named(memories=frozenset(side.memory_id for side in sides))
+        named = MessageIds(memories=frozenset(side.memory_id for side in sides))
         found.append(_Copy(message.metadata.sequence.stream, min(said, default=0), bool(said), named))
     return await _remove(jetstream, subjects.PAIRS_STREAM, await _erased(tenant_id, found, are_erased))
 

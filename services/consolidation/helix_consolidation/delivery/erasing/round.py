@@ -12,24 +12,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Task:
+class ErasureTask:
     """One erasure that is planned or cleaned."""
 
     sequence: int
     tenant_id: str
     actor: Actor
-    selects_more: bool
-    """Whether it may select events that have no memory."""
+    may_select_without_memory: bool
+    """Whether the erasure may select events that have no memory."""
     events: set[int]
     memories: int = 0
-    """How many left the stores."""
-    whole_owner: str | None = None
-    """Owner of whom no event before the erase event is left; None: not looked up yet."""
+    """Number of memories that were removed from the stores."""
+    emptied_owner: str | None = None
+    """Owner who has no event left before the erase event; empty: there is none; None: not looked up yet."""
     counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    silent: set[tuple[str, str]] = field(default_factory=set)
+    without_memory: set[tuple[str, str]] = field(default_factory=set)
     """Session and id of each removed event that has no memory."""
-    nexts: set[int] = field(default_factory=set)
-    """Turns right after a removed one: their memories, and those of the turn before, were made with it."""
+    following_turns: set[int] = field(default_factory=set)
+    """Turns right after a removed one: their memories were derived with it as context."""
     is_done: bool = False
     """Whether the plan is complete, or nothing is left in the streams."""
 
@@ -38,21 +38,21 @@ class Task:
         """A copy of what the writer's state has of an erasure."""
         memories = one.counts.get("memories", 0)
         more, events = one.kind != "memory", set(one.events)
-        return cls(one.sequence, one.tenant_id, one.actor, more, events, memories, one.whole_owner)
+        return cls(one.sequence, one.tenant_id, one.actor, more, events, memories, one.emptied_owner)
 
-    def take_over_plan(self, erasure: Erasure) -> None:
-        """Record the plan: a generation has it before anything is removed."""
-        erasure.whole_owner = self.whole_owner
+    def record_plan(self, erasure: Erasure) -> None:
+        """Record the plan in the state of the writer: a generation stores it before anything is removed."""
+        erasure.emptied_owner = self.emptied_owner
         if self.is_done:
             erasure.events, erasure.is_planned = self.events, True
-            erasure.asks |= self.nexts
+            erasure.to_rederive |= self.following_turns
 
-    def take_over(self, erasure: Erasure) -> None:
-        """Record what was removed."""
+    def record_removals(self, erasure: Erasure) -> None:
+        """Record in the state of the writer what was removed."""
         for name, count in self.counts.items():
             if count:
                 erasure.add(name, count)
-        erasure.whole_owner = self.whole_owner
+        erasure.emptied_owner = self.emptied_owner
         if self.is_done:
             erasure.events, erasure.are_streams_clean, erasure.is_changed = set(), True, True
 
@@ -61,16 +61,18 @@ class Task:
 class Round:
     """What one round of cleaning works on, and what became of it."""
 
-    tasks: list[Task]
-    late: dict[int, str]
-    has_copies: bool
-    ends: list[int] = field(default_factory=list)
-    """Erasures of which nothing but the state key of backups is left."""
-    is_late_done: bool = False
+    tasks: list[ErasureTask]
+    republished: dict[int, str]
+    has_quoting_messages: bool
+    only_backups_left: list[int] = field(default_factory=list)
+    """Erasures that only wait for the state key of backups to be replaced."""
+    are_republished_done: bool = False
     is_state_key_replaced: bool = False
 
     @property
-    def has_news(self) -> bool:
-        """Whether a generation is to have what became of it; a backup may let it do nothing for hours."""
+    def changed_state(self) -> bool:
+        """Whether there is something to publish; during a backup, rounds may change nothing for hours."""
         is_counted = any(task.is_done or any(task.counts.values()) for task in self.tasks)
-        return is_counted or self.is_state_key_replaced or (self.is_late_done and bool(self.late))
+        return (
+            is_counted or self.is_state_key_replaced or (self.are_republished_done and bool(self.republished))
+        )

@@ -20,7 +20,7 @@ from helix_shared.keys.owner import holds_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from helix_consolidation.delivery.erasing.round import Task
+    from helix_consolidation.delivery.erasing.round import ErasureTask
     from helix_consolidation.ledger.event_reach import Actor
     from helix_memory.events import EraseEvent
 
@@ -30,7 +30,7 @@ _SELECTORS: Final = {"of_session": "session", "of_document": "document", "of_use
 class Selector(NamedTuple):
     """An erasure, and the event that asked for it."""
 
-    task: Task
+    task: ErasureTask
     event: EraseEvent
 
 
@@ -44,7 +44,7 @@ class Selectors:
                 if value := getattr(one.event, field):
                     self._by_value[part, value].append(one)
 
-    def of(self, subject: str, sequence: int, body: bytes) -> Iterator[tuple[Task, LoggedCandidate]]:
+    def of(self, subject: str, sequence: int, body: bytes) -> Iterator[tuple[ErasureTask, LoggedCandidate]]:
         """The erasures that select a logged event, each with it; its id is empty where it cannot be read."""
         address = subjects.parse_event_subject(subject)
         fields = json_object(body)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.erasure.quotations import take_out_of_neighbours
+from helix_consolidation.folding.erasure.quotations import remove_quotations
 from helix_consolidation.folding.event_memories import memories_of
 from helix_consolidation.folding.removal import remove_memories
 from helix_consolidation.ledger.event_reach import NOTHING, TENANT, value_code
@@ -43,24 +43,26 @@ def carry_out_erasure(context: FoldContext, action: LifecycleAction, reached: Se
     erasure.events = {state.ledger.sequences(ordinal)[0] for ordinal in whole}.union(repeats)
     _count(context, erasure, whole)
     remove_memories(context, whole, erased_at=action.sequence)
-    take_out_of_neighbours(context, erasure, sorted(sessions), ids)
+    remove_quotations(context, erasure, sorted(sessions), ids)
     state.erasures.open[action.sequence] = erasure
 
 
-def take_out_silent(context: FoldContext, erasure: Erasure, events: Iterable[tuple[str, str]]) -> None:
-    """Take out the quotations of erased events without memories, given by session and id.
+def remove_quotations_without_memory(
+    context: FoldContext, erasure: Erasure, events: Iterable[tuple[str, str]]
+) -> None:
+    """Remove the quotations of erased events that have no memory, given by session and id.
 
     They are turns at which ingest failed: only the log knows them.
     """
     named = set(events)
     sessions = {value_code(erasure.tenant_id, "session", session) for session, _ in named} - {NOTHING}
-    take_out_of_neighbours(context, erasure, sorted(sessions), {name for _, name in named if name})
+    remove_quotations(context, erasure, sorted(sessions), {name for _, name in named if name})
 
 
 def erase_on_arrival(context: FoldContext, row: IncomingRow) -> bool:
-    """Whether a row that arrives, or its event, is erased; then the whole event is.
+    """Whether a row that arrives, or its event, is erased; if so, the whole event is erased.
 
-    The order of arrival decides nothing: the memories of the event that came before go as well.
+    The order of arrival does not matter: memories of the event that arrived before are removed too.
     """
     entry, tombstones = row.entry, context.state.tombstones
     erased_at = tombstones.erased_at(row.facts)
@@ -75,16 +77,18 @@ def erase_on_arrival(context: FoldContext, row: IncomingRow) -> bool:
         tombstones.record_erased_memory(replace(row.facts, memory=first), erased_at)
     others = memories_of(context, entry.tenant_id, row.event_id, entry.stream_sequence)
     remove_memories(context, others, erased_at=erased_at)
-    take_out_late(context, entry.tenant_id, row.event_id, entry.session)
-    context.state.erasures.note_late(entry.tenant_id, entry.stream_sequence)
+    remove_quotations_of_republished(context, entry.tenant_id, row.event_id, entry.session)
+    context.state.erasures.note_republished(entry.tenant_id, entry.stream_sequence)
     return True
 
 
-def take_out_late(context: FoldContext, tenant_id: str, event_id: str, session: int) -> None:
-    """Take out the quotations of an erased event that arrives, whether or not this publication counts."""
-    late = Erasure(0, 0, tenant_id, TENANT, "memory")
-    take_out_of_neighbours(context, late, {session} - {NOTHING}, {event_id})
-    context.state.erasures.asks |= late.asks
+def remove_quotations_of_republished(
+    context: FoldContext, tenant_id: str, event_id: str, session: int
+) -> None:
+    """Remove the quotations of an erased event that was published again, counted or not."""
+    collected = Erasure(0, 0, tenant_id, TENANT, "memory")
+    remove_quotations(context, collected, {session} - {NOTHING}, {event_id})
+    context.state.erasures.to_rederive |= collected.to_rederive
 
 
 def _whole_events(context: FoldContext, action: LifecycleAction, names: Mapping[int, str]) -> set[int]:

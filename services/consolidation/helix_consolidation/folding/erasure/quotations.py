@@ -1,4 +1,4 @@
-"""Quotations of erased events in other memories: found, taken out, and asked for again without them.
+"""Quotations of erased events in other memories: found, removed, and the quoting events derived again.
 
 A memory names the events that it quotes (`edges`: column `quotes`). The context of one that quotes an erased
 event is emptied at once. Its vector was made with that context, so its event is derived again without the
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.lifecycle.erasures import Erasure
 
 
-def take_out_of_neighbours(
+def remove_quotations(
     context: FoldContext, erasure: Erasure, sessions: Collection[int], events: set[str]
 ) -> None:
-    """Take the quotations of `events` out of the memories of the `sessions`, which are codes."""
+    """Remove the quotations of `events` from the memories of the `sessions`, which are codes."""
     ledger = context.state.ledger
     found = ledger.of_sessions(sessions)
     stored = context.values_of_many(found, ("quotes",))
-    # an erasure before this one in the batch may have taken some out
+    # an erasure before this one in the batch may have removed some
     left = {o: context.changes.blanked.get(o, row["quotes"]) for o, row in stored.items()}
     quoting = {o: quotes for o, quotes in left.items() if not events.isdisjoint(quotes)}
     derived = {ordinal for ordinal in quoting if context.state.is_derived(ordinal)}
-    erasure.asks.update(sequence for ordinal in quoting for sequence in ledger.sequences(ordinal))
+    erasure.to_rederive.update(sequence for ordinal in quoting for sequence in ledger.sequences(ordinal))
     kept = {o: [name for name in quotes if name not in events] for o, quotes in quoting.items()}
     _blank(context, {ordinal: quotes for ordinal, quotes in kept.items() if ordinal not in derived})
     remove_memories(context, derived)
@@ -47,7 +47,7 @@ def quotes_erased(context: FoldContext, row: IncomingRow) -> bool:
     return bool(row.quotes) and any(erased(row.entry.tenant_id, name) for name in row.quotes)
 
 
-def take_out_of_row(context: FoldContext, row: IncomingRow, ordinal: int) -> None:
+def store_without_quotations(context: FoldContext, row: IncomingRow, ordinal: int) -> None:
     """Store a row that arrived, and quotes an erased event, without its context; ask for it again."""
     tombstones, tenant = context.state.tombstones, row.entry.tenant_id
     kept = [name for name in row.quotes if not tombstones.is_event_erased(tenant, name)]
@@ -57,8 +57,8 @@ def take_out_of_row(context: FoldContext, row: IncomingRow, ordinal: int) -> Non
 def note_quoting(context: FoldContext, row: IncomingRow) -> None:
     """A row that arrived quotes an erased event, stored or not: its message goes, its event is asked for."""
     erasures = context.state.erasures
-    erasures.asks |= {row.entry.stream_sequence, row.entry.revision_sequence}
-    erasures.note_copy()
+    erasures.to_rederive |= {row.entry.stream_sequence, row.entry.revision_sequence}
+    erasures.note_quoting_message()
 
 
 def blank_statements(context: FoldContext, ordinals: Sequence[int]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 IN_STORES: Final = ("memories", "vectors", "lexicon", "graph", "expansions")
 """Places that are clean from the generation whose stores were purged."""
-IN_NEIGHBOURS: Final = ("contexts", "derived_statements")
+IN_QUOTATIONS: Final = ("contexts", "derived_statements")
 """The same, once the log was asked for erased events without memories: others may quote them."""
 IN_STREAMS: Final = ("events", "archive", "dead_letters", "answers", "pairs", "derived_messages")
 """Places that are clean once a round of `delivery.erasing` is done: the streams, and the copy of the log."""
@@ -36,18 +36,18 @@ class Erasure:
     kind: SelectorKind
     counts: dict[str, int] = field(default_factory=dict)
     """What was removed, by place."""
-    held: dict[str, int] = field(default_factory=dict)
-    """Place -> the generation from which it holds nothing of what was erased."""
+    clean_since: dict[str, int] = field(default_factory=dict)
+    """Place -> the first generation in which it holds nothing of what was erased."""
     events: set[int] = field(default_factory=set)
-    """Sequences of HELIX_EVENTS that go."""
-    asks: set[int] = field(default_factory=set)
+    """Sequences of HELIX_EVENTS that are to be removed."""
+    to_rederive: set[int] = field(default_factory=set)
     """Events whose memories quoted what was erased, and that are not derived again yet."""
     is_planned: bool = False
-    """Whether `events` and `asks` are complete: the log is asked for both before it loses the events."""
+    """Whether `events` and `to_rederive` are complete; the log is read for both before events are removed."""
     is_plan_stored: bool = False
-    """Whether a generation has them, so that a restart does not miss who is to be derived again."""
-    whole_owner: str | None = None
-    """Owner of whom no event before the erase event is left, empty: there is none; not saved."""
+    """Whether a generation has stored the plan, so that a restart does not lose it."""
+    emptied_owner: str | None = None
+    """Owner who has no event left before the erase event; empty: there is none; not saved."""
     are_streams_clean: bool = False
     """Not saved: what is not in a receipt is done again after a restart."""
     is_state_key_replaced: bool = False
@@ -60,53 +60,64 @@ class Erasure:
         self.counts[place] = self.counts.get(place, 0) + count
         self.is_changed = True
 
-    def hold(self, places: Iterable[str], generation: int) -> None:
-        """Record that places are clean from a generation on; the first one counts."""
+    def mark_clean(self, places: Iterable[str], generation: int) -> None:
+        """Record that places are clean from a generation on; a later generation changes nothing."""
         for place in places:
-            if place not in self.held:
-                self.held[place] = generation
+            if place not in self.clean_since:
+                self.clean_since[place] = generation
                 self.is_changed = True
 
     @property
     def purged_at(self) -> int:
-        """The generation from which the stores hold nothing of it, its neighbours included; 0: they may."""
-        return self.held.get("context_vectors", 0)
+        """The first generation whose stores hold nothing of it, quotations included; 0: they still may."""
+        return self.clean_since.get("context_vectors", 0)
 
     @property
     def is_out_of_streams(self) -> bool:
         """Whether the streams hold nothing of it any more."""
-        return all(place in self.held for place in IN_STREAMS)
+        return all(place in self.clean_since for place in IN_STREAMS)
 
     @property
     def is_clean_here(self) -> bool:
         """Whether nothing but its copies in backups is left."""
-        return all(place in self.held for place in PLACES if place not in IN_BACKUPS)
+        return all(place in self.clean_since for place in PLACES if place not in IN_BACKUPS)
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left to be done."""
-        return all(place in self.held for place in PLACES)
+        return all(place in self.clean_since for place in PLACES)
 
     @property
     def receipt(self) -> Receipt:
-        """What is kept for ever, and shown to who erased."""
-        places = {name: Place(self.counts.get(name, 0), self.held.get(name, 0)) for name in PLACES}
+        """The receipt, which is kept for ever and shown to the caller who erased."""
+        places = {name: Place(self.counts.get(name, 0), self.clean_since.get(name, 0)) for name in PLACES}
         principals = tuple(sorted(self.actor.principals))
         return Receipt(self.event, self.actor.user, principals, self.sequence, places)
 
     def to_json(self) -> list[Any]:
         """Plain values."""
         actor = [self.actor.user, sorted(self.actor.principals)]
-        sets = [sorted(self.events), sorted(self.asks)]
-        rest = [self.counts, self.held, *sets, self.is_planned]
+        sets = [sorted(self.events), sorted(self.to_rederive)]
+        rest = [self.counts, self.clean_since, *sets, self.is_planned]
         return [self.sequence, self.event, self.tenant_id, actor, self.kind, *rest]
 
     @classmethod
     def from_json(cls, value: list[Any]) -> Self:
         """The inverse of `to_json`."""
-        sequence, event, tenant_id, (user, principals), kind, counts, held, events, asks, *rest = value
-        found = cls(sequence, event, tenant_id, Actor(user, frozenset(principals)), kind, counts, held)
-        found.events, found.asks, found.is_changed = set(events), set(asks), False
+        (
+            sequence,
+            event,
+            tenant_id,
+            (user, principals),
+            kind,
+            counts,
+            clean_since,
+            events,
+            to_rederive,
+            *rest,
+        ) = value
+        found = cls(sequence, event, tenant_id, Actor(user, frozenset(principals)), kind, counts, clean_since)
+        found.events, found.to_rederive, found.is_changed = set(events), set(to_rederive), False
         found.is_planned = found.is_plan_stored = bool(rest and rest[0])  # older states lack it
         return found
 
@@ -122,69 +133,73 @@ class LoggedCandidate(NamedTuple):
 
 @dataclass(slots=True)
 class Erasures:
-    """What is under way."""
+    """The erasures that are not complete."""
 
     open: dict[int, Erasure] = field(default_factory=dict)
     """Erasures by the sequence of the erase event."""
-    late: dict[int, str] = field(default_factory=dict)
+    republished: dict[int, str] = field(default_factory=dict)
     """Sequences of HELIX_EVENTS under which an erased event was published again, with their tenants."""
-    asks: set[int] = field(default_factory=set)
+    to_rederive: set[int] = field(default_factory=set)
     """Events to be derived again whose memories came after the erasure of what they quote."""
     blanked: set[int] = field(default_factory=set)
-    """Ordinals whose context was emptied, and whose vector is still of before."""
-    has_copies: bool = False
+    """Ordinals whose context was emptied, and whose vector was still made with it."""
+    has_quoting_messages: bool = False
     """Whether HELIX_DERIVED may hold the bytes of a message that quotes something erased."""
-    has_new_copies: bool = False
-    """Whether such a message came since the round began that is under way."""
+    has_new_quoting_messages: bool = False
+    """Whether such a message came since the running round began."""
     is_unpurged: bool = False
     """Whether the last generation may hold bytes of what was erased, or was moved away."""
 
     def drop_foreign(self, stays: Callable[[str], bool]) -> None:
-        """Leave what is under way of other tenants to the writer of their shard."""
+        """Drop the erasures of other tenants: the writer of their shard has them."""
         self.open = {sequence: one for sequence, one in self.open.items() if stays(one.tenant_id)}
-        self.late = {sequence: one for sequence, one in self.late.items() if stays(one)}
+        self.republished = {sequence: one for sequence, one in self.republished.items() if stays(one)}
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is to be done."""
-        return not (self.open or self.late or self.asks or self.has_copies)
+        return not (self.open or self.republished or self.to_rederive or self.has_quoting_messages)
 
     @property
     def has_unpurged(self) -> bool:
         """Whether the stores may still hold bytes of what was erased."""
-        return self.is_unpurged or any("memories" not in erasure.held for erasure in self.open.values())
+        return self.is_unpurged or any(
+            "memories" not in erasure.clean_since for erasure in self.open.values()
+        )
 
     @property
-    def may_have_copies(self) -> bool:
-        """Whether the stores of some erasure were purged, and copies of older generations may be left."""
-        return any("memories" in e.held and "generations" not in e.held for e in self.open.values())
+    def may_be_in_old_generations(self) -> bool:
+        """Whether generations from before a purge may still hold something erased."""
+        return any(
+            "memories" in e.clean_since and "generations" not in e.clean_since for e in self.open.values()
+        )
 
     @property
-    def awaits_copies(self) -> bool:
-        """Whether nothing but such copies is left of what some erasure had in the stores."""
-        return any(e.purged_at and "generations" not in e.held for e in self.open.values())
+    def awaits_old_generations(self) -> bool:
+        """Whether some erasure only waits for such generations to be removed."""
+        return any(e.purged_at and "generations" not in e.clean_since for e in self.open.values())
 
-    def hold_in_stores(self, generation: int) -> None:
+    def mark_stores_clean(self, generation: int) -> None:
         """The stores of this generation were purged.
 
-        Before its plan nobody knows which other memories an erasure has derived again.
+        Before the plan of an erasure it is not known which other events it has derived again.
         """
         for erasure in self.open.values():
-            erasure.hold(IN_STORES, generation)
+            erasure.mark_clean(IN_STORES, generation)
             if erasure.is_planned:
-                erasure.hold(IN_NEIGHBOURS, generation)
-            if erasure.is_planned and not erasure.asks:
-                erasure.hold(("context_vectors",), generation)
+                erasure.mark_clean(IN_QUOTATIONS, generation)
+            if erasure.is_planned and not erasure.to_rederive:
+                erasure.mark_clean(("context_vectors",), generation)
 
-    def hold_elsewhere(self, generation: int, *, is_retired: bool) -> None:
-        """Record what holds besides the stores; erasures with nothing left to do are dropped afterwards."""
+    def mark_copies_clean(self, generation: int, *, is_retired: bool) -> None:
+        """Record what is clean besides the stores; `published` drops complete erasures afterwards."""
         for erasure in self.open.values():
             if is_retired and 0 < erasure.purged_at < generation:
-                erasure.hold(("generations",), generation)
+                erasure.mark_clean(("generations",), generation)
             if erasure.are_streams_clean:
-                erasure.hold(IN_STREAMS, generation)
+                erasure.mark_clean(IN_STREAMS, generation)
             if erasure.is_state_key_replaced:
-                erasure.hold(IN_BACKUPS, generation)
+                erasure.mark_clean(IN_BACKUPS, generation)
 
     def published(self) -> None:
         """A generation has what was recorded: forget erasures whose receipt says that everything is done."""
@@ -193,45 +208,45 @@ class Erasures:
             erasure.is_plan_stored = erasure.is_planned
 
     def count_everywhere(self, place: str, count: int) -> None:
-        """Add what was removed for all erasures that are under way."""
+        """Add what was removed to every erasure that is not complete."""
         for erasure in self.open.values():
-            if place not in erasure.held and count:
+            if place not in erasure.clean_since and count:
                 erasure.add(place, count)
 
-    def note_copy(self) -> None:
+    def note_quoting_message(self) -> None:
         """Record that HELIX_DERIVED has a message that quotes something erased."""
-        self.has_copies = self.has_new_copies = True
+        self.has_quoting_messages = self.has_new_quoting_messages = True
 
-    def dropped_copies(self) -> None:
+    def dropped_quoting_messages(self) -> None:
         """Record that HELIX_DERIVED has lost the bytes of what came before the round that ends."""
-        self.has_copies = self.has_new_copies
+        self.has_quoting_messages = self.has_new_quoting_messages
 
-    def note_late(self, tenant_id: str, sequence: int) -> None:
+    def note_republished(self, tenant_id: str, sequence: int) -> None:
         """Record that an erased event was published again."""
-        self.late[sequence] = tenant_id
+        self.republished[sequence] = tenant_id
 
-    def derived_again(self, events: Iterable[int]) -> bool:
+    def record_rederived(self, events: Iterable[int]) -> bool:
         """Record that events were derived again, or are gone.
 
-        Returns whether the stores can be purged of the vectors of before.
+        Returns whether the stores can be purged of the vectors that were replaced.
         """
-        had_asks = [erasure for erasure in self.open.values() if erasure.asks]
-        was_asked = bool(self.asks)
-        self.asks.difference_update(events)
+        had_asks = [erasure for erasure in self.open.values() if erasure.to_rederive]
+        was_asked = bool(self.to_rederive)
+        self.to_rederive.difference_update(events)
         for erasure in had_asks:
-            before = len(erasure.asks)
-            erasure.asks.difference_update(events)
-            erasure.add("context_vectors", before - len(erasure.asks))
-        return any(not erasure.asks for erasure in had_asks) or (was_asked and not self.asks)
+            before = len(erasure.to_rederive)
+            erasure.to_rederive.difference_update(events)
+            erasure.add("context_vectors", before - len(erasure.to_rederive))
+        return any(not erasure.to_rederive for erasure in had_asks) or (was_asked and not self.to_rederive)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "open": [erasure.to_json() for erasure in self.open.values()],
-            "late": sorted(self.late.items()),
-            "asks": sorted(self.asks),
+            "late": sorted(self.republished.items()),
+            "asks": sorted(self.to_rederive),
             "blanked": sorted(self.blanked),
-            "copies": self.has_copies,
+            "copies": self.has_quoting_messages,
             "unpurged": self.is_unpurged,
         }
 
@@ -240,7 +255,9 @@ class Erasures:
         """The inverse of `to_json`."""
         found = [Erasure.from_json(erasure) for erasure in value["open"]]
         opened = {erasure.sequence: erasure for erasure in found}
-        asks, blanked = set(value["asks"]), set(value["blanked"])
-        found_erasures = cls(opened, dict(value["late"]), asks, blanked, has_copies=value["copies"])
+        to_rederive, blanked = set(value["asks"]), set(value["blanked"])
+        found_erasures = cls(
+            opened, dict(value["late"]), to_rederive, blanked, has_quoting_messages=value["copies"]
+        )
         found_erasures.is_unpurged = value.get("unpurged", False)  # older states lack it
         return found_erasures

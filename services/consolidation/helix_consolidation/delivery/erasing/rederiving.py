@@ -29,7 +29,7 @@ _MEMORIES: Final = "memories"
 _log = logger(__name__)
 
 
-async def derive_again(
+async def rederive(
     client: Client, publisher: Publishes, sequences: Iterable[int], *, model: str, round_id: str
 ) -> dict[int, int]:
     """Ask for events by sequence; returns the sequence in HELIX_DERIVED of the last message of each.
@@ -45,7 +45,7 @@ async def derive_again(
             try:
                 found[sequence] = await _derive(client, publisher, sequence, model, round_id)
             except TemporaryError as error:
-                _log.warning("neighbour not derived again", sequence=sequence, reason=str(error))
+                _log.warning("quoting event not derived again", sequence=sequence, reason=str(error))
 
     await asyncio.gather(*map(one, sequences))
     return found
