@@ -6,7 +6,7 @@ import pytest
 from nats.aio.client import Client
 
 from helix_memory import subjects
-from helix_memory.transport.publisher import Publisher, Receipt
+from helix_memory.transport.publisher import PubAck, Publisher
 from helix_shared.broker.worker import outbox as outbox_module
 from helix_shared.broker.worker.outbox import Outbox
 from helix_shared.errors import InvalidInputError
@@ -27,7 +27,7 @@ def an_outbox(client: Client) -> Outbox:
     return Outbox(client, Publisher(client.jetstream(), timeout_seconds=2))
 
 
-async def handle(outbox: Outbox, number: int, seconds: float = 0.0) -> Receipt:
+async def handle(outbox: Outbox, number: int, seconds: float = 0.0) -> PubAck:
     """A handler that works for a while and publishes."""
     with outbox.expecting():
         await asyncio.sleep(seconds)
@@ -35,10 +35,10 @@ async def handle(outbox: Outbox, number: int, seconds: float = 0.0) -> Receipt:
 
 
 async def test_concurrent_messages_are_stored_in_one_batch(nats_client: Client) -> None:
-    """Each handler gets the receipt of its own message."""
+    """Each handler gets the acknowledgement of its own message."""
     outbox = an_outbox(nats_client)
-    receipts = await asyncio.gather(*(handle(outbox, n, 0.001 * n) for n in range(20)))
-    assert [r.sequence for r in receipts] == list(range(1, 21))
+    acks = await asyncio.gather(*(handle(outbox, n, 0.001 * n) for n in range(20)))
+    assert [r.sequence for r in acks] == list(range(1, 21))
     assert all([await batched(nats_client, n) for n in range(1, 21)])
 
 
@@ -56,8 +56,8 @@ async def test_a_message_handled_alone_does_not_wait(
 ) -> None:
     """Without other running handlers it is sent at once."""
     monkeypatch.setattr(outbox_module, "LINGER_SECONDS", 30.0)
-    receipt = await asyncio.wait_for(handle(an_outbox(nats_client), 1), 5)
-    assert (receipt.sequence, await batched(nats_client, 1)) == (1, False)
+    ack = await asyncio.wait_for(handle(an_outbox(nats_client), 1), 5)
+    assert (ack.sequence, await batched(nats_client, 1)) == (1, False)
 
 
 async def test_a_slow_handler_delays_the_others_only_briefly(nats_client: Client) -> None:
@@ -73,9 +73,9 @@ async def test_a_repeat_in_a_batch_is_a_duplicate_and_the_others_are_stored(nats
     """As after the redelivery of an event: the same message id."""
     outbox = an_outbox(nats_client)
     await handle(outbox, 3)
-    receipts = await asyncio.gather(*(handle(outbox, n) for n in range(6)))
-    assert [r.duplicate for r in receipts] == [False, False, False, True, False, False]
-    assert receipts[3].sequence == 1
+    acks = await asyncio.gather(*(handle(outbox, n) for n in range(6)))
+    assert [r.duplicate for r in acks] == [False, False, False, True, False, False]
+    assert acks[3].sequence == 1
     state = (await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)).state
     assert state.messages == 6
 
@@ -84,7 +84,7 @@ async def test_a_refused_message_fails_only_its_own_handler(nats_client: Client)
     """One body above the stream's limit among good ones."""
     outbox = an_outbox(nats_client)
 
-    async def too_large() -> Receipt:
+    async def too_large() -> PubAck:
         with outbox.expecting():
             return await outbox.publish(SUBJECT, b"x" * (300 * 1024), message_id="large")
 
@@ -92,4 +92,4 @@ async def test_a_refused_message_fails_only_its_own_handler(nats_client: Client)
         too_large(), *(handle(outbox, n) for n in range(4)), return_exceptions=True
     )
     assert isinstance(results[0], InvalidInputError)
-    assert all(isinstance(result, Receipt) for result in results[1:])
+    assert all(isinstance(result, PubAck) for result in results[1:])

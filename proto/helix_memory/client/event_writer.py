@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
     from helix_memory.events import Event
-    from helix_memory.transport.publisher import Receipt
+    from helix_memory.transport.publisher import PubAck
 
 NAME: Final = "helix-memory"
 """Of the connection, in the server's lists."""
@@ -40,7 +40,7 @@ class EventWriter:
         self._client: Client | None = None
         self._is_closed = False
 
-    def write(self, event: Event, *, seconds: float) -> Receipt:
+    def write(self, event: Event, *, seconds: float) -> PubAck:
         """Publish an event; it is sent again with the same id until the stream acknowledges it.
 
         Raises:
@@ -51,7 +51,7 @@ class EventWriter:
             PermanentError: the writer is closed, or was closed meanwhile.
         """
 
-        async def work(client: Client) -> Receipt:
+        async def work(client: Client) -> PubAck:
             user = self._credentials or NatsCredentials()
             publisher = Publisher(client.jetstream(), only_tenant=user.tenant, id_secret=user.id_secret)
             return await publisher.publish_event(event)

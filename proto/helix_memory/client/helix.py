@@ -220,11 +220,11 @@ class Helix(Caller, Remembering, Changing, Listing, Explaining):
         )
         waits, seconds = arguments.switch("wait", fields.get("wait", False)), self._deadline_seconds
         letter = self._writer.newest_letter(seconds=seconds) if waits else 0
-        receipt = self._writer.write(event, seconds=seconds)
+        ack = self._writer.write(event, seconds=seconds)
         made = "" if kind in NO_MEMORY_KINDS else first_memory_of(event.tenant_id, event.event_id, 0)
-        written = Written(event.event_id, made, receipt.sequence, receipt.duplicate)
+        written = Written(event.event_id, made, ack.sequence, ack.duplicate)
         if waits:
-            self._settle(written, after=None if receipt.duplicate else letter)
+            self._settle(written, after=None if ack.duplicate else letter)
         return written
 
     def _settle(self, written: Written, *, after: int | None) -> None:

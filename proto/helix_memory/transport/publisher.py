@@ -47,7 +47,7 @@ _SERVICE_UNAVAILABLE: Final = 503
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class PubAck:
     """The acknowledgement of the stream; `sequence` is the message's position in it."""
 
     sequence: int
@@ -59,7 +59,7 @@ class Publishes(Protocol):
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
-    ) -> Receipt:
+    ) -> PubAck:
         """Publish a message and wait for the acknowledgement."""
 
 
@@ -84,7 +84,7 @@ class Publisher:
         self._only_tenant = only_tenant
         self._timeout_seconds = timeout_seconds
 
-    async def publish_together(self, client: Client, messages: Sequence[Outgoing]) -> list[Receipt] | None:
+    async def publish_together(self, client: Client, messages: Sequence[Outgoing]) -> list[PubAck] | None:
         """Publish `messages`, one batch of `batch.split`, as an atomic batch.
 
         None if they must be published one by one, for example because one of them is already stored.
@@ -95,9 +95,9 @@ class Publisher:
         if self._id_secret:
             messages = [replace(one, message_id=self._bound(one.message_id)) for one in messages]
         sequences = await publish_batch(client, messages, timeout_seconds=self._timeout_seconds)
-        return None if sequences is None else [Receipt(number, duplicate=False) for number in sequences]
+        return None if sequences is None else [PubAck(number, duplicate=False) for number in sequences]
 
-    async def publish_event(self, event: Event) -> Receipt:
+    async def publish_event(self, event: Event) -> PubAck:
         """Publish one event.
 
         Raises:
@@ -120,7 +120,7 @@ class Publisher:
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
-    ) -> Receipt:
+    ) -> PubAck:
         """Publish `body` until the stream acknowledges it, at most `ATTEMPTS` times.
 
         Raises: as `publish_event`.
@@ -132,7 +132,7 @@ class Publisher:
                 ack = await self._jetstream.publish(
                     subject, body, timeout=self._timeout_seconds, headers=stamped
                 )
-                return Receipt(ack.seq, bool(ack.duplicate))
+                return PubAck(ack.seq, bool(ack.duplicate))
             except UNANSWERED as error:
                 _raise_unless_temporary(error, subject)
                 if attempt == ATTEMPTS:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from helix_memory import subjects
-from helix_memory.transport.publisher import Publisher, Receipt
+from helix_memory.transport.publisher import PubAck, Publisher
 from helix_shared.telemetry.logs import logger
 
 REASON_CHARACTERS: Final = 1_000
@@ -31,7 +31,7 @@ class LetterOrigin:
 
 async def publish_dead_letter(
     origin: LetterOrigin, body: bytes, reason: str, *, service: str, publisher: Publisher
-) -> Receipt:
+) -> PubAck:
     """Store a dead letter; returns where.
 
     Raises:
@@ -39,7 +39,7 @@ async def publish_dead_letter(
     """
     reason = header_text(reason)
     redriven = f":{origin.redrives}" if origin.redrives else ""
-    receipt = await publisher.publish(
+    ack = await publisher.publish(
         subjects.dlq_subject(service, subjects.tenant_of(origin.subject)),
         body,
         message_id=f"dlq:{service}:{origin.stream}:{origin.sequence}{redriven}",
@@ -54,8 +54,8 @@ async def publish_dead_letter(
         },
     )
     # the letter has the reason; it may quote the event, so the log has none
-    _log.warning("dead letter", stream=origin.stream, sequence=origin.sequence, letter=receipt.sequence)
-    return receipt
+    _log.warning("dead letter", stream=origin.stream, sequence=origin.sequence, letter=ack.sequence)
+    return ack
 
 
 def header_text(text: str) -> str:

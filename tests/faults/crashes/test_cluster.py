@@ -155,8 +155,8 @@ def test_an_event_that_is_sent_again_on_its_way_is_stored_once(tmp_path: Path) -
         client = await connect(url, name="test")
         publisher, found = Publisher(client.jetstream()), []
         for number in range(50):
-            receipts = await asyncio.gather(*(publisher.publish_event(event(number)) for _ in range(8)))
-            found.append([receipt.sequence for receipt in receipts])
+            acks = await asyncio.gather(*(publisher.publish_event(event(number)) for _ in range(8)))
+            found.append([ack.sequence for ack in acks])
         await client.close()
         return found
 

@@ -70,13 +70,13 @@ class Ledger:
             for number in numbers:
                 while not self.is_over and number not in self.acknowledged:
                     try:
-                        receipt = await publisher.publish_event(event(number, self.tenants))
+                        ack = await publisher.publish_event(event(number, self.tenants))
                     except TemporaryError:
                         self.repeats += 1
                         await asyncio.sleep(0.2)
                     else:
-                        self.repeats += receipt.duplicate
-                        self.acknowledged[number] = receipt.sequence
+                        self.repeats += ack.duplicate
+                        self.acknowledged[number] = ack.sequence
         finally:
             await client.close()
 

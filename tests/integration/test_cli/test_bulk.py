@@ -13,7 +13,7 @@ from helix_memory import subjects
 from helix_memory.events import Event, ForgetEvent, MessageEvent, encode_event
 from helix_memory.transport.batch import Outgoing, publish_batch, split
 from helix_memory.transport.connection import connect
-from helix_memory.transport.publisher import Publisher, Receipt, event_message
+from helix_memory.transport.publisher import PubAck, Publisher, event_message
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.broker.server import NatsServer
 from helix_shared.sources.source_event import Refusal, SourceEvent
@@ -37,7 +37,7 @@ class Sender:
         self.took_one = asyncio.Event()
         self.publisher = Publisher(client.jetstream(), timeout_seconds=2)
 
-    async def together(self, messages: Sequence[Outgoing]) -> list[Receipt] | None:
+    async def together(self, messages: Sequence[Outgoing]) -> list[PubAck] | None:
         """Call and record `Publisher.publish_together`."""
         receipts = await self.publisher.publish_together(self.client, messages)
         if receipts is not None:

@@ -22,8 +22,8 @@ LONG_AGO = datetime(2024, 2, 29, 12, 0, 0, 123_456, tzinfo=UTC)
 async def _times(client: Client, headers: dict[str, str], name: str) -> list[datetime]:
     """When a message with these headers was stored, to a worker and to a reader of the log."""
     publisher = Publisher(client.jetstream())
-    receipt = await publisher.publish(SUBJECT, b"{}", message_id=name, headers=headers)
-    read = await log.message_at(client, subjects.EVENTS_STREAM, receipt.sequence)
+    ack = await publisher.publish(SUBJECT, b"{}", message_id=name, headers=headers)
+    read = await log.message_at(client, subjects.EVENTS_STREAM, ack.sequence)
     reader = await PullReader.open(client, stream=subjects.EVENTS_STREAM, consumer=INGEST)
     [delivered] = await fetch(client, reader, 1, 0.05)
     await delivered.ack_sync()

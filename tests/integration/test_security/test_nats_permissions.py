@@ -456,8 +456,8 @@ async def test_events_of_a_batch_have_ids_of_their_publisher(clients: Any, folde
         )
         for name in ("b1", "b2")
     ]
-    receipts = await publisher.publish_together(acme, [event_message(one), event_message(two)])
-    assert receipts is not None
+    acks = await publisher.publish_together(acme, [event_message(one), event_message(two)])
+    assert acks is not None
     assert [(await publisher.publish_event(event)).sequence for event in (one, two)] == [
-        receipt.sequence for receipt in receipts
+        ack.sequence for ack in acks
     ]

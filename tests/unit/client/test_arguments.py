@@ -9,7 +9,7 @@ import pytest
 
 from helix_memory.client import AsyncHelix, Helix, InvalidInputError, Written
 from helix_memory.client.event_writer import EventWriter
-from helix_memory.transport.publisher import Receipt
+from helix_memory.transport.publisher import PubAck
 
 ID = "0" * 32
 NO_MEMORY = Written("e-1", "", 7, duplicate=False)
@@ -23,10 +23,10 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The events that are written, by no server."""
     events: list[Any] = []
 
-    def write(_: object, event: Any, *, seconds: float) -> Receipt:
+    def write(_: object, event: Any, *, seconds: float) -> PubAck:
         assert seconds > 0
         events.append(event)
-        return Receipt(len(events), duplicate=False)
+        return PubAck(len(events), duplicate=False)
 
     monkeypatch.setattr(EventWriter, "write", write)
     return events

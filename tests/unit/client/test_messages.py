@@ -11,7 +11,7 @@ from helix_memory.client import Helix, InvalidInputError, Written, messages
 from helix_memory.client.event_writer import EventWriter
 from helix_memory.events import MemoryEvent
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.publisher import Receipt
+from helix_memory.transport.publisher import PubAck
 from helix_query.api.requests import query_of
 
 SCOPE = recall_pb2.Scope(tenant_id="acme")
@@ -125,10 +125,10 @@ def test_an_undo_names_the_memory_and_at_will_the_other_one(monkeypatch: pytest.
     """It is of the caller, as every event about a memory is."""
     sent: list[Any] = []
 
-    def write(_: object, event: Any, *, seconds: float) -> Receipt:
+    def write(_: object, event: Any, *, seconds: float) -> PubAck:
         assert seconds
         sent.append(event)
-        return Receipt(7, duplicate=False)
+        return PubAck(7, duplicate=False)
 
     monkeypatch.setattr(EventWriter, "write", write)
     with Helix(tenant="acme", user="ana", principals=["staff"], **NOWHERE) as helix:

@@ -97,23 +97,23 @@ def _outgoing(entries: Iterable[Entry], key: bytes, written: WrittenLog) -> Iter
 
 async def _publish_from(client: Client, publisher: Publisher, batch: list[Outgoing], first: int) -> None:
     """Store a batch with the sequences from `first` on."""
-    receipts = await publisher.publish_together(client, batch) if len(batch) > 1 else None
-    if receipts is None:
+    acks = await publisher.publish_together(client, batch) if len(batch) > 1 else None
+    if acks is None:
         for sequence, message in enumerate(batch, first):
             await _publish_at(publisher, message, sequence)
-    elif receipts[0].sequence != first:
-        raise TemporaryError(f"event {first} became {receipts[0].sequence}; run the command again")
+    elif acks[0].sequence != first:
+        raise TemporaryError(f"event {first} became {acks[0].sequence}; run the command again")
 
 
 async def _publish_at(publisher: Publisher, message: Outgoing, sequence: int) -> None:
     for _ in range(REPEATS):
-        receipt = await publisher.publish(
+        ack = await publisher.publish(
             message.subject, message.body, message_id=message.message_id, headers=message.headers
         )
-        if receipt.sequence == sequence:
+        if ack.sequence == sequence:
             return
-        if not receipt.duplicate:
-            raise TemporaryError(f"event {sequence} became {receipt.sequence}; run the command again")
+        if not ack.duplicate:
+            raise TemporaryError(f"event {sequence} became {ack.sequence}; run the command again")
         # an event before it has the same id
         await asyncio.sleep(WINDOW_SECONDS)
     raise TemporaryError(f"event {sequence} was taken for a repeated one; run the command again")

@@ -13,13 +13,13 @@ from typing import Final
 
 from helix_cli.clients.sending import IN_FLIGHT, Publish, Tally, chunks_off_thread, send_in_order
 from helix_memory.transport.batch import MOST_MESSAGES, Outgoing, split
-from helix_memory.transport.publisher import Receipt, event_message
+from helix_memory.transport.publisher import PubAck, event_message
 from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
 GATHER_SECONDS: Final = 0.01
 """How long the first event of a batch waits for others."""
 
-PublishBatch = Callable[[Sequence[Outgoing]], Awaitable[list[Receipt] | None]]
+PublishBatch = Callable[[Sequence[Outgoing]], Awaitable[list[PubAck] | None]]
 
 
 async def send_in_bulk(
@@ -43,13 +43,13 @@ async def send_in_bulk(
             settled(refusal)
         for batch in _batches([item for item in chunk if isinstance(item, SourceEvent)]):
             messages = [message for _, message in batch]
-            receipts = await publish_batch(messages) if len(batch) > 1 else None
-            if receipts is None:
+            acks = await publish_batch(messages) if len(batch) > 1 else None
+            if acks is None:
                 unsent = [item for item, _ in batch]
                 await send_in_order(unsent, publish, tally=tally, in_flight=in_flight, settled=settled)
                 continue
-            for (item, _), receipt in zip(batch, receipts, strict=True):
-                tally.count(receipt, where=item.where, tenant_id=item.event.tenant_id)
+            for (item, _), ack in zip(batch, acks, strict=True):
+                tally.count(ack, where=item.where, tenant_id=item.event.tenant_id)
                 settled(item)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from helix_memory import events
-from helix_memory.transport.publisher import Receipt
+from helix_memory.transport.publisher import PubAck
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
@@ -33,7 +33,7 @@ ALONE: Final = (
 """Events that refer to others; each is sent alone."""
 
 T = TypeVar("T")
-Publish = Callable[[events.Event], Awaitable[Receipt]]
+Publish = Callable[[events.Event], Awaitable[PubAck]]
 
 
 @dataclass(slots=True)
@@ -56,14 +56,14 @@ class Tally:
     letters_before: int = 0
     """Sequence of the last dead letter before the first event was published."""
 
-    def count(self, receipt: Receipt, *, where: str, tenant_id: str) -> None:
+    def count(self, ack: PubAck, *, where: str, tenant_id: str) -> None:
         """Count an acknowledged event; a duplicate has the sequence of its first copy."""
         self.tenants.add(tenant_id)
         if self.places is not None:
-            self.places[receipt.sequence] = where
-        self.published += not receipt.duplicate
-        self.duplicates += receipt.duplicate
-        self.last_sequence = max(self.last_sequence, receipt.sequence)
+            self.places[ack.sequence] = where
+        self.published += not ack.duplicate
+        self.duplicates += ack.duplicate
+        self.last_sequence = max(self.last_sequence, ack.sequence)
 
 
 async def send_in_order(
@@ -198,8 +198,8 @@ class _Sender:
             await predecessor
         async with self._in_flight:
             try:
-                receipt = await self._publish(item.event)
-                self._tally.count(receipt, where=item.where, tenant_id=item.event.tenant_id)
+                ack = await self._publish(item.event)
+                self._tally.count(ack, where=item.where, tenant_id=item.event.tenant_id)
             except InvalidInputError as error:
                 self.refuse(Refusal(item.where, error.field, error.reason))
             else:

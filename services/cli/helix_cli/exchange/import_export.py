@@ -23,7 +23,7 @@ from helix_cli.exchange.rename import Renaming
 from helix_memory import limits, subjects
 from helix_memory.errors import PermanentError as Refused
 from helix_memory.transport.batch import Outgoing, split
-from helix_memory.transport.publisher import FIRST_ONLY, Publisher, Receipt
+from helix_memory.transport.publisher import FIRST_ONLY, PubAck, Publisher
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.provisioning.provision import ensure_answers
 from helix_shared.broker.stored_at import sealed, sealing_key
@@ -116,16 +116,16 @@ async def publish_export(
     present = await _present(client, sorted(tenants))
     key = await sealing_key(client)
     for batch in split(_outgoing(checked, renaming, key, present, tally, advance)):
-        receipts = await publisher.publish_together(client, batch) if len(batch) > 1 else None
+        acks = await publisher.publish_together(client, batch) if len(batch) > 1 else None
         for number, message in enumerate(batch):
-            receipt = await _publish(client, publisher, message) if receipts is None else receipts[number]
+            ack = await _publish(client, publisher, message) if acks is None else acks[number]
             tenant = subjects.tenant_of(message.subject)
-            tally.count(receipt, where=message.message_id, tenant_id=tenant)
+            tally.count(ack, where=message.message_id, tenant_id=tenant)
             advance()
     return answers
 
 
-async def _publish(client: Client, publisher: Publisher, message: Outgoing) -> Receipt:
+async def _publish(client: Client, publisher: Publisher, message: Outgoing) -> PubAck:
     """Publish one event, also one that is as large as the log takes without the headers of its time."""
     event = partial(
         publisher.publish,
@@ -187,7 +187,7 @@ async def _publish_answers(
     for line in _lines(checked, ANSWER):
         record = renaming.answer(line.record) if renaming else line.record
         try:
-            receipt = await publisher.publish(
+            ack = await publisher.publish(
                 record.subject,
                 record.body,
                 message_id=record.message_id,
@@ -195,7 +195,7 @@ async def _publish_answers(
             )
         except Refused:
             continue  # answered before
-        published += not receipt.duplicate
+        published += not ack.duplicate
     return published
 
 

@@ -26,7 +26,7 @@ from helix_memory.identity import digest
 from helix_memory.transport.dead_letters import DeadLetter, described, last_sequence, letters_from
 from helix_memory.transport.letter_requests import Redriven
 from helix_memory.transport.polling import async_poll
-from helix_memory.transport.publisher import Publisher, Receipt, event_message
+from helix_memory.transport.publisher import PubAck, Publisher, event_message
 from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.broker.streams import CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE, writer_durable
@@ -161,15 +161,13 @@ async def _publish(publisher: Publisher, letter: DeadLetter, derived: Rederived)
     edge = edge_of(letter)
     if not edge:
         message = event_message(events.parse_event(derived.body))
-        receipt = await publisher.publish(message.subject, message.body, message_id=message.message_id)
-        return _Stored(letter, subjects.EVENTS_STREAM, receipt.sequence)
-    receipt = await _publish_derived(publisher, letter, edge, derived)
-    return _Stored(letter, subjects.DERIVED_STREAM, receipt.sequence)
+        ack = await publisher.publish(message.subject, message.body, message_id=message.message_id)
+        return _Stored(letter, subjects.EVENTS_STREAM, ack.sequence)
+    ack = await _publish_derived(publisher, letter, edge, derived)
+    return _Stored(letter, subjects.DERIVED_STREAM, ack.sequence)
 
 
-async def _publish_derived(
-    publisher: Publisher, letter: DeadLetter, edge: str, derived: Rederived
-) -> Receipt:
+async def _publish_derived(publisher: Publisher, letter: DeadLetter, edge: str, derived: Rederived) -> PubAck:
     from helix_shared import edges  # noqa: PLC0415  Arrow takes long to import, and only this needs it
 
     origin, _ = edges.decode(derived.body)
@@ -212,9 +210,9 @@ async def _refused_again(
         attempts=letter.attempts + 1,
         redrives=letter.redrives + 1,
     )
-    receipt = await publish_dead_letter(origin, body, reason, service=letter.service, publisher=publisher)
+    ack = await publish_dead_letter(origin, body, reason, service=letter.service, publisher=publisher)
     await remove(jetstream, letter.sequence)
-    return Redriven(letter.sequence, "refused", reason, receipt.sequence)
+    return Redriven(letter.sequence, "refused", reason, ack.sequence)
 
 
 async def _settle(

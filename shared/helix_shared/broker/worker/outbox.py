@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from helix_memory.transport.batch import Outgoing, split
-from helix_memory.transport.publisher import Publisher, Receipt
+from helix_memory.transport.publisher import PubAck, Publisher
 from helix_shared.broker import deadline
 from helix_shared.errors import TemporaryError
 
@@ -26,7 +26,7 @@ ENOUGH_TOGETHER: Final = 32
 """Messages that are sent without waiting longer: half of those in progress, so that the lanes stay busy."""
 MOST_TOGETHER: Final = 64
 
-Entry = tuple[Outgoing, "asyncio.Future[Receipt]"]
+Entry = tuple[Outgoing, "asyncio.Future[PubAck]"]
 
 
 class Outbox:
@@ -52,12 +52,12 @@ class Outbox:
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
-    ) -> Receipt:
+    ) -> PubAck:
         """Publish a message and return when the stream has stored it.
 
         Raises: as `Publisher.publish`.
         """
-        stored: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        stored: asyncio.Future[PubAck] = asyncio.get_running_loop().create_future()
         self._waiting.append((Outgoing(subject, body, message_id, headers or {}), stored))
         self._changed.set()
         if self._sending is None:
@@ -98,25 +98,25 @@ class Outbox:
     async def _publish(self, entries: Sequence[Entry]) -> None:
         entry_of = {id(message): stored for message, stored in entries}
         for batch in split([message for message, _ in entries]):
-            receipts = await self._publisher.publish_together(self._client, batch) if len(batch) > 1 else None
-            if receipts is None:
+            acks = await self._publisher.publish_together(self._client, batch) if len(batch) > 1 else None
+            if acks is None:
                 await asyncio.gather(*(self._send_alone(m, entry_of[id(m)]) for m in batch))
                 continue
-            for message, receipt in zip(batch, receipts, strict=True):
-                _resolve(entry_of[id(message)], receipt)
+            for message, ack in zip(batch, acks, strict=True):
+                _resolve(entry_of[id(message)], ack)
 
-    async def _send_alone(self, message: Outgoing, stored: asyncio.Future[Receipt]) -> None:
+    async def _send_alone(self, message: Outgoing, stored: asyncio.Future[PubAck]) -> None:
         try:
-            receipt = await self._publisher.publish(
+            ack = await self._publisher.publish(
                 message.subject, message.body, message_id=message.message_id, headers=message.headers
             )
         except Exception as error:  # noqa: BLE001  raised again in the caller of `publish`
             _resolve(stored, error)
         else:
-            _resolve(stored, receipt)
+            _resolve(stored, ack)
 
 
-def _resolve(stored: asyncio.Future[Receipt], outcome: Receipt | Exception) -> None:
+def _resolve(stored: asyncio.Future[PubAck], outcome: PubAck | Exception) -> None:
     """Set the outcome, unless the handler was cancelled meanwhile."""
     if stored.done():
         return

@@ -7,7 +7,7 @@ import pytest
 
 from helix_cli.clients.sending import AHEAD, IN_FLIGHT, Tally, off_thread, send_in_order
 from helix_memory import events
-from helix_memory.transport.publisher import Receipt
+from helix_memory.transport.publisher import PubAck
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.sources.source_event import Refusal, SourceEvent
 
@@ -20,7 +20,7 @@ class Log:
         self.flying = self.most = 0
         self._refuse, self._fail = refuse, fail
 
-    async def publish(self, event: events.Event) -> Receipt:
+    async def publish(self, event: events.Event) -> PubAck:
         """Acknowledge, refuse or fail."""
         self.flying += 1
         self.most = max(self.most, self.flying)
@@ -31,7 +31,7 @@ class Log:
         if event.event_id == self._fail:
             raise TemporaryError("server is away")
         self.order.append(event.event_id)
-        return Receipt(len(self.order), duplicate=False)
+        return PubAck(len(self.order), duplicate=False)
 
 
 def parsed(**fields: str) -> events.Event:

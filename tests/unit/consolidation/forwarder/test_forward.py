@@ -15,7 +15,7 @@ from helix_consolidation.forwarder.forward import Forwarder
 from helix_consolidation.forwarder.settings import ForwarderSettings
 from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
-from helix_memory.transport.publisher import Receipt
+from helix_memory.transport.publisher import PubAck
 from helix_shared.accesses import decode_accesses
 from helix_shared.audit.record import decode_records
 from helix_shared.errors import PermanentError, TemporaryError
@@ -48,13 +48,13 @@ class RecordingPublisher:
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
-    ) -> Receipt:
+    ) -> PubAck:
         """Record the message, or raise."""
         del headers
         if self._errors:
             raise self._errors.pop(0)
         self.published.append((subject, body, message_id))
-        return Receipt(len(self.published), duplicate=False)
+        return PubAck(len(self.published), duplicate=False)
 
 
 def forwarder(publisher: Any) -> Forwarder:
@@ -193,7 +193,7 @@ async def test_what_was_read_while_nats_was_away_is_published_at_the_end(
     was_read, stop = asyncio.Event(), asyncio.Event()
 
     class Away(RecordingPublisher):
-        async def publish(self, *args: Any, **named: Any) -> Receipt:
+        async def publish(self, *args: Any, **named: Any) -> PubAck:
             was_read.set()
             return await super().publish(*args, **named)
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from helix_memory import subjects
-from helix_memory.transport.publisher import Publisher, Receipt
+from helix_memory.transport.publisher import PubAck, Publisher
 from helix_shared.broker.dead_letters import LetterOrigin, publish_dead_letter
 
 
@@ -17,10 +17,10 @@ class Stored:
     def __init__(self) -> None:
         self.subjects: list[str] = []
 
-    async def publish(self, subject: str, _: bytes, **__: Any) -> Receipt:
+    async def publish(self, subject: str, _: bytes, **__: Any) -> PubAck:
         """Keep the subject."""
         self.subjects.append(subject)
-        return Receipt(len(self.subjects), duplicate=False)
+        return PubAck(len(self.subjects), duplicate=False)
 
 
 @pytest.mark.parametrize(

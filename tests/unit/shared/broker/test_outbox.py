@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from helix_memory.transport.publisher import Publisher, Receipt
+from helix_memory.transport.publisher import PubAck, Publisher
 from helix_shared.broker.worker.outbox import Outbox
 from helix_shared.errors import TemporaryError
 
@@ -25,17 +25,17 @@ class Broken(Publisher):
     def __init__(self, error: BaseException) -> None:
         self._error: BaseException | None = error
 
-    async def publish_together(self, client: Client, messages: Sequence[Outgoing]) -> list[Receipt] | None:
+    async def publish_together(self, client: Client, messages: Sequence[Outgoing]) -> list[PubAck] | None:
         """Fail once."""
         del client
         if (error := self._error) is not None:
             self._error = None
             raise error
-        return [Receipt(number, duplicate=False) for number in range(len(messages))]
+        return [PubAck(number, duplicate=False) for number in range(len(messages))]
 
-    async def publish(self, *_: Any, **__: Any) -> Receipt:
+    async def publish(self, *_: Any, **__: Any) -> PubAck:
         """Store a message."""
-        return Receipt(0, duplicate=False)
+        return PubAck(0, duplicate=False)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ async def test_every_handler_of_a_batch_that_fails_is_told(
     """It would wait for ever: its deadline does not count while it waits for the stream."""
     outbox = Outbox(cast("Client", None), Broken(error))
 
-    async def handle(number: int) -> Receipt:
+    async def handle(number: int) -> PubAck:
         with outbox.expecting():
             return await outbox.publish("derived", b"", message_id=str(number))
 
@@ -57,5 +57,5 @@ async def test_every_handler_of_a_batch_that_fails_is_told(
         assert [type(one) for one in failed] == [told] * 3
         # the next ones are sent
         assert await asyncio.gather(*map(handle, range(2))) == [
-            Receipt(number, duplicate=False) for number in range(2)
+            PubAck(number, duplicate=False) for number in range(2)
         ]
