@@ -15,7 +15,7 @@ from helix_shared.artifacts.generation.folders import GRAPH, LEXICON, SIGNALS
 from helix_shared.artifacts.generation.integrity import Checksums
 from helix_shared.artifacts.graph.base import GraphBase
 from helix_shared.artifacts.graph.builder import GraphBuilder
-from helix_shared.artifacts.graph.fold import fold
+from helix_shared.artifacts.graph.compaction import compact
 from helix_shared.artifacts.graph.snapshot import DELTA_FILE
 from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
 from helix_shared.artifacts.signals.writer import SignalsWriter
@@ -44,9 +44,9 @@ class Live:
     checksums: Checksums = field(default_factory=Checksums)
     written_graph: tuple[int, int, int] = (0, 0, 0)
     """Generation, memories and builder revision of the graph published last."""
-    folding: BackgroundTask[tuple[GraphBase, dict[str, str]]] = field(default_factory=BackgroundTask)
-    """The fold that writes the next base of the graph."""
-    folds: int = 0
+    compacting: BackgroundTask[tuple[GraphBase, dict[str, str]]] = field(default_factory=BackgroundTask)
+    """The compaction that writes the next base of the graph."""
+    compactions: int = 0
 
     @classmethod
     def create(cls, folder: Path, *, dimensions: int, form: VectorForm = DEFAULT_FORM) -> Live:
@@ -79,38 +79,40 @@ class Live:
             lexicon=LexiconWriter.open(folder / LEXICON),
         )
 
-    def fold_graph(self, *, written: GraphSnapshot) -> None:
-        """Start a fold of the graph if it is due; `written` is the present snapshot."""
-        if self.graph.is_fold_due:
+    def compact_graph(self, *, written: GraphSnapshot) -> None:
+        """Start a compaction of the graph if it is due; `written` is the present snapshot."""
+        if self.graph.is_compaction_due:
             folder = self._next_base_folder()
-            self.graph.begin_fold()
-            self.folding.start(lambda: (fold(written, folder), sync_and_hash_folder(folder)))
+            self.graph.begin_compaction()
+            self.compacting.start(lambda: (compact(written, folder), sync_and_hash_folder(folder)))
 
-    def finish_fold(self, *, wait: bool = False) -> None:
-        """Continue from the new base if the fold has finished; `wait` waits for it."""
-        done = self.folding.collect(wait=wait)
+    def finish_compaction(self, *, wait: bool = False) -> None:
+        """Continue from the new base if the compaction has finished; `wait` waits for it."""
+        done = self.compacting.collect(wait=wait)
         if done is not None:
             base, sums = done
             self.checksums.add(sums)
-            self._replace_base(lambda: self.graph.end_fold(base, self.folder / f"{_BASE_PREFIX}{self.folds}"))
+            self._replace_base(
+                lambda: self.graph.end_compaction(base, self.folder / f"{_BASE_PREFIX}{self.compactions}")
+            )
 
     def purge(self) -> None:
         """Remove the bytes of deleted and replaced rows from every store."""
         self.vectors.maintain(force=True)
         self.signals.compact()
         self.lexicon.purge(lambda ordinals: entries_of(self.vectors.take(ordinals)))
-        self.fold_graph_now()
+        self.compact_graph_now()
 
-    def fold_graph_now(self) -> None:
-        """Fold the graph now, so that no byte of removed edges and entities remains."""
-        dropped = self.folder / f"{_BASE_PREFIX}{self.folds}"
-        self.folding.drop(clean_up=lambda: shutil.rmtree(dropped, ignore_errors=True))
+    def compact_graph_now(self) -> None:
+        """Compact the graph now, so that no byte of removed edges and entities remains."""
+        dropped = self.folder / f"{_BASE_PREFIX}{self.compactions}"
+        self.compacting.drop(clean_up=lambda: shutil.rmtree(dropped, ignore_errors=True))
         folder = self._next_base_folder()
-        self._replace_base(lambda: self.graph.fold(folder, memories=self.signals.count))
+        self._replace_base(lambda: self.graph.compact(folder, memories=self.signals.count))
 
     def _next_base_folder(self) -> Path:
-        self.folds += 1
-        return self.folder / f"{_BASE_PREFIX}{self.folds}"
+        self.compactions += 1
+        return self.folder / f"{_BASE_PREFIX}{self.compactions}"
 
     def _replace_base(self, replace: Callable[[], None]) -> None:
         old = self.graph.base_folder

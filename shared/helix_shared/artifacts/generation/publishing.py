@@ -58,7 +58,7 @@ def publish(
     shutil.rmtree(root / STAGING, ignore_errors=True)
     staging = staging_of(root, f"{number:012d}.{manifest.epoch}")
     staging.mkdir(parents=True)
-    live.finish_fold()
+    live.finish_compaction()
     live.checksums.add(live.signals.take_checksums())
     _link(root, live, staging, memories=live.signals.count)
     for path, body in (extras or {}).items():
@@ -78,7 +78,7 @@ def publish(
     sync(staging)
     _set_current(root, staging, whole)
     live.written_graph = (number, counts.signals, live.graph.revision)
-    live.fold_graph(written=graph)
+    live.compact_graph(written=graph)
     return whole
 
 

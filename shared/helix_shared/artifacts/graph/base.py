@@ -1,6 +1,6 @@
-"""The base of the graph: all edges at the last fold, as compressed sparse rows on the disk.
+"""The base of the graph: all edges at the last compaction, as compressed sparse rows on the disk.
 
-Written once by `fold`, hard-linked from generation to generation, mapped by the writer and all readers.
+Written once by `compact`, hard-linked from generation to generation, mapped by the writer and all readers.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class GraphBase:
 
     @property
     def memories(self) -> int:
-        """Number of ordinals at the fold."""
+        """Number of ordinals at the compaction."""
         return len(self.memory_tenants)
 
     @property

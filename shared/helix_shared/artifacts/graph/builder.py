@@ -1,7 +1,7 @@
 """The writer of the graph: takes links and relations, and writes a base and a delta.
 
-It holds in memory what was stated since the last fold, so publishing costs as much as the delta. When the
-delta is large, a fold writes a new base (`fold`), in the background or at once.
+It holds in memory what was stated since the last compaction, so publishing costs as much as the delta. When
+the delta is large, a compaction writes a new base (`compact`), in the background or at once.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from helix_shared.artifacts.graph.base import ENTITIES_FROM, GraphBase
+from helix_shared.artifacts.graph.compaction import compact
 from helix_shared.artifacts.graph.delta import GraphDelta, compressed
 from helix_shared.artifacts.graph.edge_log import Column, EdgeLog, Edges, last_stated
 from helix_shared.artifacts.graph.entities import EntityNumbers
-from helix_shared.artifacts.graph.fold import fold
 from helix_shared.artifacts.graph.snapshot import BASE, DELTA_FILE, EDGE_KINDS, NO_TENANT, GraphSnapshot, Link
 from helix_shared.errors import InvalidInputError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 FOLDED_SHARE: Final = 0.05
-"""A fold is due when the delta holds more than this share of the edges of the base ..."""
+"""A compaction is due when the delta holds more than this share of the edges of the base ..."""
 LEAST_FOLDED: Final = 100_000
 """... and more than this many."""
 NO_EDGE: Final = 0.0
@@ -200,32 +200,32 @@ class GraphBuilder:
 
     @property
     def base(self) -> GraphBase:
-        """The base, as the last fold wrote it."""
+        """The base, as the last compaction wrote it."""
         return self._base
 
     @property
-    def is_fold_due(self) -> bool:
-        """Whether the delta is large enough for a fold, and none is running."""
+    def is_compaction_due(self) -> bool:
+        """Whether the delta is large enough for a compaction, and none is running."""
         stated = 2 * (len(self._links) + len(self._relations))
         return self._journal is None and stated > max(LEAST_FOLDED, FOLDED_SHARE * self._base.edges)
 
-    def begin_fold(self) -> None:
-        """Start recording changes: a fold of the present snapshot runs in the background."""
+    def begin_compaction(self) -> None:
+        """Start recording changes: a compaction of the present snapshot runs in the background."""
         self._journal = []
 
-    def end_fold(self, base: GraphBase, base_folder: Path) -> None:
-        """Continue from the folded base, and apply the changes recorded since `begin_fold`."""
+    def end_compaction(self, base: GraphBase, base_folder: Path) -> None:
+        """Continue from the new base, and apply the changes recorded since `begin_compaction`."""
         journal, self._journal = self._journal or [], None
         self._start(base, base_folder)
         for apply_again in journal:
             apply_again()
         self.revision += 1
 
-    def fold(self, folder: Path, *, memories: int) -> None:
+    def compact(self, folder: Path, *, memories: int) -> None:
         """Write the whole graph as a base into the new folder `folder`, and continue from it."""
         snapshot = GraphSnapshot.of(self._base, self.delta(memories))
-        self.begin_fold()
-        self.end_fold(fold(snapshot, folder), folder)
+        self.begin_compaction()
+        self.end_compaction(compact(snapshot, folder), folder)
 
     def _state_relation(self, source: int, target: int, kind: int, weight: float) -> None:
         self._relations.append(

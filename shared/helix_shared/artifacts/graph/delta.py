@@ -1,4 +1,4 @@
-"""The delta of the graph: what was stated since the last fold, in one file per generation.
+"""The delta of the graph: what was stated since the last compaction, in one file per generation.
 
 It adds edges to the base, in both directions, and lists void memories. All edges of a void memory in the base
 are invalid; those that still exist are repeated in the delta.
@@ -62,7 +62,7 @@ class GraphDelta:
     void: NDArray[np.int64]
     """Ascending: memories whose edges in the base are void."""
     stated: NDArray[np.int64]
-    """Ascending: memories whose links were set or removed since the fold."""
+    """Ascending: memories whose links were set or removed since the compaction."""
     stated_tenants: NDArray[np.int32]
     entity_keys: NDArray[np.uint64]
     """Ascending; their numbers follow those of the base."""

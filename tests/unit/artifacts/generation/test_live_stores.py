@@ -1,4 +1,4 @@
-"""The live stores: folds of the graph in the background."""
+"""The live stores: compactions of the graph in the background."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helix_shared.artifacts.graph import builder
 from helix_shared.artifacts.graph.snapshot import Link
 
 
-def test_a_dropped_fold_of_the_graph_leaves_no_folder(
+def test_a_dropped_compaction_of_the_graph_leaves_no_folder(
     live: Live,
     records: Callable[[list[dict[str, Any]]], pa.Table],
     fill: Callable[[Live, pa.Table], None],
@@ -25,14 +25,14 @@ def test_a_dropped_fold_of_the_graph_leaves_no_folder(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An erasure folds at once and drops the fold in the background, whose files are removed."""
+    """An erasure compacts at once and drops the compaction in the background, whose files are removed."""
     monkeypatch.setattr(builder, "LEAST_FOLDED", 0)
     fill(live, records([{} for _ in range(3)]))
     live.graph.set_links(0, "acme", [Link("MENTIONS", "name", "ann", "Ann", 1.0)])
     publish(tmp_path / "data", live, manifest_of(live, 1))
-    assert live.folding.is_running
+    assert live.compacting.is_running
     threads = [thread for thread in threading.enumerate() if thread.name == THREAD_NAME]
-    live.fold_graph_now()
+    live.compact_graph_now()
     for thread in threads:
         thread.join(10)
     assert live.graph.base_folder is not None

@@ -1,4 +1,4 @@
-"""A fold without room on the disk fails as any write does; it does not end the process."""
+"""A compaction without room on the disk fails as any write does; it does not end the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from helix_shared.artifacts.graph.builder import GraphBuilder
-from helix_shared.artifacts.graph.fold import fold
+from helix_shared.artifacts.graph.compaction import compact
 from helix_shared.artifacts.graph.snapshot import GraphSnapshot, Link
 
 builder = GraphBuilder.empty()
@@ -26,15 +26,15 @@ for ordinal in range(2_000):
     builder.set_links(ordinal, "acme", links)
 graph = GraphSnapshot.of(builder.base, builder.delta(2_000))
 try:
-    fold(graph, Path(sys.argv[1]) / "base")
+    compact(graph, Path(sys.argv[1]) / "base")
 except OSError as error:
     sys.exit(0 if error.errno == errno.ENOSPC else f"another error: {error}")
 sys.exit("the disk was not full")
 """
-"""A fold of 32,000 edges, whose targets alone take 128,000 bytes."""
+"""A compaction of 32,000 edges, whose targets alone take 128,000 bytes."""
 
 
-def test_a_fold_on_a_full_disk_is_an_error(tmp_path: Path) -> None:
+def test_a_compaction_on_a_full_disk_is_an_error(tmp_path: Path) -> None:
     """A file that was mapped before its bytes were allocated would end the process with SIGBUS."""
     mount = f'mount -t tmpfs -o size=96k none "{tmp_path}" || exit 75; exec "$@"'
     mounting = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]

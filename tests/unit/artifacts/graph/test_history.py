@@ -1,4 +1,4 @@
-"""Any history of statements, restarts and folds gives the graph of a networkx model."""
+"""Any history of statements, restarts and compactions gives the graph of a networkx model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helix_cli.output.graph_export import to_networkx
 from helix_shared.artifacts.graph.builder import GraphBuilder
-from helix_shared.artifacts.graph.fold import fold
+from helix_shared.artifacts.graph.compaction import compact
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, GraphSnapshot
 from tests.examples import examples
 
@@ -27,7 +27,7 @@ statements = st.lists(
         ),
         st.tuples(st.just("relate"), st.integers(0, MEMORIES - 1), st.integers(0, MEMORIES - 1)),
         st.tuples(st.just("remove"), st.integers(0, MEMORIES - 1), st.none()),
-        st.tuples(st.sampled_from(["restart", "fold", "begin", "end"]), st.none(), st.none()),
+        st.tuples(st.sampled_from(["restart", "compact", "begin", "end"]), st.none(), st.none()),
     ),
     max_size=25,
 )
@@ -38,29 +38,29 @@ statements = st.lists(
 def test_any_history_gives_the_graph_of_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int, object]]
 ) -> None:
-    """Links, relations, removals, restarts and folds in any order give the graph of a networkx model."""
+    """Changes, restarts and compactions in any order give the graph of a networkx model."""
     folder = tmp_path_factory.mktemp("graph")
     builder = GraphBuilder.empty()
     model: nx.MultiDiGraph[str] = nx.MultiDiGraph()
-    folding: GraphSnapshot | None = None
+    compacting: GraphSnapshot | None = None
     for step, (act, ordinal, detail) in enumerate(history):
         if act == "restart":
             builder.write(folder / str(step), memories=MEMORIES)
-            builder, folding = GraphBuilder.load(folder / str(step)), None
-        elif act == "fold" and folding is None:
-            builder.fold(folder / str(step), memories=MEMORIES)
-        elif act == "begin" and folding is None:
-            folding = snapshot(builder, folder / str(step))
-            builder.begin_fold()
-        elif act == "end" and folding is not None:
-            builder.end_fold(fold(folding, folder / str(step)), folder / str(step))
-            folding = None
+            builder, compacting = GraphBuilder.load(folder / str(step)), None
+        elif act == "compact" and compacting is None:
+            builder.compact(folder / str(step), memories=MEMORIES)
+        elif act == "begin" and compacting is None:
+            compacting = snapshot(builder, folder / str(step))
+            builder.begin_compaction()
+        elif act == "end" and compacting is not None:
+            builder.end_compaction(compact(compacting, folder / str(step)), folder / str(step))
+            compacting = None
         else:
             state(builder, model, step, (act, ordinal, detail))
     graph = snapshot(builder, folder / "last")
     check(graph, model)
-    builder.fold(folder / "whole", memories=MEMORIES)
-    check(snapshot(builder, folder / "folded"), model)
+    builder.compact(folder / "whole", memories=MEMORIES)
+    check(snapshot(builder, folder / "compacted"), model)
 
 
 def state(
@@ -109,17 +109,17 @@ def check(graph: GraphSnapshot, model: nx.MultiDiGraph[str]) -> None:
 
 @settings(max_examples=examples(50), deadline=None)
 @given(statements)
-def test_the_files_of_a_fold_do_not_depend_on_history(
+def test_the_files_of_a_compaction_do_not_depend_on_history(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int, object]]
 ) -> None:
-    """One fold and many folds write the same bytes."""
+    """One compaction and many compactions write the same bytes."""
     folder = tmp_path_factory.mktemp("graph")
     often, once, model = GraphBuilder.empty(), GraphBuilder.empty(), nx.MultiDiGraph()
     for step, said in enumerate(history):
         for builder in (often, once):
             state(builder, model, step, said)
-        often.fold(folder / f"often-{step}", memories=MEMORIES)
+        often.compact(folder / f"often-{step}", memories=MEMORIES)
     for name, builder in (("often", often), ("once", once)):
-        builder.fold(folder / name, memories=MEMORIES)
+        builder.compact(folder / name, memories=MEMORIES)
     for path in files(folder / "once"):
         assert path.read_bytes() == (folder / "often" / path.name).read_bytes(), path.name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from helix_cli.output.graph_export import relations_in, to_networkx
 from helix_shared.artifacts.graph.builder import GraphBuilder
-from helix_shared.artifacts.graph.fold import fold
+from helix_shared.artifacts.graph.compaction import compact
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, GraphSnapshot
 
 from .graphs import mention, snapshot
@@ -39,7 +39,7 @@ def test_a_predicate_is_an_edge_between_its_subjects_and_objects(tmp_path: Path)
     }
     assert stated(graph, "acme") == expected
     assert ("ann", "CREATED", "opera") in relations_in(to_networkx(graph, "acme"))
-    base = fold(graph, tmp_path / "folded")
+    base = compact(graph, tmp_path / "compacted")
     kinds = {EDGE_KINDS[kind] for kind in base.edge_kinds}
     assert kinds == {"WORKS_FOR_SUBJECT", "WORKS_FOR_OBJECT", "MENTIONS", "CREATED_SUBJECT", "CREATED_OBJECT"}
 

@@ -99,16 +99,16 @@ def test_a_repeated_statement_counts_once(tmp_path: Path) -> None:
     assert sorted(weights.tolist()) == pytest.approx([0.2, 0.2, 3.0, 3.0])
 
 
-@pytest.mark.parametrize("is_folded", [False, True])
-def test_a_removed_relation_is_not_in_the_graph(tmp_path: Path, *, is_folded: bool) -> None:
-    """Before and after a fold; other edges of the memory stay, and the relation can be stated again."""
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_removed_relation_is_not_in_the_graph(tmp_path: Path, *, is_compacted: bool) -> None:
+    """Before and after a compaction; other edges of the memory stay, and the relation can be stated again."""
     builder = GraphBuilder.empty()
     for memory in range(3):
         builder.set_links(memory, "acme", [mention("ann")])
     builder.relate(1, 0, "RELATES", 0.9)
     builder.relate(2, 0, "UPDATES", 1.0)
-    if is_folded:
-        builder.fold(tmp_path / "base", memories=3)
+    if is_compacted:
+        builder.compact(tmp_path / "base", memories=3)
     builder.unrelate(1, 0, "RELATES")
     builder.unrelate(2, 1, "RELATES")
     graph = snapshot(builder, tmp_path / "g", memories=3)
@@ -120,14 +120,14 @@ def test_a_removed_relation_is_not_in_the_graph(tmp_path: Path, *, is_folded: bo
     assert snapshot(again, tmp_path / "h", memories=3).edge_count == 10
 
 
-@pytest.mark.parametrize("is_folded", [False, True])
-def test_has_links_is_the_same_before_and_after_a_fold(tmp_path: Path, *, is_folded: bool) -> None:
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_has_links_is_the_same_before_and_after_a_compaction(tmp_path: Path, *, is_compacted: bool) -> None:
     """A memory whose links were replaced by no links has none."""
     builder = GraphBuilder.empty()
     builder.set_links(0, "acme", [mention("ann")])
     builder.set_links(1, "acme", [mention("ann")])
-    if is_folded:
-        builder.fold(tmp_path / "base", memories=3)
+    if is_compacted:
+        builder.compact(tmp_path / "base", memories=3)
     builder.set_links(1, "acme", [])
     assert [builder.has_links(memory) for memory in range(3)] == [True, False, False]
 

@@ -110,8 +110,8 @@ def build(
                 lexicon.upsert(_write(loader, start, varied))
                 advance(len(varied.texts))
         live.vectors.maintain()
-        # the writer would have folded long before there were so many links
-        live.fold_graph_now()
+        # the writer would have compacted it long before there were so many links
+        live.compact_graph_now()
         _publish(loader, folder, place)
     finally:
         live.close()

@@ -1,7 +1,7 @@
-"""Folding: writes a base and its delta as one new base.
+"""Compaction: writes a base and its delta as one new base.
 
 It only reads a snapshot and writes files, so it can run in the background while the builder takes changes.
-Entities without links are left out, so an erasure folds at once.
+Entities without links are left out, so an erasure compacts at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CODES: Final = 512
 """Exclusive upper bound of 2 x kind + direction."""
 
 
-def fold(snapshot: GraphSnapshot, folder: Path) -> GraphBase:
+def compact(snapshot: GraphSnapshot, folder: Path) -> GraphBase:
     """Write the whole graph of `snapshot` as a base into the new folder `folder`, and open it."""
     folder.mkdir(parents=True)
     nodes = snapshot.every_node()
