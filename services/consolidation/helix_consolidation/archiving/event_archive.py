@@ -1,4 +1,4 @@
-"""Copies the log into the archive, and removes what was erased from it.
+"""Copies the log into the archive, and removes erased events from the archive.
 
 `Writer` waits for the copy before it applies what comes from an event. `Eraser` works beside it: only one of
 them changes the files at a time.

@@ -1,4 +1,4 @@
-"""The archive after a move: it has the events of the tenants that came, and none of those that went.
+"""Updates the archive after a move: adds events of tenants that came, removes those of tenants that left.
 
 An erasure is carried out by the writer of the shard of its tenant, which knows its own archive only. So no
 event may stay in the archive of the shard that a tenant left.

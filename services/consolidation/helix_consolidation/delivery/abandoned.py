@@ -1,8 +1,8 @@
-"""An erasure reaches a rebuild that was ended midway, and the generations that rebuilds set aside.
+"""Discards interrupted rebuilds, and generations that rebuilds replaced, after an erasure.
 
-`helix rebuild` and `helix models use` replay the log, erasures included. Where one was ended before an
-erasure and is not continued, its folder holds what was erased: then the folder goes. A generation that was
-set aside holds it as well.
+`helix rebuild` and `helix models use` replay the log, erasures included. If one was ended before an
+erasure and is not continued, its folder still holds what was erased, and is removed. A generation that a
+rebuild replaced holds it as well.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _log = logger(__name__)
 
 
 def mark_erasure(data: Path) -> None:
-    """Note that something is erased, in the folder of a rebuild if it holds more than its lock.
+    """Mark the folder of an interrupted rebuild, so that its data is discarded: something was erased.
 
-    What was set aside goes at once. Called before the erasure is published, because nothing repeats it
-    afterwards.
+    Replaced generations are removed at once. This is called before the erasure is published, because nothing
+    repeats it afterwards.
     """
     shutil.rmtree(data / REPLACED, ignore_errors=True)
     folder = data / WORKSPACE
@@ -36,7 +36,7 @@ def mark_erasure(data: Path) -> None:
 
 
 def discard_abandoned(data: Path) -> bool:
-    """Remove the content of a marked folder in which nobody works; returns whether there was one."""
+    """Remove the content of a marked folder that no process uses; returns whether there was one."""
     folder = data / WORKSPACE
     if not (folder / ERASURE_MARKER).exists():
         return False

@@ -1,4 +1,4 @@
-"""Incompatible messages block the derived stream: nothing that follows one is applied.
+"""Incompatible messages block the derived stream: no later message is applied.
 
 Such a message is sound, but was made by a worker of another release, or with another model than the
 generation's. It and everything after it are held, unacknowledged and kept alive on the server. At growing

@@ -1,4 +1,4 @@
-"""When a generation is due because of messages of other shards, which this writer only counts as processed.
+"""When a generation is due for messages of other shards, which this writer only counts as processed.
 
 They change no memory, so they wait longer than own ones. They do not wait where an own event that is applied
 could not be told to be: `applied_sequence` has no gaps.
@@ -26,7 +26,7 @@ class ForeignMessages:
         self._are_some = False
 
     def note(self, outcome: Outcome) -> bool:
-        """Note what a batch counted; returns whether an own event waits for a generation with it."""
+        """Note what a batch counted; returns whether an event of this shard waits for the next generation."""
         own = [event for message in outcome.done if (event := completed_event(message)) is not None]
         self._own_end = max(self._own_end, *own) if own else self._own_end
         if not outcome.foreign:
@@ -40,6 +40,6 @@ class ForeignMessages:
         return self._are_some and seconds >= self._every_seconds
 
     def published(self) -> list[str]:
-        """A generation holds all that was counted; returns why that was needed."""
+        """Forget what was counted, which a generation now covers; returns the reasons for the log."""
         were_some, self._are_some = self._are_some, False
         return ["messages of other shards"] if were_some else []

@@ -1,4 +1,4 @@
-"""What the writer does beside applying and publishing: gaps, pruning, sweeps, accesses, maintenance."""
+"""Periodic work of the writer besides its batches: gaps, pruning, sweeps, accesses, maintenance."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Housekeeping:
         return changed
 
     async def run_when_idle(self, idle_seconds: float) -> bool:
-        """Do what waits until nothing was published for a while: maintenance of the vector table.
+        """Do what is postponed until the writer is idle: maintenance of the vector table.
 
         Returns whether there is something to publish.
         """

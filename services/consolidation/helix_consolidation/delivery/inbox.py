@@ -87,7 +87,7 @@ class Inbox:
         return [self._waiting.popleft() for _ in range(min(most, self.waiting))]
 
     def put_back(self, messages: Sequence[Msg]) -> None:
-        """Undo `take`: these messages are the next to be taken."""
+        """Undo `take`: the next `take` returns these messages first."""
         self._waiting.extendleft(reversed(messages))
 
     def release(self, messages: Iterable[Msg]) -> None:
@@ -96,7 +96,7 @@ class Inbox:
             self._held.pop(message.metadata.sequence.stream, None)
 
     async def keep_alive(self, *, ack_wait_seconds: float) -> None:
-        """Report everything held as in progress, every third of the ack wait."""
+        """Send "in progress" for every held message, every third of the ack wait."""
         every_seconds = await self._reader.heartbeat_seconds(ack_wait_seconds)
         while True:
             await asyncio.sleep(every_seconds)
@@ -111,7 +111,7 @@ class Inbox:
         self._is_open = False
 
     async def give_back(self) -> None:
-        """Return everything held to the server, so that the next writer gets it at once."""
+        """Give all held messages back to the server, so that the next writer gets them at once."""
         for message in self._held.values():
             if not message.is_acked:
                 await message.nak()

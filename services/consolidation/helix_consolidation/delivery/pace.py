@@ -1,4 +1,4 @@
-"""How often the writer applies and publishes: the more events wait, the less often.
+"""The intervals of applying and publishing, which grow with the number of waiting events.
 
 Every batch and every generation has a fixed cost (a batch of 5 events costs the writer 13 ms an event, one of
 80 events 2 ms), and takes processor time from ingest. An event with hundreds before it in the log waits for

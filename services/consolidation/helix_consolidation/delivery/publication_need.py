@@ -1,4 +1,4 @@
-"""Why the writer has to publish: the changes since the last generation, each with a word for the log."""
+"""Why the writer has to publish: the reasons since the last generation, as they are logged."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class PublicationNeed:
         return bool(self._reasons)
 
     def note(self, reason: str) -> None:
-        """Something changed that the next generation holds; a repeat changes nothing."""
+        """Record a reason; a repeated one changes nothing."""
         self._reasons[reason] = None
 
     def published(self) -> list[str]:
-        """A generation holds all of it; returns what the reasons were, in the order they were noted."""
+        """Forget the reasons, which a generation now covers; returns them in the order they were noted."""
         reasons, self._reasons, self.is_urgent = list(self._reasons), {}, False
         return reasons

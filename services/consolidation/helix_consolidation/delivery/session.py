@@ -1,4 +1,4 @@
-"""What one writer opens under its lease, and closes when it ends: stores, inboxes, archive and uploads.
+"""A writer's session: opens stores, inboxes, archive and uploads under its lease, and closes them at the end.
 
 `writer_session` has the order in which streams and data folder are compared before anything is applied.
 """
@@ -60,7 +60,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WriterSession:
-    """A writer with what it works on."""
+    """A writer, and the resources it uses."""
 
     client: Client
     settings: ConsolidationSettings
@@ -73,7 +73,7 @@ class WriterSession:
     writer: Writer
 
     async def write(self, halt: asyncio.Event) -> None:
-        """Archive what was logged before, write until `halt`, and hand back what is held."""
+        """Archive the log up to now, write until `halt`, and give held messages back."""
         if self.archive is not None:
             await self.archive.check_continues()
             await self.archive.catch_up(self.log.last_sequence)

@@ -129,7 +129,7 @@ class Writer:
             await self._publish()
 
     async def close(self) -> None:
-        """End what runs beside the batches, and report nothing any more; call it however `run` ended."""
+        """End the background tasks and reporting; call it whether or not `run` failed."""
         self._blocked.close()
         self._reconciliation.close()
         for part in ("blocked", "generation"):
@@ -137,7 +137,7 @@ class Writer:
         await self._eraser.close()
 
     async def finish(self) -> None:
-        """Finish settling, and hand back what is held; the stores stay open."""
+        """Finish settling and give held messages back; the stores stay open."""
         if self._settling is not None:
             await self._settling
         for inbox in self._all_inboxes:
@@ -173,7 +173,7 @@ class Writer:
         return self._out_of_order.take(self._shard.state, most=self._settings.batch_messages)
 
     def _is_application_due(self) -> bool:
-        """Whether a batch is full, or the interval is over: a small batch costs as much as a large one."""
+        """Whether a batch is full or the interval has passed; a small batch costs as much as a large one."""
         full = any(inbox.waiting >= self._settings.batch_messages for inbox in self._inboxes)
         return full or self._applying.is_due(time.monotonic())
 
@@ -209,7 +209,7 @@ class Writer:
             await self._block(outcome)
 
     async def _block(self, outcome: Outcome) -> None:
-        """Take no derived messages while one is incompatible, and report it in the lease."""
+        """Stop taking derived messages while one is incompatible, and report that in the lease."""
         changed = self._blocked.update(outcome)
         for inbox in self._inboxes:
             if inbox.stream == DERIVED_STREAM:
@@ -219,7 +219,7 @@ class Writer:
             await self._lease.report(self._blocked.reason)
 
     def _keep_pace(self) -> None:
-        """Set the intervals by the backlog; lifecycle events do not wait for it."""
+        """Set the intervals by the backlog; lifecycle events are not delayed by it."""
         urgent = self._need.is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
         here = sum(inbox.events_waiting for inbox in self._inboxes) + len(self._out_of_order.events)
         end = self._log.last_sequence
@@ -287,7 +287,7 @@ class Writer:
         await self._housekeeping.retire()
 
     async def _settle_published(self) -> None:
-        """Settle in the background; one generation's messages at a time."""
+        """Settle the messages of published generations in the background, one generation at a time."""
         if self._settling is not None:
             await self._settling
         outcome, self._unpublished = self._unpublished, Outcome()

@@ -1,4 +1,4 @@
-"""What a message changes, in memory: message + `ConsolidationState` -> `Changes`.
+"""Computes the changes of a message in memory: message + `ConsolidationState` -> `Changes`.
 
 Start with `fold`, which dispatches to `memories`, `enrichment` and `lifecycle`. `incoming` reads messages,
 `status` keeps what holds. No store and no broker is touched. Imports `ledger`.

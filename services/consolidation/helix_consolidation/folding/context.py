@@ -1,4 +1,4 @@
-"""What every folding function works on: the state, and the changes of the batch so far."""
+"""The context of all folding functions: the state, and the changes of the batch so far."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FoldContext:
         self.changes.add_usage(ordinal, usage)
 
     def read_ahead(self, ordinals: Iterable[int]) -> None:
-        """Read stored rows together, so that erasures of this batch need not read them one by one.
+        """Prefetch stored rows, so that erasures of this batch do not read them one by one.
 
         A read takes some 10 ms however few rows it returns, and an erasure makes four.
         """

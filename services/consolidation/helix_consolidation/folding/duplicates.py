@@ -1,4 +1,4 @@
-"""Folding near-duplicates: a memory points to the earliest of the log that says nearly the same; both stay.
+"""Folding near-duplicates: a memory points to its earliest near-duplicate in the log; both stay.
 
 A version of a memory is no duplicate of another version of it. Each memory has at most one such `RELATES`
 edge, to the memory it duplicates; it counts before the edge of a decided relation to the same memory.

@@ -1,4 +1,4 @@
-"""Folding expansions and links: what doc2query and kg derive from the memories of an event.
+"""Folding enrichment messages: expansions (doc2query) and links (kg) of the memories of an event.
 
 A message is the complete result of its worker: a memory that it does not name has none. If there are several
 messages, the one of the highest sequence of HELIX_DERIVED counts. A message applies to the memories of the

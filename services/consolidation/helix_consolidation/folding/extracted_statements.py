@@ -1,4 +1,4 @@
-"""Folding extracted statements, which a language model made of turns: rows beside the verbatim memories.
+"""Folding extracted statements: rows that a language model derived from turns, beside verbatim memories.
 
 A derived statement is made by the rules of ingest instead. A statements message is the complete result for
 one window of turns; if a window has several messages, the latest of HELIX_DERIVED counts. It waits until
@@ -66,7 +66,7 @@ def fold_statements(context: FoldContext, origin: Origin, rows: pa.RecordBatch, 
 
 
 def _is_awaited(context: FoldContext, origin: Origin, row: Mapping[str, Any]) -> bool:
-    """Whether the verbatim memory of a row may still come: another message of its event may hold it."""
+    """Whether the verbatim memory of a row may still arrive, in another message of its event."""
     tenant, source = origin.tenant_id, row["derived_from"]
     return context.find(tenant, source) is None and not _is_erased(context, tenant, row)
 

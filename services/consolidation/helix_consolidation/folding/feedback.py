@@ -1,4 +1,4 @@
-"""Folding feedback: it counts as use of a memory, and shows one again that decay hides."""
+"""Folding feedback: counts it as use of a memory, and shows a memory that decay had hidden."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _targets(context: FoldContext, tenant_id: str, ids: Iterable[str]) -> set[in
 
 
 def show_decayed(context: FoldContext, ordinal: int) -> None:
-    """Show a memory again that decay hides."""
+    """Show a memory that decay had hidden."""
     ledger = context.state.ledger
     if decayed_at(ledger, ordinal) != NO_TIME:
         record_decay(ledger, ordinal, NO_TIME)

@@ -64,13 +64,13 @@ def _fold_derived(context: FoldContext, item: Derived) -> None:
 
 
 def finish(context: FoldContext) -> None:
-    """Carry out what is due after a batch: lifecycle actions, and decisions about statements."""
+    """Carry out what is due after a batch: lifecycle actions and relation decisions."""
     apply_due_actions(context)
     decide_due(context)
     relate_extracted(context)
 
 
 def sweep(context: FoldContext) -> None:
-    """Hide what expired, and carry out what a skipped gap made due."""
+    """Hide expired memories, and carry out actions that waited for a skipped gap."""
     finish(context)
     update_status(context, context.state.ledger.expiry_changed(context.now))

@@ -83,7 +83,7 @@ def apply_due_actions(context: FoldContext) -> None:
 
 
 def read_ahead(context: FoldContext, actions: Iterable[LifecycleAction]) -> None:
-    """Read together what these actions ask of stored rows."""
+    """Prefetch the stored rows that these actions need."""
     erasing = [action for action in actions if action.kind == "erase"]
     if erasing:
         read_sessions_ahead(context, (ordinal for one in erasing for ordinal in _reached(context, one)))

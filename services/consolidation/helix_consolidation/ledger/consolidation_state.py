@@ -1,4 +1,4 @@
-"""All that the writer remembers, in one object; `stores.state_files` saves it, `stores.load` restores it."""
+"""The whole state of the writer; `stores.state_files` saves it, `stores.load` restores it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Model:
 
 @dataclass(slots=True)
 class ConsolidationState:
-    """What follows from all messages so far."""
+    """The state that all messages so far have led to."""
 
     ledger: Ledger = field(default_factory=Ledger)
     near: NearDuplicates = field(default_factory=NearDuplicates)
@@ -141,7 +141,7 @@ class ConsolidationState:
             self.access_stream, self.accessed = created, 0
 
     def prune(self) -> None:
-        """Drop what no message can ask for any more."""
+        """Drop entries that no later message can refer to."""
         floor = self.derived.floor
         self.postponed = {d: event for d, event in self.postponed.items() if d not in self.derived}
         self.latest_derived = {key: last for key, last in self.latest_derived.items() if last > floor}

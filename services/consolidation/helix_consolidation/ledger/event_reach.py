@@ -1,4 +1,4 @@
-"""Which event reaches which memory: one rule for all lifecycle events (ops/decisions/0026).
+"""Which memories a lifecycle event applies to ("reaches"): one rule for all kinds (ops/decisions/0026).
 
 An event reaches the memories that a recall with its `user_id` and `acl` could return. An event without a user
 acts for the tenant and reaches all of its memories. The rule holds for forget, restore, erase, feedback and

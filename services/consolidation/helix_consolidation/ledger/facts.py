@@ -1,4 +1,4 @@
-"""What one memory looks like in the ledger: the stored record, the entry that creates it, and its status."""
+"""One memory in the ledger: the stored record, the entry that creates it, and its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of near-duplicates: which earlier memory says nearly the same as a memory?
+"""The index of near-duplicates: finds earlier memories with nearly the same text.
 
 datasketch's own index is a Python dictionary filled row by row: over a minute and gigabytes for a million
 memories at every start. Here the band keys of `minhash_bands` are kept in one sorted array: 3 seconds, 130

@@ -1,4 +1,4 @@
-"""Statements whose relations are not decided yet, because an event before theirs may still be missing.
+"""Statements whose relations are not decided yet, because an earlier event may still be missing.
 
 Decisions are made in the order of the log, whatever the order of arrival. Of several messages of one event
 the first of HELIX_DERIVED gives the statements, so a statement waits until none before its own is missing.

@@ -1,4 +1,4 @@
-"""How memories were used, in the ledger, and which of them decay may hide at all.
+"""Usage of memories in the ledger, and which memories may decay.
 
 Decay hides single turns that nobody marked and that decide nothing. Facts, procedures, decisions and code
 never decay, pieces of documents neither, nor what its author pinned or gave a priority. The other conditions

@@ -1,1 +1,1 @@
-"""What nobody else counts for an operator: `observer` reads streams, erasures and the disk."""
+"""Metrics of streams, erasures and the disk, which no other part measures; `observer` reads them."""

@@ -1,4 +1,4 @@
-"""Reads streams, stores and the disk every few seconds, and sets their metrics; changes nothing.
+"""Reads streams, stores and the disk every few seconds, and sets their metrics; it changes nothing.
 
 What does not answer keeps its last value: the readiness of the process tells that.
 """
@@ -59,7 +59,7 @@ class Observer:
             report_generation(SERVICE, self._seen, memories=self._seen.counts.recallable)
 
     async def run(self, *, every_seconds: float = EVERY_SECONDS) -> None:
-        """Look until cancelled; what cannot be observed is logged, and never ends the writing."""
+        """Observe until cancelled; a failure is logged and does not stop the writer."""
         while True:
             try:
                 await self.look()
@@ -82,7 +82,7 @@ class Observer:
             self._seen = manifest
 
     async def _report_delay(self, manifest: Manifest, *, after: int) -> None:
-        """The age that the oldest event in a generation, and not in the one seen before, had at that time."""
+        """Report how old the oldest new event of a generation was when that was published."""
         oldest = await log.first_after(self._client, EVENTS_STREAM, ALL_EVENTS, after)
         if oldest is not None and oldest.sequence <= manifest.applied_sequence:
             PUBLICATION_DELAY_SECONDS.observe((manifest.published_at - oldest.stored_at).total_seconds())

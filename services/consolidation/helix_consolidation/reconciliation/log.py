@@ -74,7 +74,7 @@ class _Place:
 
 
 def read_state(root: Path, generation: int) -> ConsolidationState:
-    """What the writer remembered of erased memories in a generation.
+    """The state of the writer in a generation, for its erased memories.
 
     Raises:
         CorruptArtifactError: it cannot be read.

@@ -1,4 +1,4 @@
-"""Reconciles every night, in the writer: beside its work, in a thread of the lowest priority.
+"""Reconciles every night inside the writer, in a thread of the lowest priority.
 
 A difference is logged and counted; nothing is repaired. `helix doctor` says what to do. What fails, because
 NATS does not answer or the generation was retired meanwhile, is tried again while the hour lasts.
@@ -99,7 +99,7 @@ class Reconciliation:
 
 
 def _rest() -> None:
-    """Give way to everything else; on Linux each thread has its own niceness."""
+    """Lower the priority of this thread; on Linux each thread has its own niceness."""
     if Path("/proc/self/task").is_dir():
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
 

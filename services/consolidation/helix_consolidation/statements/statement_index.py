@@ -1,4 +1,4 @@
-"""All statements that decisions were made about, numbered in the order of the log.
+"""All statements with decided relations, numbered in the order of the log.
 
 A group's last statements are kept ready in memory once one of them is asked for; the groups asked for longest
 ago are dropped. Everything else lies in mapped files (`statement_files`), so a start reads three columns.

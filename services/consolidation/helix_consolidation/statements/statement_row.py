@@ -1,4 +1,4 @@
-"""One statement as it is kept: what finding it needs in columns, and all that a decision reads as JSON.
+"""A stored statement: columns for searching it, and JSON with all that a decision reads.
 
 It follows from the row that the memory's own event delivered and never changes, so a later revision of the
 memory's context changes no decision.

@@ -1,4 +1,4 @@
-"""Stores that were built anew in a folder of their own take the place of those of a data folder.
+"""Replaces the stores of a data folder by stores that were rebuilt in a folder of their own.
 
 `helix rebuild` and `helix models use` build them from the log, while the writer of the data folder goes on or
 cannot start. In the end they hold the lease of that writer, and publish the stores as the next generation.
@@ -32,7 +32,7 @@ REPLACED: Final = "replaced"
 
 
 def maintain_now(shard: Shard) -> None:
-    """Bring table and graph into the form that is read fastest; a million memories take minutes."""
+    """Purge the stores, which compacts them for reading; a million memories take minutes."""
     if shard.live is not None:
         shard.live.purge()
 
@@ -53,7 +53,7 @@ def continue_streams(shard: Shard, *, derived_stream: str, derived_end: int) -> 
 def publish_anew(
     shard: Shard, root: Path, info: PublicationInfo, *, ensure_lease: Callable[[], None]
 ) -> Manifest:
-    """Publish the stores of `shard` in the data folder `root`, in the place of those that are there.
+    """Publish the stores of `shard` in the data folder `root`; they replace those that are there.
 
     They become the generation after the highest on its disk, which may be damaged or of another format; older
     ones are retired as after an erasure. Nothing may be applied to `shard` afterwards: the writer of `root`

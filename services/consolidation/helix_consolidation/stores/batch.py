@@ -61,7 +61,7 @@ class _Batch:
         self._log_end = log_end
 
     def count_foreign(self, messages: Sequence[Msg]) -> None:
-        """Count messages of other shards as processed; their own writer answers for them."""
+        """Count messages of other shards as processed; the writer of their shard applies them."""
         for message in messages:
             self._mark(message)
         self.outcome.foreign += messages

@@ -1,4 +1,4 @@
-"""What the writer reads of the installed models: that of an empty generation, and the prefixes of a vector.
+"""What the writer needs of installed models: the model of an empty generation, and trained vector prefixes.
 
 A data folder in which nothing was ever stored begins with an empty generation. Recalls and lists then answer
 that there is nothing, in place of an error. Its model is the default one of those that are installed; the

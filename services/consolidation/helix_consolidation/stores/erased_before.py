@@ -1,4 +1,4 @@
-"""What another generation knows to be erased, for stores that are built from the log.
+"""Copies what another generation knows of erasures into stores that are rebuilt from the log.
 
 The log has lost the events, so a replay does not learn which ids were erased, and one that is published again
 would come back. Receipts and unfinished erasures are nowhere else either. A rebuild takes them from the
@@ -74,7 +74,7 @@ def take_over_erasures(shard: Shard, generation: Path, *, of: Callable[[int], bo
 
 
 def _take_over_work(own: Erasures, before: Erasures, receipts: list[Receipt]) -> None:
-    """What the writer of before had left, and nothing that a receipt says is done."""
+    """Take over the unfinished work of the previous writer, without what a receipt shows as done."""
     done = {receipt.sequence for receipt in receipts if receipt.is_complete}
     for sequence, erasure in list(own.open.items()):
         if sequence in done and not (erasure.events or erasure.to_rederive):

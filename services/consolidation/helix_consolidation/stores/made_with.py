@@ -1,4 +1,4 @@
-"""What a generation was made with: rules by version, and the settings that change its content.
+"""The provenance of a generation: versions of the rules, and the settings that change its content.
 
 Workers state theirs in a header of their messages. Those of consolidation are a digest of its package,
 because its rules have no version. The manifest lists all that the stores were made with since they were

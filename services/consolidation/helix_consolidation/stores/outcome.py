@@ -1,4 +1,4 @@
-"""What happened to the messages of one batch."""
+"""The outcome of one batch: its messages by what happened to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Purging one shard: what is erased leaves the live files, older generations, and their copies elsewhere.
+"""Purges one shard: removes erased data from the live files, older generations, and their copies elsewhere.
 
 A purge is part of a publication, and takes from half a second to minutes. So what is erased leaves the
 answers one generation before its bytes leave the stores, and erasures that follow each other are purged
@@ -39,7 +39,7 @@ class UploadedGenerations(Protocol):
 
 
 class Purge:
-    """What files of the data folder `root`, and copies of them, may still hold of what was erased."""
+    """Tracks which files of the data folder `root`, and which copies of them, may still hold erased data."""
 
     def __init__(self, root: Path, state: ConsolidationState) -> None:
         self._root = root
@@ -63,7 +63,7 @@ class Purge:
         return self._is_delayed or are_copies_gone or any(one.is_changed for one in erasures.open.values())
 
     def note_removed(self) -> None:
-        """Something was removed from the stores, and should leave the answers before it is purged."""
+        """Record that something was removed; a generation without it is published before the purge."""
         self.is_due = self._has_new = True
 
     def run(self, live: Live, number: int) -> bool:

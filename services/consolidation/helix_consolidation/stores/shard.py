@@ -163,12 +163,12 @@ class Shard:
                 self.state.unstored_dead_letters.discard(message.metadata.sequence.stream)
 
     def take_place(self, place: ShardPlace) -> None:
-        """Be a shard of another map from now on."""
+        """Use another shard map from now on."""
         self.place = place
         self.state.moved = place.map.moved
 
     def drop_foreign(self, *, now: int) -> list[str]:
-        """Remove what is here of tenants that were moved away, or did not arrive whole; returns the tenants.
+        """Remove all data of tenants that were moved away or did not arrive completely; returns the tenants.
 
         Their bytes leave the stores and the older generations as those of something erased. A tenant that was
         this shard's, and that the map neither has here nor names as moved, stays: the map was made anew.

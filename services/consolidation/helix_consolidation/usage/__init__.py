@@ -1,4 +1,4 @@
-"""What follows from the use of memories: counts of accesses, and decay of what is weak, old and unused.
+"""Usage of memories: access counts, and decay of weak, old and unused memories.
 
 Start with `decay`, whose rule ops/decisions/0040 explains. `accesses` counts what the forwarder
 published. The salience that use moves is computed by `helix_shared.artifacts.signals.salience`. May import

@@ -1,4 +1,4 @@
-"""The audit record of an erasure that was carried out, whichever way its event came: client, NATS or command.
+"""Writes the audit record of an erasure, whether its event came from a client, NATS or a command.
 
 NATS does not tell a reader who published an event, so the record has the user of the event. A command writes
 a record of its own, with who ran it.
@@ -25,7 +25,7 @@ _log = logger(__name__)
 
 
 async def record_erasure(publisher: Publishes, event: EraseEvent, sequence: int, memories: int) -> None:
-    """Write that an erasure removed so many memories; repeated within an hour it is stored once.
+    """Write the audit record of an erasure; a repetition within an hour is stored once.
 
     What fails is in the log, and holds up no erasure.
     """

@@ -1,4 +1,4 @@
-"""Work beside the writer's batches, one piece at a time; its result is taken between two batches."""
+"""Runs one task at a time beside the writer's batches; the writer takes its result between two batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class BackgroundTask(Generic[T]):
-    """At most one runs; the next one begins `every_seconds` after the beginning of the one before."""
+    """At most one task runs; the next may start `every_seconds` after the previous one started."""
 
     def __init__(self, every_seconds: float) -> None:
         self.running: asyncio.Task[T] | None = None
@@ -31,7 +31,7 @@ class BackgroundTask(Generic[T]):
         self.running = asyncio.create_task(work)
 
     def hurry(self) -> None:
-        """Let the next one begin at once."""
+        """Let the next task start at once."""
         self._due.last = 0.0
 
     def take(self) -> T | None:

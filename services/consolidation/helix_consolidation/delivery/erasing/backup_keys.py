@@ -1,4 +1,4 @@
-"""Destroys keys of backups: what an erasure took cannot be read from any backup that was made before.
+"""Destroys keys of backups, so that no earlier backup shows what was erased.
 
 A backup holds the keys until it is whole. An erasure that comes meanwhile waits, and tries again. The writers
 of all shards share the keys, so a tenant that is moved to another shard keeps its own.

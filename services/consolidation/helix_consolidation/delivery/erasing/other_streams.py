@@ -1,4 +1,4 @@
-"""Copies of erased events in other streams: dead letters, answers of a language model, unsure pairs."""
+"""Removes copies of erased events from other streams: dead letters, answers of a model, unsure pairs."""
 
 from __future__ import annotations
 

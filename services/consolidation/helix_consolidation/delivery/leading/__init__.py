@@ -1,1 +1,1 @@
-"""Who may write: the lease and the folder lock, and standing by for them."""
+"""Which process may write: the lease, the folder lock, and waiting for both."""

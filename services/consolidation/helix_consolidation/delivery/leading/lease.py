@@ -1,4 +1,4 @@
-"""Who may write: a lease in NATS, and an operating system lock on the data folder.
+"""Which process may write: a lease in NATS, and an operating system lock on the data folder.
 
 The lease is one key in a bucket whose entries expire. The process that creates it, or takes it over by
 compare-and-set, is the writer; the revision of that first write is the fencing epoch in every manifest.

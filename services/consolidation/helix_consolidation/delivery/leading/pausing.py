@@ -1,4 +1,4 @@
-"""Writers give up the lease of their shard for a while when a command asks for it.
+"""Writers release the lease of their shard for some time when a command requests it.
 
 The request goes to every process of a shard, also to those that stand by. It has no reply: the command has
 the lease once a writer gave it up. A pause ends by itself, so that a command that was killed stops nobody.

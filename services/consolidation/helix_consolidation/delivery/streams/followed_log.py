@@ -1,4 +1,4 @@
-"""The log as a writer follows it: it grows, and the archive has all of it before anything is applied."""
+"""Follows the log for a writer: reads its end, and archives everything before it is applied."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FollowedLog:
 
     @property
     def last_sequence(self) -> int:
-        """Its end, as far as it was followed."""
+        """The end of the log when it was last read."""
         return self._log.last_sequence
 
     async def prepare_to_apply(self) -> bool:

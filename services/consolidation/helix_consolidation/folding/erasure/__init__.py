@@ -1,4 +1,4 @@
-"""What an erasure takes with it: whole events, and what other memories quote of them.
+"""What an erasure removes: whole events, and their quotations in other memories.
 
 Start with `carry_out`. `quotations` removes the text of erased events from the memories that quote them.
 """

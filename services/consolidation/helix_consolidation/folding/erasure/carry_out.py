@@ -1,4 +1,4 @@
-"""Carrying out an erasure in the stores: which memories are removed, and what quotes them.
+"""Carries out an erasure in the stores: removes memories, and their quotations in others.
 
 An erasure by ids takes the whole event of each memory: its pieces quote each other, and the log holds the
 event whole. `delivery.erasing` removes what lies outside the stores.

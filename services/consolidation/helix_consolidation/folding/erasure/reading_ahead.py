@@ -1,4 +1,4 @@
-"""Reading together what several erasures ask of stored rows: a read takes 10 ms, however few they are."""
+"""Prefetches the stored rows that several erasures need, since each read takes 10 ms, however small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages as they arrive: decoded and checked, and their rows as the ledger and the relations need them.
+"""Incoming messages: decoding, checks, and their rows in the form of the ledger and of relations.
 
 Start with `decode`. Changes no state.
 """

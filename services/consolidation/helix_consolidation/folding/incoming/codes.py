@@ -1,4 +1,4 @@
-"""Numbers by which rows are compared: the group of a row, and its content."""
+"""Codes by which rows are compared: of the group of a row, and of its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds: the status of one memory, the relations that count, and the versions that correct each other.
+"""Status: which memories are current, which relations count, and which versions correct each other.
 
 Start with `version_family`, which updates the status of a memory and its relatives.
 """

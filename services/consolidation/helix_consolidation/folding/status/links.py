@@ -1,4 +1,4 @@
-"""Which decided relations count, and what they make of the older memory.
+"""Which decided relations count, and their effect on the status of the older memory.
 
 Nothing is toggled: whether a relation counts follows from the memories, the undos and the other relations.
 It counts while both memories exist and the newer one holds (not withdrawn, corrected or forgotten), unless it
@@ -69,7 +69,7 @@ def erase_links(context: FoldContext, erased: Collection[int]) -> set[int]:
 
 
 def stop_asking(context: FoldContext, removed: Collection[int]) -> None:
-    """Note whose unsure pairs hold the text of a memory that is forgotten or erased."""
+    """Note the memories whose unsure pairs contain the text of a memory that is forgotten or erased."""
     if context.unsure is None:
         return
     ledger = context.state.ledger
@@ -78,7 +78,7 @@ def stop_asking(context: FoldContext, removed: Collection[int]) -> None:
 
 
 def decided_of(state: ConsolidationState, ordinal: int) -> Decided:
-    """What the relations that count say of a memory: the first in the log that closes it, and repetitions."""
+    """The effect of the relations that count on a memory: the first that closes it, and its repetitions."""
     table, ledger = state.relations, state.ledger
     rows = [row for row in table.on_status(ordinal) if table.counts(row)]
     if not rows:
@@ -133,7 +133,7 @@ def _with_dependent(state: ConsolidationState, rows: Iterable[int]) -> list[int]
 
 
 def _depending(state: ConsolidationState, records: Iterable[np.void]) -> list[int]:
-    """Relations to what one of these revives, and from what one of these takes back."""
+    """Relations to memories that one of these revives, and from memories that one of these retracts."""
     revived, taken = set[int](), set[int]()
     for record in records:
         older = int(record["older"])

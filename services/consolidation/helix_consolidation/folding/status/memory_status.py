@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What decided relations say of a memory: what closed it and when (microseconds), and its repetitions."""
+    """The effect of decided relations: what closed a memory and when (microseconds), and its repetitions."""
 
     closed_by: str = ""
     closed_at: int = NO_TIME

@@ -1,1 +1,1 @@
-"""What lifecycle events leave behind: actions that wait for their memories, and tombstones."""
+"""The lasting effects of lifecycle events: actions that wait for their memories, and tombstones."""

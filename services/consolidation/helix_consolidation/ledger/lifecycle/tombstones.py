@@ -1,4 +1,4 @@
-"""What was forgotten, erased, replaced or withdrawn, kept for rows that arrive late.
+"""Tombstones: what was forgotten, erased, replaced or withdrawn, kept for rows that arrive later.
 
 Lifecycle actions are recorded here in the order of the log; rows arrive in any order and are checked on
 arrival. A selector applies to rows with a lower stream sequence than its event that the event's actor reaches
@@ -88,7 +88,7 @@ class Usage:
 
 @dataclass(slots=True)
 class Tombstones:
-    """All that outlives the rows it is about; keys are codes, see `event_reach`."""
+    """The tombstones, kept longer than the rows they are about; keys are codes, see `event_reach`."""
 
     actors: dict[int, Actor] = field(default_factory=lambda: {TENANT.code: TENANT})
     """Actor code -> actor."""

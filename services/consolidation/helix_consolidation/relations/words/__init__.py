@@ -1,4 +1,4 @@
-"""What the words of one statement say: its cues, its values, and the reading that holds both.
+"""The analysis of the text of one statement: cues, values, and the `Reading` that holds both.
 
 Start with `reading`. Nothing here knows of a second statement, but `opposites`, which compares two texts.
 """

@@ -1,4 +1,4 @@
-"""The clauses of a text: one is read at a time where words of another one would mislead."""
+"""Splits a text into clauses, for rules that must not mix words of different clauses."""
 
 from __future__ import annotations
 

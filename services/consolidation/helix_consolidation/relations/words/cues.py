@@ -1,4 +1,4 @@
-"""Phrases that tell a change, a plan, a doubt or a return to an earlier value; one to three words each."""
+"""Phrases that signal a change, a plan, a doubt or a return to an earlier value; one to three words each."""
 
 from __future__ import annotations
 

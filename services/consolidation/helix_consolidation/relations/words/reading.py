@@ -1,4 +1,4 @@
-"""What a text is read for once: content words, values, cues. Cached by text, as candidates come again."""
+"""The reading of a text: content words, values, cues. Cached by text: candidates are compared repeatedly."""
 
 from __future__ import annotations
 

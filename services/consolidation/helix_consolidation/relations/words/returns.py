@@ -1,4 +1,4 @@
-"""What a text says has returned, and what it says was undone: "back to Redis", "rolled back the migration".
+"""Values that a text says are back, or were undone: "back to Redis", "rolled back the migration".
 
 A phrase of return names the value that holds again: behind "back to", "returned to" and "reverted to", and in
 front of "again" and "after all". The object of "rolled back", "reverted", "undid" and "returned" is what was
