@@ -1,4 +1,4 @@
-"""What was asked, by whom and with which outcome, kept for the forwarder (ops/decisions/0077).
+"""Audit records of calls (what, by whom, outcome), kept for the forwarder (ops/decisions/0077).
 
 As with accesses, recording never waits and never fails; if there is no room the oldest record is dropped and
 counted. All methods belong to one event loop.
@@ -53,7 +53,7 @@ class AuditLog:
         return self._capacity > 0
 
     def add(self, record: recall_pb2.AuditRecord) -> None:
-        """Keep a record, with its number and time; of refused callers so many a second."""
+        """Keep a record, with its number and time; records of refused callers are limited per second."""
         if not self.is_on:
             return
         if record.outcome in REFUSAL_CODES and not self._may_record_refused():
@@ -76,7 +76,7 @@ class AuditLog:
         return taken
 
     def _may_record_refused(self) -> bool:
-        """Take a place for the record of a refused caller, if there is one (token bucket)."""
+        """Whether a record of a refused caller is within the limit (token bucket)."""
         now = self._clock()
         gained = (now - self._refused_at) * REFUSED_PER_SECOND
         self._refused_left, self._refused_at = min(REFUSED_BURST, self._refused_left + gained), now

@@ -1,4 +1,4 @@
-"""Around every admitted handler: a record of who called, for which tenant, with which outcome.
+"""Wraps every admitted handler, and records who called, for which tenant, and the outcome.
 
 A record is made also where the handler or the admission refuses the call. It never changes an answer: what
 cannot be recorded is counted.

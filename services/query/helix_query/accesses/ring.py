@@ -1,4 +1,4 @@
-"""The ring of accesses: what was served, kept in memory until a forwarder takes it (ops/decisions/0040).
+"""The ring of accesses: served memories, kept in memory until a forwarder reads them (ops/decisions/0040).
 
 Recording never waits and never fails. If the ring is full, the oldest access is dropped and counted. Calls
 that only look are not recorded: explanations, WhyNot, answers of a past moment, and answers that abstained.

@@ -1,4 +1,4 @@
-"""The work of one GetErasure call."""
+"""The task of one GetErasure call."""
 
 from __future__ import annotations
 

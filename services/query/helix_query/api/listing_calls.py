@@ -1,4 +1,4 @@
-"""The calls that list: their requests, checked, and the work of each on one generation."""
+"""The calls that list: their requests, checked, and the task of each on one generation."""
 
 from __future__ import annotations
 

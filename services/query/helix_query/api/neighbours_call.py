@@ -1,4 +1,4 @@
-"""The request of a Neighbours call, checked, and its work on one generation."""
+"""The request of a Neighbours call, checked, and its task on one generation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NeighboursQuery:
-    """Around what, how far, and for whom."""
+    """The start node, the bounds, and the caller of a Neighbours call."""
 
     request: recall_pb2.NeighboursRequest
     selection: Selection
@@ -88,7 +88,7 @@ def neighbours_reply(
 
 
 def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: VisibleMemories) -> int:
-    """The node that the request names; an entity also by a name as people write it."""
+    """The node that the request names; an entity may be named as people write it."""
     request, graph = query.request, snapshot.generation.graph
     if request.entity:
         names = [request.entity, canonical(request.entity)]

@@ -1,4 +1,4 @@
-"""The work of one Pack call: the order is the caller's, everything else as in a recall."""
+"""The task of one Pack call: packs memories in the order of the caller, otherwise as in a recall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work of one GetProfile call."""
+"""The task of one GetProfile call."""
 
 from __future__ import annotations
 

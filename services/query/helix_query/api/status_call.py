@@ -1,4 +1,4 @@
-"""What GetStatus says of the loaded generation, of several shards together; also where there is none."""
+"""The status of the loaded generation, or of several shards together; also without a generation."""
 
 from __future__ import annotations
 

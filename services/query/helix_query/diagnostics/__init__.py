@@ -1,4 +1,4 @@
-"""Diagnostics: why an answer is what it is.
+"""Diagnostics: why a recall returned what it returned.
 
 Start with `explain` (the explanation of one recall) or `why_not` (why a memory is missing, and what brings it
 in). `explanation` has the values, `proposals` lists changes for each loss, `replays` tries them (`replay` is

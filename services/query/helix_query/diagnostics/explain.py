@@ -114,7 +114,7 @@ def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Dupli
 
 
 def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
-    """What repeats a better candidate, also behind the last chosen one, and replaced turns."""
+    """Candidates that repeat a better one, also below the last chosen one, and replaced turns."""
     compared, _ = compared_for_duplicates(context, trace.ranked, trace.candidates)
     threshold = context.profile.diversify.near_duplicate
     ordinals = trace.candidates.ordinals[compared.positions]

@@ -1,4 +1,4 @@
-"""What an explanation holds: why each candidate was dropped, and all numbers of its score."""
+"""An explanation: why each candidate was dropped, and all numbers of its score."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything of every candidate, by position in the candidates."""
+    """All values of every candidate, by position."""
 
     trace: Trace
     scoring: Scoring

@@ -1,4 +1,4 @@
-"""Whether the graph pays for one caller, for `helix status --deep`: measured without judgements.
+"""Whether the graph improves recall for one caller, measured without judgements (`helix status --deep`).
 
 Questions made of two memories that share a name (`pair_questions`) are recalled as questions of several hops,
 with the graph and without it, and the share of the two memories among the first `DEPTH` is compared. Beside
@@ -105,7 +105,7 @@ class OwnQuestions:
 
 @dataclass(frozen=True, slots=True)
 class GraphCheck:
-    """What the graph does for one caller."""
+    """The effect of the graph for one caller."""
 
     tenant_id: str
     coverage: Coverage
@@ -142,7 +142,7 @@ def check_graph(
 
 @dataclass(frozen=True, slots=True)
 class _Arms:
-    """Asks one text with the graph and without it, everything else equal."""
+    """Recalls one text with the graph and without it, everything else equal."""
 
     snapshot: Snapshot
     profile: RankingProfile

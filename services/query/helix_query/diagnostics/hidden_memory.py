@@ -1,4 +1,4 @@
-"""Why memories of the caller are hidden, so that no recall of the present returns them."""
+"""Why memories of the caller are hidden from recalls of the present."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STATE: Final = ("ordinal", "deleted_at", "deleted_by", "erasing", "superseded_b
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A hidden memory: what hides it, and since when or from what event."""
+    """A hidden memory: the reason, and the time or event from which it is hidden."""
 
     loss: Loss
     """`FORGOTTEN`, `ERASED`, `REPLACED` or `NOT_VALID`."""

@@ -1,4 +1,4 @@
-"""Generations: which one answers, and how the next one replaces it.
+"""Generations: which one is served, and how the next one replaces it.
 
 Start with `current`: it opens, verifies, warms and swaps. `warmup` has the canary queries, `snapshot` is one
 opened generation as the stages read it, `installed_model` finds the encoder that made it. `current` and

@@ -1,4 +1,4 @@
-"""The generation that answers, and the swap to the next one. Change here how a generation is swapped.
+"""The generation that is served, and the swap to the next one.
 
 A thread polls CURRENT. A new generation is verified while a process of its own probes it, opened and warmed,
 then swapped in between two requests. A request leases one generation from start to end; an old one is closed
@@ -49,7 +49,7 @@ _log = logger(__name__)
 
 
 class CurrentGeneration:
-    """The generation that answers; any thread may lease it."""
+    """The generation that is served; any thread may lease it."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class CurrentGeneration:
 
     @property
     def number(self) -> int:
-        """Number of the generation that answers; 0: none."""
+        """Number of the generation that is served; 0: none."""
         snapshot = self._leases.snapshot
         return 0 if snapshot is None else snapshot.number
 
@@ -133,7 +133,7 @@ class CurrentGeneration:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread and give the generation up; existing leases stay valid."""
+        """Stop the thread and stop serving; existing leases stay valid."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

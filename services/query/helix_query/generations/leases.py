@@ -1,4 +1,4 @@
-"""Leases of the snapshot that answers: the last one on a snapshot that another replaced closes it."""
+"""Leases of the served snapshot; the end of the last lease on a replaced snapshot closes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Leased:
 
 
 class Leases:
-    """The snapshot that answers, and the earlier ones that are still leased; thread-safe."""
+    """The served snapshot, and earlier ones that are still leased; thread-safe."""
 
     def __init__(self) -> None:
         """There is no snapshot yet."""
@@ -35,7 +35,7 @@ class Leases:
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The one that answers; None: there is none."""
+        """The served snapshot; None: there is none."""
         leased = self._leased
         return None if leased is None else leased.snapshot
 
@@ -66,7 +66,7 @@ class Leases:
                 self._close(leased)
 
     def replace(self, snapshot: Snapshot | None) -> bool:
-        """Let another snapshot answer, or none; returns whether there was one before."""
+        """Serve another snapshot, or none; returns whether one was served before."""
         with self._lock:
             old, self._leased = self._leased, None if snapshot is None else _Leased(snapshot)
             self._open += snapshot is not None

@@ -42,7 +42,7 @@ class Serving(Protocol):
 
     @property
     def number(self) -> int:
-        """Number of the generation that answers; 0: none."""
+        """Number of the generation that is served; 0: none."""
 
     @property
     def opening(self) -> int:

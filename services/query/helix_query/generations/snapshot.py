@@ -1,4 +1,4 @@
-"""One generation ready to answer: its artifacts, its encoder, and what the stages derive from them.
+"""A generation that is ready to serve: its artifacts, its encoder, and what the stages derive from them.
 
 `current` makes and swaps it; a recall leases one from start to end. It is immutable, except for values that
 few queries need: these are computed on first use.

@@ -1,4 +1,4 @@
-"""Warms a generation before the swap, so that its first query does not wait for pages or caches.
+"""Warms a generation before the swap, so that its first query does not wait for page faults or caches.
 
 A canary recall on every channel is part of it: a generation that cannot answer is refused while the last
 good one still answers.

@@ -1,4 +1,4 @@
-"""Where a page ended, and the token that carries it to the next one.
+"""The cursor at the end of a page, and its encoding as a page token.
 
 A token carries a fingerprint of its request, so that it is refused with another scope, filter or order. It
 grants nothing: every page is checked like the first.

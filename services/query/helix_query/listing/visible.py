@@ -1,4 +1,4 @@
-"""What a list shows of a caller's memories, and the rows of a page."""
+"""The memories of a caller that lists show, and the rows of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a ranking profile was fitted to the cosines of one encoder, and is left out with another one.
+"""Parts of a ranking profile that were fitted to the cosines of one encoder, and do not apply to others.
 
 Each part names its encoder by `ModelCard.encoder_checksum`. Another encoder has other cosines: a share of the
 channels or a probability that was fitted to those of MiniLM says nothing there.

@@ -1,4 +1,4 @@
-"""How a question is about the past; `routing.past.past_question` decides it, stages 3 to 8 read it."""
+"""Kinds of questions about the past; `routing.past.past_question` decides, stages 3 to 8 read it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class PastQuestion(Enum):
-    """What a question asks about the past, and how sure that is."""
+    """What a question asks about the past, and how certain that is."""
 
     NO = 0
     TENSE = 1

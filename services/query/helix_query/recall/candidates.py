@@ -1,4 +1,4 @@
-"""What travels between the stages: frozen values, with arrays inside where there are many candidates."""
+"""Values passed between the stages: frozen, with arrays where there are many candidates."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What stage 3 found: rankings to fuse, evidence about single memories, and what is missing."""
+    """The result of stage 3: rankings to fuse, evidence about single memories, and failed searches."""
 
     rankings: tuple[Ranking, ...]
     phrase_match: Hits | None = None
@@ -134,7 +134,7 @@ EVIDENCE: Final = (PHRASE_MATCH, DEFINITION, TERM_COVERAGE, PREFERENCES, PROFILE
 
 @dataclass(frozen=True, slots=True)
 class FusionInput:
-    """The part of one list in the fused scores; arrays run parallel to its hits.
+    """The contribution of one list to the fused scores; arrays are parallel to its hits.
 
     Scores are weight / (k + rank) + bonuses (rrf) or weight x normal (minmax, weights scaled to sum 1).
     """

@@ -1,4 +1,4 @@
-"""What every stage of one recall may read; nothing here changes while the recall runs."""
+"""The read-only context of one recall, which every stage may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a recall; `api.requests` makes it and checks every field."""
+"""The query of a recall; `api.requests` builds it and checks every field."""
 
 from __future__ import annotations
 

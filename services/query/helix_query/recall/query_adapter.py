@@ -1,4 +1,4 @@
-"""Which query adapter moves a query: that of its tenant, else that of the package (ops/decisions/0064)."""
+"""Chooses the query adapter of a query: that of its tenant, else that of the package (ops/decisions/0064)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a query as rules read it: its beginning, evenly written."""
+"""The beginning of a query in the form that rules read: single spaces, straight apostrophes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes back from a recall; `api.responses` turns it into protobuf."""
+"""The result of a recall; `api.responses` turns it into protobuf."""
 
 from __future__ import annotations
 

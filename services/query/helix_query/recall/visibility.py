@@ -1,4 +1,4 @@
-"""What one caller may see of a generation at one moment: the predicate every recalled memory passes.
+"""Visibility: which memories of a generation one caller may see at one moment. All recalled ones pass it.
 
 It reads the signal columns of the candidates, never of the whole corpus. The engines filter by the same
 selection where that is cheaper.

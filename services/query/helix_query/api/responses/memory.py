@@ -1,4 +1,4 @@
-"""The work of one GetMemory or GetHistory call."""
+"""The tasks of GetMemory and GetHistory calls."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def context_message(packed: Packed) -> recall_pb2.PackedContext:
 
 
 def without_other_tenants(status: recall_pb2.GetStatusResponse) -> recall_pb2.GetStatusResponse:
-    """What a caller of one tenant may know of the status: the position of the generation, and no counts."""
+    """The status that a caller of one tenant may see: the position of the generation, no counts."""
     for field, _ in status.ListFields():
         if field.name not in _OF_EVERY_TENANT:
             status.ClearField(field.name)

@@ -207,7 +207,7 @@ def _by_score(reply: Reply, first: Replay) -> str:
 
 
 def _comparisons(candidate: recall_pb2.Candidate) -> str:
-    """What comparing it with the query did to its score; empty: nothing."""
+    """The effect of comparisons with the query on its score; empty: there was none."""
     found = []
     for name, subject in ((LATE_INTERACTION, "Late interaction"), (CROSS_ENCODER, "The cross-encoder")):
         gain = next((step.value for step in candidate.steps if step.name == name), 0.0)

@@ -28,7 +28,7 @@ class OnlyShard:
         self.current.start(on_first)
 
     def close(self) -> None:
-        """Give the generation up; existing leases stay valid."""
+        """Stop serving the generation; existing leases stay valid."""
         if self._replica is not None:
             self._replica.close()
         self.current.close()

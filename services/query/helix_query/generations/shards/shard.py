@@ -33,7 +33,7 @@ class Loadable(SnapshotSource, Protocol):
 
     @property
     def number(self) -> int:
-        """Number of the generation that answers; 0: none."""
+        """Number of the generation that is served; 0: none."""
 
     @property
     def opening(self) -> int:
@@ -53,7 +53,7 @@ class Loadable(SnapshotSource, Protocol):
         """Load the newest generation, and then each later one."""
 
     def close(self) -> None:
-        """Give the generation up; leases stay valid."""
+        """Stop serving the generation; leases stay valid."""
 
 
 class Shard:
@@ -82,7 +82,7 @@ class Shard:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether its generation answers, or a reason is known why none does."""
+        """Whether its generation is served, or it is known why none is."""
         return self.loading is not None and self.loading.done()
 
     @property

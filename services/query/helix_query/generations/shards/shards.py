@@ -73,7 +73,7 @@ class Shards:
         self.load(next(iter(self._shards.values())))
 
     def close(self) -> None:
-        """Give all generations up; existing leases stay valid."""
+        """Stop serving all generations; existing leases stay valid."""
         with self._changed:
             self._stop.set()
         if self._thread.is_alive():

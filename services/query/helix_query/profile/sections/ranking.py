@@ -36,7 +36,7 @@ class Boosts(Section):
 
 
 class SpeechActs(Section):
-    """What the speech act of a memory does to its place."""
+    """Effect of the speech act of a memory on its rank."""
 
     statements_first: bool = Field(
         default=False,
@@ -57,7 +57,7 @@ class SpeechActs(Section):
 
 
 class Outdated(Section):
-    """What a memory that replaces an earlier one does to both scores, by the probability of the link."""
+    """Effect of a replacement on both scores, by the probability of the link."""
 
     enabled: bool = Field(default=False, description="whether links between memories count")
     looked_up: int = Field(
@@ -100,7 +100,7 @@ class Outdated(Section):
 
 
 class Newer(Section):
-    """What the order in time of the first candidates does where a question asks for what holds."""
+    """Effect of the order in time of the first candidates, for questions about current values."""
 
     gain: Factor = Field(
         default=0.0,
@@ -129,7 +129,7 @@ class Newer(Section):
 
 
 class Persons(Section):
-    """What it does that a candidate is surely about another person than the one a question asks about."""
+    """Effect of a candidate that is surely about another person than the one asked about."""
 
     compared: bool = Field(
         default=False,
@@ -142,7 +142,7 @@ class Persons(Section):
 
 
 class Doubtful(Section):
-    """What little confidence does to the score of a short memory: that of a remark of an agent."""
+    """Effect of low confidence on the score of a short memory, such as a remark of an agent."""
 
     share: Share = Field(default=1.0, description="share of its score that it keeps")
     below: Share = Field(

@@ -20,7 +20,7 @@ MAX_RERANKED: Final = 100
 
 
 class Compare(Section):
-    """What every comparison of the first candidates has."""
+    """Constants that every comparison of the first candidates has."""
 
     weight: Factor = Field(
         default=0.5,

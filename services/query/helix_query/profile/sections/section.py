@@ -1,4 +1,4 @@
-"""What all sections share: the base class, bounds, names of channels and ways to walk the graph."""
+"""What all sections share: the base class, bounds, names of channels and of graph methods."""
 
 from __future__ import annotations
 

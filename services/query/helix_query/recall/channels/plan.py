@@ -1,4 +1,4 @@
-"""What a channel is asked for: the words, their vector and how many memories."""
+"""The search plan of a channel: the words, their vector and the number of memories."""
 
 from __future__ import annotations
 

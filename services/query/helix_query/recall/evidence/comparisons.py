@@ -43,7 +43,7 @@ def interaction_gains(before: NDArray[np.float64], late: LateInteraction) -> Sta
 
 
 def question_match(candidates: Candidates, late: StandardGains | None, share: float) -> NDArray[np.float64]:
-    """How well each candidate matches the words of the question, 0 to 1, by late interaction.
+    """How well each candidate matches the words of the query, 0 to 1, by late interaction.
 
     It is the result of a candidate over `share` x the best result; 0 for candidates that were not compared, 1
     for all if none was compared or none is similar.

@@ -1,4 +1,4 @@
-"""Whether a query may be a quotation, decided from its form before anything is searched.
+"""Whether a query may be a quotation, decided by its form before any search.
 
 Narrower than the questions of `routing.rules`: a line of a log may begin with "could" or "find".
 """

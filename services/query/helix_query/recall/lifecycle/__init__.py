@@ -1,4 +1,4 @@
-"""Lifecycle: how the candidates stand to one another, and what that does to their scores.
+"""Lifecycle: relations between candidates (answers, replacements, order in time), and their effect on scores.
 
 `related` looks up answers and replacements of the candidates (end of stage 5). For stage 6 `speech_acts`,
 `outdated` and `derived_statements` turn them into factors and gains of the score, `newer` compares the order

@@ -1,4 +1,4 @@
-"""Stage 6 and 7: a statement that was derived from a turn takes the place of the turn.
+"""Stages 6 and 7: a statement that was derived from a turn replaces the turn in the results.
 
 Both have the same event, so the derived statement cites the turn. Memories of one turn have one source code.
 """

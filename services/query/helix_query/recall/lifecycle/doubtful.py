@@ -1,4 +1,4 @@
-"""Little confidence in stage 6: short memories that nobody has confirmed go behind what is told.
+"""Stage 6: short memories of low confidence, which nobody has confirmed, lose score.
 
 "Noted, 3 March" and "You can still have a green towel" are near to many questions and answer few: among the
 first places a short remark of an agent is relevant half as often as what a person told (ops/decisions/0124).

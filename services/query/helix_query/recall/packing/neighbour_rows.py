@@ -1,4 +1,4 @@
-"""Which neighbours of the packed memories may be packed: chosen by signals, then read in one access.
+"""Chooses neighbours of the packed memories by signals, then reads their rows in one access.
 
 Neighbours must pass the caller's selection except its types: what is said around a decision is no decision.
 No recalled memory, none that the caller has and none of the same turn as a recalled one is a neighbour, and

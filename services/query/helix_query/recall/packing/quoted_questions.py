@@ -1,4 +1,4 @@
-"""Which bare questions need no place of their own: a derived statement quotes them with their answer.
+"""Which bare questions are left out: a derived statement quotes them with their answer.
 
 "When are you going? Next April." holds the question "When are you going?". Ingest puts a name in place of the
 first "he" or "she" of a question that it quotes, so that word may differ.

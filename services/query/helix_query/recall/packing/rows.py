@@ -1,4 +1,4 @@
-"""Rows of memories as an answer shows them: their lines, completed from the signals."""
+"""Rows of memories as a reply shows them: stored records, completed from the signals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def stored_rows(
 def _then(
     rows: Sequence[dict[str, Any]], snapshot: Snapshot, visibility: Visibility, versions: Versions
 ) -> list[dict[str, Any]]:
-    """The rows without what came after the moment of `visibility`."""
+    """The rows without values that were set after the moment of `visibility`."""
     signals, past = snapshot.generation.signals, visibility.selection.past
     last = None if past.known_by is None else snapshot.last_sequence_at(past.known_by)
     ends = past.ends(signals, versions, np.array([row["ordinal"] for row in rows], np.int64))
@@ -64,7 +64,7 @@ def _then(
 
 
 def _reached(memory_ids: Sequence[str], snapshot: Snapshot, past: PastMoment) -> frozenset[str]:
-    """Those of the ids whose memories were there by a past moment."""
+    """The ids whose memories existed at a past moment."""
     signals, ordinals = snapshot.generation.signals, snapshot.ordinals_of(memory_ids)
     there = ordinals[past.reached(signals, ordinals)]
     return frozenset(record["memory_id"] for record in signals.records(there))

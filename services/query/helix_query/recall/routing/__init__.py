@@ -1,4 +1,4 @@
-"""Stage 2: reads a query before anything is searched. Start with `route`.
+"""Stage 2: classifies a query before anything is searched. Start with `route`.
 
 `skip` tells which queries need no memory (`arithmetic`, `small_talk`, `supplied_text`). `rules` finds
 intents in the words (`multi_hop`, `current_value`, `exact_lookup`), `past` whether it is about earlier times,

@@ -1,4 +1,4 @@
-"""Stage 6, the score before all steps: relevance from the normalised signals, and boosts that multiply it.
+"""Stage 6, the base score: relevance from the normalised signals, multiplied by boosts.
 
 The ranking profile names the method of relevance: `additive` by memory type, `multiplicative`, or `blend` of
 the published recipes.

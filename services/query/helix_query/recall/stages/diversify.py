@@ -1,4 +1,4 @@
-"""Stage 7: replaced turns and what is said twice out, then the order by marginal relevance or by session.
+"""Stage 7: removes replaced turns and restatements, then orders by marginal relevance or by session.
 
 Near-duplicates are found by their MinHash signatures, restatements by the decided relations. Novelty is the
 cosine of the stored vectors or, where the best of each session goes first, that of MinHash. Memories that the

@@ -27,7 +27,7 @@ _HEADING: Final = re.compile(rf"\s*(?:how to|{REQUESTS})\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedQuery:
-    """What stage 1 made of the query."""
+    """The query after stage 1."""
 
     vector: NDArray[np.float32]
     """Unit vector [dimensions] that memories are compared with."""

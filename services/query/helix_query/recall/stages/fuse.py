@@ -1,4 +1,4 @@
-"""Stage 4: several ranked lists become one list of candidates with one score and exact cosines.
+"""Stage 4: fuses ranked lists into one list of candidates with a fused score and exact cosines.
 
 `fuse_rankings` holds both methods, `rrf` and `minmax`. Approximate scores of the vector index never enter:
 cosines come from the stored vectors.

@@ -1,4 +1,4 @@
-"""Stage 3: every channel at once, each with its own deadline; what is missing is named.
+"""Stage 3: searches all channels in parallel, each with its own deadline; failed ones are named.
 
 A search that raises, panics or is late costs its candidates, never the answer. Stage 4 fuses the rankings.
 """

@@ -1,4 +1,4 @@
-"""The scores of stage 6 with everything they are made of, by name.
+"""The scores of stage 6, with all their components by name.
 
 `rank` orders by them and an explanation shows them; `helix_memory.explanation` repeats them to the last bit.
 """

@@ -1,4 +1,4 @@
-"""Leaves out what a user said of their home, work or partner before they said something newer.
+"""Leaves out earlier statements about home, work or partner that a newer one replaced.
 
 If a fact has one value at a time (`single_values`), the latest counts. The replacement is sure if the later
 statement says that it is new, or was made on another day. Ambiguous words ("I moved to Vim") need a link that

@@ -1,4 +1,4 @@
-"""What a profile is made of: statements, those that say the same as one, and lines."""
+"""The parts of a profile: statements, merged statements, and lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The latest of some statements that say the same, and the ids of all of them, the latest first."""
+    """The latest of several equal statements, and the ids of all of them, the latest first."""
 
     statement: Statement
     memory_ids: tuple[str, ...]

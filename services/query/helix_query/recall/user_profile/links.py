@@ -1,4 +1,4 @@
-"""What consolidation decided about the statements of a profile."""
+"""Relations that consolidation decided between the statements of a profile."""
 
 from __future__ import annotations
 

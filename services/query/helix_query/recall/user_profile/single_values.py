@@ -1,4 +1,4 @@
-"""Facts of which a person has one at a time, read from a sentence of a profile.
+"""Facts of which a person has one at a time, extracted from a sentence of a profile.
 
 The rules prefer no value to a wrong one: a plan ("I might move to Porto"), what was long ago, somebody else's
 home, a possession ("we have a flat in Porto") and words without a name give none.
