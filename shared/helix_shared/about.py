@@ -1,4 +1,4 @@
-"""Whom a statement is about: the word that ingest tells, and the number that a generation stores.
+"""The person that a statement is about: the word that ingest derives, and the code that a generation stores.
 
 The word is the kind of person and, behind a space, which one; the empty word means that it is not sure.
 Recall compares the stored number with the person that a question asks about.
@@ -54,7 +54,7 @@ def first_name(name: str) -> str:
 
 
 def are_two(one: str, other: str) -> bool:
-    """Whether two words surely mean two people, as `two_people` tells it of stored numbers."""
+    """Whether two words surely mean two people; `two_people` does the same for stored codes."""
     if not one or not other:
         # most statements: relating asks this of every candidate
         return False
@@ -80,7 +80,7 @@ def two_people(codes: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[n
 
 
 def about_code(about: str) -> int:
-    """The stored number, 63 bits: the kind in the lowest two, above it a hash of the person; 0: not sure."""
+    """The stored code, 63 bits: the kind in the lowest two, above it a hash of the person; 0: not sure."""
     kind, _, person = about.partition(" ")
     return person_code(person) | _KINDS[kind] if kind in _KINDS else 0
 
@@ -95,10 +95,10 @@ def person_code(person: str) -> int:
 
 
 def kinds_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The kinds of stored numbers [n]; 0 where it is not sure."""
+    """The kinds of stored codes [n]; 0 where it is not sure."""
     return codes & _KIND_BITS
 
 
 def persons_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The hashes of the persons of stored numbers [n]; 0 where nobody is named."""
+    """The hashes of the persons of stored codes [n]; 0 where nobody is named."""
     return codes & ~_KIND_BITS

@@ -1,4 +1,4 @@
-"""Who may recall a memory, and which texts it may therefore quote.
+"""The audience of a memory: who may recall it, and which texts it may therefore quote.
 
 A caller names one tenant, at most one user and some principals, and may narrow a recall to projects and
 sessions. `may_quote` is the only rule by which text of one event enters the memory of another: turns as
@@ -30,7 +30,7 @@ def audience_of(acl: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a memory belongs and who may recall it."""
+    """The scope of a memory: its tenant, project and session, and who may recall it."""
 
     tenant_id: str
     project_id: str

@@ -1,4 +1,4 @@
-"""A published event with its position, what its memories take from it, and its reader.
+"""A published event with its position, the columns that its memories inherit, and its reader.
 
 Used by every reader of HELIX_EVENTS.
 """

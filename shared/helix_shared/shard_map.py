@@ -1,4 +1,4 @@
-"""Which tenant lies in which shard: the number of shards, and the tenants that hashing would place elsewhere.
+"""The shard map: the number of shards, and the tenants that are not placed by hashing.
 
 An operator changes the map while no writer of these shards runs. A writer reads it when it begins to write,
 and every generation of a sharded instance holds it, for the query service.

@@ -1,4 +1,4 @@
-"""Distinct numbers, by sorting.
+"""Distinct integers, by sorting.
 
 From version 2.3 `numpy.unique` hashes integers: 200,000 ascending ordinals take 390 ms, and 0.4 ms here.
 """

@@ -1,4 +1,4 @@
-"""The audit streams: who did what to memories, when, with which outcome; ids and counts, no texts.
+"""The audit streams: records of calls and commands with their outcomes; ids and counts, no texts.
 
 `record` has the form of a record; `helix_shared.broker.audit_messages` makes messages of both streams. May
 import nothing of other rooms.

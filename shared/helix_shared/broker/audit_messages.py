@@ -1,4 +1,4 @@
-"""Messages of both audit streams, for those who publish them; query has no NATS and uses `record`."""
+"""Messages of both audit streams, for processes that publish them; query has no NATS and uses `record`."""
 
 from __future__ import annotations
 

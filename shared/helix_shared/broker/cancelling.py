@@ -1,4 +1,4 @@
-"""Ending tasks that repeat their work: each is cancelled until it has ended.
+"""Cancels tasks, repeatedly until each has ended.
 
 `asyncio.wait_for` of Python 3.11, and so every request of nats-py, returns its result instead of raising when
 the answer and the cancellation come in one turn of the event loop. A task that goes on with its next request

@@ -1,4 +1,4 @@
-"""Stores dead letters: what a refused message said, where it stood, and why it was refused."""
+"""Stores dead letters: the body of a refused message, its origin, and the reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LetterOrigin:
-    """Where a refused message stands; `event` is the sequence of the event it is or comes from, 0: none.
+    """The origin of a refused message; `event`: sequence of the event it is or is derived from, 0: none.
 
     It was delivered `attempts` times, and what it says was redriven `redrives` times before.
     """

@@ -1,4 +1,4 @@
-"""What stands before a memory's text where it is embedded: who said it, or the title it stands under.
+"""The prefix of a memory's text where it is embedded: its speaker, or its title.
 
 Ingest writes it and an explanation reads it, so both take it from here.
 """
@@ -20,7 +20,7 @@ def before_piece(heading: str) -> str:
 
 
 def before_record(record: Mapping[str, Any]) -> str:
-    """What stands before the text of a memory, by its record in the signals."""
+    """The prefix of the text of a memory, by its record in the signals."""
     if record["event_kind"] == "message" and not record["title"]:
         return before_turn(record["speaker"], record["role"])
     return before_piece(record["title"])

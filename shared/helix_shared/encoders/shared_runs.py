@@ -1,4 +1,4 @@
-"""Runs of a model that threads share: what was embedded lately, and what another thread is embedding now."""
+"""Shares runs of a model between threads: cached embeddings, and those that another thread computes."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class TokenProjection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
-    """What one run of the model gives of a passage; both arrays are read-only."""
+    """The result of one run of the model for a passage; both arrays are read-only."""
 
     vector: NDArray[np.float32]
     """Unit vector [dimensions]."""
@@ -113,7 +113,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryTokens:
-    """What one run of the model gives of a question, with one row for each of its coded tokens."""
+    """The result of one run of the model for a question, with one row for each of its coded tokens."""
 
     vector: NDArray[np.float32]
     """Unit vector [dimensions], as `Encoder.embed_query` gives it."""

@@ -1,4 +1,4 @@
-"""How is a language model asked? The one HTTP client of Helix, for `extract` and `deep`; extra [endpoint].
+"""The HTTP client of language models, for `extract` and `deep`; extra [endpoint].
 
 `settings` say which model and what may be spent, `client` sends one question, `reply_form` finds the form of
 answer that the server accepts, `breaker` pauses after failures. `json_text` finds the JSON in a reply,

@@ -1,4 +1,4 @@
-"""The circuit breaker: after failures in a row nothing is asked for a while, then one question tries again.
+"""The circuit breaker: after several failures in a row, requests stop for a time, then one is tried.
 
 A pause doubles with every failed trial, up to `LONGEST_SECONDS`. A server that says when to come back
 (Retry-After) is believed, up to the same bound.
@@ -64,7 +64,7 @@ class Breaker:
         self._is_trying = False
 
     def abandoned(self) -> None:
-        """The question was given up before an answer: that tells nothing."""
+        """The request was cancelled before an answer, which counts neither as success nor as failure."""
         self._is_trying = False
 
     def pause(self, seconds: float) -> None:

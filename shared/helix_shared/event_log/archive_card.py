@@ -1,4 +1,4 @@
-"""Whose log an archive is of: `archive.json`."""
+"""The log that an archive belongs to: `archive.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose key an event of the log gets: that of its user; without a user or a text, that of its tenant.
+"""The owner of the key of an event: its user; without a user or a text, its tenant.
 
 An event that only names ids (erase, forget, undo, the deletion of a document) survives the erasure of its
 user, because a rebuild needs it. So it is not under the user's key.

@@ -1,1 +1,1 @@
-"""This machine below the code: processes, files that are replaced whole, panics of native engines."""
+"""Operating system functions: processes, atomic file replacement, panics of native engines."""

@@ -1,4 +1,4 @@
-"""The end of a file, as of a log that grew while its process ran: it may be larger than the memory."""
+"""The end of a file that may be larger than memory, such as a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outermost frame of every call: every error, also a Rust panic, becomes a gRPC status."""
+"""The outermost wrapper of every call: turns every error, also a Rust panic, into a gRPC status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes out of a text of a transcript what must not become a memory.
+"""Removes from a text of a transcript what must not become a memory.
 
 That is what a memory system injected, ours or another (else every recall would be remembered again, and again
 recalled), what the program put between the words of its user, and what the user marked as private.

@@ -1,4 +1,4 @@
-"""What the readers of files share: the items they yield, the scope of their events, names and times."""
+"""Types that the readers of files share: items, the scope of events, names and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every reader yields: an event with the place it was read from, or a refusal of that place.
+"""The items that every reader yields: an event with the place it was read from, or a refusal of that place.
 
 `clients.sending` and `clients.bulk` publish the events.
 """

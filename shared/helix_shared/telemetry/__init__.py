@@ -1,1 +1,1 @@
-"""What a process tells its operator: logs, metrics, health, traces."""
+"""Telemetry of a process: logs, metrics, health, traces."""

@@ -19,7 +19,7 @@ BEAT_SECONDS: Final = 1.0
 
 
 class Health:
-    """What the parts of a process report; any thread may call it."""
+    """The health of the parts of a process; any thread may call it."""
 
     def __init__(self, *, hang_seconds: float = 60.0) -> None:
         """The process is starting: `set_problem(STARTING, "")` makes it ready."""

@@ -1,4 +1,4 @@
-"""Who may see a memory: its tenant, its owner and its access list.
+"""Access: who may see a memory, by its tenant, owner and access list.
 
 In the lexicon the same rule is a set of scopes (`scopes`).
 """

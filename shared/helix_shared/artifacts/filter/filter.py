@@ -1,4 +1,4 @@
-"""What every filter of a recall renders: SQL for LanceDB, term clauses for the lexicon, masks for signals."""
+"""The interface of filters: each renders SQL for LanceDB, term clauses for the lexicon, masks for signals."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Filter(ABC):
 
     @abstractmethod
     def shown(self, row: Mapping[str, Any], zone: tzinfo) -> str:
-        """What the filter compares of a row, in words; times in `zone`."""
+        """The value of a row that the filter compares, as text; times in `zone`."""
 
 
 def check_names(field: str, values: Sequence[str]) -> None:

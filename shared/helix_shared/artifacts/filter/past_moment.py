@@ -1,4 +1,4 @@
-"""A past moment: what was known then, and what had happened and held then (ops/decisions/0011, 0038).
+"""A past moment: selects what was known then, or what had happened and held then (ops/decisions/0011, 0038).
 
 The lexicon holds no times of creation and occurrence; the query service passes it the ordinals (`OrdinalSet`)
 instead.
@@ -58,7 +58,7 @@ class PastMoment:
         return existing & self.reached(signals, ordinals)
 
     def reached(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of `ordinals` [n] were created and had occurred by then, whatever became of them."""
+        """Which of `ordinals` [n] were created and had occurred by then, whether or not they still exist."""
         reached = np.ones(len(ordinals), np.bool_)
         if self._known is not None:
             reached &= signals.created_at[ordinals] <= self._known

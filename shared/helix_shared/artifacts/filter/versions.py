@@ -1,4 +1,4 @@
-"""When hidden memories were superseded, for a recall of a past moment.
+"""The times at which hidden memories were superseded, for recalls of a past moment.
 
 A correction supersedes the memory that it names and every earlier correction of that memory. A version of a
 document supersedes the pieces of the version before. A later memory that replaces the value of an earlier one

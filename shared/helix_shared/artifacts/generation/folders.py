@@ -1,4 +1,4 @@
-"""Where a generation lies in the data folder, and which one is current.
+"""Paths of generations in the data folder, and which one is current.
 
     <root>/generations/000000000012/   manifest.json, memories.lance, lexicon, graph, signals
     <root>/CURRENT                     text: 12

@@ -1,4 +1,4 @@
-"""Checksums of a generation: computed once by the writer, checked once by every reader.
+"""Checksums of a generation: computed by the writer, checked once by every reader.
 
 Neither LanceDB nor tantivy notices every damaged byte.
 """

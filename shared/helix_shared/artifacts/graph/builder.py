@@ -1,4 +1,4 @@
-"""The writer of the graph: takes links and relations, and writes a base and a delta.
+"""The writer of the graph: collects links and relations, and writes a base and a delta.
 
 It holds in memory what was stated since the last compaction, so publishing costs as much as the delta. When
 the delta is large, a compaction writes a new base (`compact`), in the background or at once.
@@ -165,7 +165,7 @@ class GraphBuilder:
         self.delta(memories).write(folder / DELTA_FILE)
 
     def delta(self, memories: int) -> GraphDelta:
-        """What was stated since the base was written.
+        """The edges added or changed since the base was written.
 
         Raises:
             InvalidInputError: the graph has an ordinal from `memories` on.

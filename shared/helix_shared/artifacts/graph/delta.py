@@ -1,4 +1,4 @@
-"""The delta of the graph: what was stated since the last compaction, in one file per generation.
+"""The delta of the graph: edges added or changed since the last compaction, in one file per generation.
 
 It adds edges to the base, in both directions, and lists void memories. All edges of a void memory in the base
 are invalid; those that still exist are repeated in the delta.

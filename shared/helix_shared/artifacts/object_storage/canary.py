@@ -1,4 +1,4 @@
-"""The proof, at every start of a writer, that a store honours preconditions.
+"""Checks, at every start of a writer, that an object store honours preconditions.
 
 Fencing rests on them. Some stores and proxies accept the headers and ignore them; there, two writers could
 publish at once, and nobody would notice.

@@ -1,4 +1,4 @@
-"""Removes from object storage what no kept generation names; the writer of the newest generation runs it.
+"""Removes objects that no kept generation refers to; the writer of the newest generation runs it.
 
 Kept are the generation of the pointer, the `keep` newest ones, and each one that was replaced less than
 `grace_seconds` ago: a replica that began to pull it has this long to finish. A replica needs nothing here
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What one run removed and found."""
+    """The result of one collection."""
 
     manifests: int
     parts: frozenset[str]

@@ -1,4 +1,4 @@
-"""What lies where in object storage, below the address of one shard.
+"""Paths of the objects of one shard in object storage.
 
     CURRENT                                      the pointer: epoch, number and manifest of the newest
     manifests/<epoch>-<generation>.json          the manifest of a generation, byte for byte; never replaced

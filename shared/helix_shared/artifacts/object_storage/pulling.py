@@ -1,4 +1,4 @@
-"""Takes the newest generation from object storage into a data folder, where it is served as any other.
+"""Downloads the newest generation from object storage into a data folder, where it is served as any other.
 
     <root>/parts/ab/ab12...          each part once, verified and synced; generations are hard links to it
     <root>/generations/, CURRENT     as a writer leaves them
@@ -77,7 +77,7 @@ class Puller:
             path.unlink(missing_ok=True)
 
     def pull(self) -> Pulled | None:
-        """Take over the newest generation; None if it is here, or there is none.
+        """Download the newest generation; None if it is here, or there is none.
 
         A folder without any generation takes an older one when the newest is damaged.
 

@@ -1,4 +1,4 @@
-"""What a writer remembers of its uploads, in its data folder; `helix status` shows it.
+"""The record of uploads that a writer keeps in its data folder; `helix status` shows it.
 
 It also tells the generations of this data folder from those of another one. Ordinals mean the same only in
 generations that descend from each other, so a writer follows none but its own.

@@ -1,4 +1,4 @@
-"""Writes the manifest of a generation where object storage may have lost or damaged it, or the pointer to it.
+"""Repairs object storage: writes a lost or damaged manifest, or the pointer to it, again.
 
 The writer has the content of both. What replicas read is in `remote`.
 """

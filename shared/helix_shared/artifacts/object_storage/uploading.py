@@ -54,7 +54,7 @@ class FencedError(PermanentError):
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """What one upload brought."""
+    """The result of one upload."""
 
     manifest: Manifest
     bytes: int
@@ -141,7 +141,7 @@ class Uploader:
             self._fresh.pop(sha256, None)
 
     def tell(self, problem: str) -> None:
-        """Record why nothing newer is uploaded; empty: nothing is wrong."""
+        """Record why uploads fail; empty: they do not."""
         if self.record.problem != problem:
             self.record = self.record.model_copy(update={"problem": problem})
             self.record.write(self._root)

@@ -1,4 +1,4 @@
-"""The reader of the signals: what ranking needs of a candidate, without a call to an engine.
+"""The reader of the signals: values of candidates that ranking needs, without a call to an engine.
 
 Scalar columns are flat arrays in memory; vectors and MinHash signatures are gathered from mapped files.
 """

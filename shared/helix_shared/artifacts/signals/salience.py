@@ -1,4 +1,4 @@
-"""How the use of a memory moves its salience: a little by being served, more by feedback, both bounded.
+"""The effect of usage on salience: small for being served, larger for feedback, both bounded.
 
 The move follows from counts alone, so it can be computed again at any time, and the salience of ingest is
 kept. Being served is not being helpful: what is served often is served more often. Its part is small and
@@ -27,7 +27,7 @@ FEEDBACK_PRIOR: Final = 2.0
 def salience_moves(
     accesses: NDArray[Any], helpful: NDArray[Any], unhelpful: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """What to add to the salience [n], by the counts [n]: -0.25 to 0.3.
+    """Changes of the salience [n] by the counts [n]: -0.25 to 0.3.
 
     .05 x accesses / (accesses + 10) + .25 x (helpful - unhelpful) / (helpful + unhelpful + 2).
     """

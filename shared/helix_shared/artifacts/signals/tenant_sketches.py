@@ -1,4 +1,4 @@
-"""The sketches of each tenant's memories, for searches that need no index.
+"""The sketches of each tenant's memories, for scans without an index.
 
 Immutable: a generation shares unchanged blocks with the one before, so adding costs what is new.
 """

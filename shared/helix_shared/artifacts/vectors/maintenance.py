@@ -1,4 +1,4 @@
-"""Which indices a table should have, building them, and when compaction pays.
+"""Maintenance of the vector table: which indices it should have, building them, and when to compact.
 
 `writer` calls this; the reader only asks which vector index there is.
 """

@@ -1,1 +1,1 @@
-"""What exists on a NATS server: `provision` makes it what `streams` describes, `drift` compares."""
+"""Provisioning of a NATS server: `provision` applies what `streams` describes, `drift` compares."""

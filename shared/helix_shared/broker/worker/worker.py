@@ -1,4 +1,4 @@
-"""The life cycle of a worker process: FastStream application, connection, reading, watching, ending.
+"""The life cycle of a worker process: FastStream application, connection, reading, watching, shutdown.
 
 ingest, doc2query and kg add only a handler. A worker starts when its durable consumer exists (`startup`) and
 reconnects without limit. It ends with exit code 1, and its supervisor starts it again, when its connection is
@@ -73,7 +73,7 @@ class Durable:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """What a handler uses: the client to read the log, the publisher, and the lanes for CPU-bound work."""
+    """What a handler may use: the client to read the log, the publisher, and lanes for CPU-bound work."""
 
     client: Client
     publisher: Publishes

@@ -1,4 +1,4 @@
-"""Who may call: credentials from tokens, the scope that they allow, and the address a server listens on.
+"""Access to a server: credentials from tokens, the scope that they allow, and the listening address.
 
 `admission` is what handlers are wrapped in: it takes the credential of a call (`authenticator`), checks its
 role and bounds the scope of the request (`credential`). `static_tokens` and `jwt_tokens` read tokens,

@@ -1,4 +1,4 @@
-"""What every handler is wrapped in: credential, role, and the scope that the credential allows.
+"""Admission of calls: checks the credential, the role, and the scope that the credential allows.
 
 With authentication the scope of a request is bounded by the credential before a handler sees it, so that no
 handler can forget to. Without authentication the request's own word counts.
