@@ -27,7 +27,7 @@ from helix_shared.event_log.archive_card import claim
 from helix_shared.event_log.archive_files import (
     ERASED,
     SEGMENTS,
-    Segment,
+    SealedSegment,
     checksum_of,
     entries_in,
     read_segments,
@@ -129,7 +129,7 @@ class Archive:
             if size <= len(MAGIC):
                 return
             first = self._sealed[-1].last + 1 if self._sealed else 1
-            sealed = Segment(path.name, first, self.last_sequence, size, sha256_of(path))
+            sealed = SealedSegment(path.name, first, self.last_sequence, size, sha256_of(path))
             _write_segments(self._folder, [*self._sealed, sealed])
             self._sealed.append(sealed)
             self._open.close()
@@ -208,8 +208,8 @@ class Archive:
         self.close()
 
     def _rewritten(
-        self, segment: Segment, changed: Callable[[Entry], Iterable[Entry]]
-    ) -> tuple[Segment, set[int]]:
+        self, segment: SealedSegment, changed: Callable[[Entry], Iterable[Entry]]
+    ) -> tuple[SealedSegment, set[int]]:
         """A new file of a segment with other entries, and the sequences of events that went or came."""
         stem, _, number = segment.file.removesuffix(".log").partition(".")
         target = self._folder / f"{stem}.{int(number or 0) + 1}.log"
@@ -268,7 +268,7 @@ def _filled(gap: Gap, records: Sequence[EventRecord]) -> Iterator[Entry]:
         yield replace(gap, first=first)
 
 
-def _write_segments(folder: Path, segments: Sequence[Segment]) -> None:
+def _write_segments(folder: Path, segments: Sequence[SealedSegment]) -> None:
     lines = (json.dumps({**asdict(segment), "crc": checksum_of(segment)}) + "\n" for segment in segments)
     fresh = folder / f"{SEGMENTS}.new"
     write_synced(fresh, "".join(lines).encode())
@@ -276,7 +276,7 @@ def _write_segments(folder: Path, segments: Sequence[Segment]) -> None:
     sync(folder)
 
 
-def _remove_leftovers(folder: Path, sealed: Sequence[Segment]) -> None:
+def _remove_leftovers(folder: Path, sealed: Sequence[SealedSegment]) -> None:
     """Remove what an erasure replaced, or was ended in: files that nothing names."""
     named = {segment.file for segment in sealed} | {segment_name(sealed[-1].last + 1 if sealed else 1)}
     for path in folder.glob("*.log"):

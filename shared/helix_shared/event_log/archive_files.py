@@ -22,7 +22,7 @@ ERASED: Final = "erased"
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SealedSegment:
     """A sealed segment, as its line in `segments.jsonl` says."""
 
     file: str
@@ -33,7 +33,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedArchive:
     """What `verify` read."""
 
     segments: int
@@ -44,20 +44,20 @@ class Verified:
     size_bytes: int
 
 
-def read_segments(folder: Path) -> list[Segment]:
+def read_segments(folder: Path) -> list[SealedSegment]:
     """The sealed segments, oldest first.
 
     Raises:
         CorruptArtifactError: a line is damaged, or a sequence is missing between two segments.
     """
     path = folder / SEGMENTS
-    found: list[Segment] = []
+    found: list[SealedSegment] = []
     last = 0
     for number, line in enumerate(path.read_bytes().splitlines() if path.exists() else (), 1):
         try:
             fields = json.loads(line)
             checksum = fields.pop("crc")
-            segment = Segment(**fields)
+            segment = SealedSegment(**fields)
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptArtifactError(f"{path}: line {number} is damaged") from error
         if checksum != checksum_of(segment) or segment.first != last + 1 or segment.last < segment.first:
@@ -85,7 +85,7 @@ def entries_of(folder: Path) -> Iterator[Entry]:
             raise CorruptArtifactError(f"{path} ends at sequence {last}, not {ends[path]}")
 
 
-def verify(folder: Path) -> Verified:
+def verify(folder: Path) -> VerifiedArchive:
     """Read the whole archive and compare every checksum.
 
     Raises:
@@ -108,7 +108,7 @@ def verify(folder: Path) -> Verified:
         erased += isinstance(entry, Gap) and entry.reason == ERASED
     for path in _paths(folder):
         size += path.stat().st_size
-    return Verified(len(sealed), records, gaps, erased, last, size)
+    return VerifiedArchive(len(sealed), records, gaps, erased, last, size)
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -138,7 +138,7 @@ def segment_name(first: int) -> str:
     return f"{first:012d}.log"
 
 
-def checksum_of(segment: Segment) -> str:
+def checksum_of(segment: SealedSegment) -> str:
     """Checksum of a line of `segments.jsonl`."""
     return f"{zlib.crc32(json.dumps(asdict(segment)).encode()):08x}"
 

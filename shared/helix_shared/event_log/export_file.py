@@ -41,7 +41,7 @@ _CRC_BYTES: Final = len(_CRC) + len(b'00000000"}\n')
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class ExportHeader:
     """What the first line says; `events` and `answers` are the numbers of the lines that follow."""
 
     helix: str
@@ -90,7 +90,7 @@ def opened_export(path: Path) -> Iterator[IO[bytes]]:
 class ExportWriter:
     """Writes one export; nothing is kept in memory."""
 
-    def __init__(self, target: IO[bytes], header: Header) -> None:
+    def __init__(self, target: IO[bytes], header: ExportHeader) -> None:
         self._target = target
         self._digest = hashlib.sha256()
         self._counts = {EVENT: 0, ANSWER: 0}
@@ -140,7 +140,7 @@ class ExportReader:
 
     source: IO[bytes]
     name: str = "export"
-    header: Header = field(init=False)
+    header: ExportHeader = field(init=False)
     _digest: Any = field(init=False, default_factory=hashlib.sha256)
     _number: int = field(init=False, default=0)
 
@@ -151,7 +151,7 @@ class ExportReader:
         if not isinstance(fields.get("version"), int) or not 1 <= fields["version"] <= VERSION:
             raise self._damaged(f"is of format {fields.get('version')}, this release reads up to {VERSION}")
         try:
-            self.header = Header(**{name: fields[name] for name in Header.__dataclass_fields__})
+            self.header = ExportHeader(**{name: fields[name] for name in ExportHeader.__dataclass_fields__})
         except KeyError as error:
             raise self._damaged(f"lacks the field {error}") from error
 

@@ -5,7 +5,7 @@ content is a text or blocks. Texts of user and assistant become messages. A `too
 `tool_result` of the same id become one tool call. A `summary` becomes a memory of the session that has
 its leaf. Left out and counted: thinking, what the program injects (`isMeta`, local commands, summaries
 of compaction), calls of memory tools, and conversations of sub-agents (`isSidechain`), which
-`Scope.sidechains` includes as sessions of their own.
+`SourceScope.sidechains` includes as sessions of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from helix_shared.sources.cleaning import cleaned
 from helix_shared.sources.fitting import pieces
-from helix_shared.sources.items import Item, Scope, Skipped, moment, session_token, text_of
+from helix_shared.sources.items import Item, SkippedPart, SourceScope, moment, session_token, text_of
 from helix_shared.sources.json_records import Record
 from helix_shared.sources.projects import project_of
 from helix_shared.sources.source_event import Refusal, from_fields
@@ -51,7 +51,7 @@ def is_claude_code(record: Record) -> bool:
 
 
 def claude_code_items(
-    records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
+    records: Iterable[tuple[str, Record | Refusal]], scope: SourceScope, *, fallback_session: str
 ) -> Iterator[Item]:
     """The events of one session file in order."""
     reader = ClaudeCodeReader(scope, fallback_session)
@@ -66,7 +66,7 @@ def claude_code_items(
 class ClaudeCodeReader:
     """Reads line by line; keeps calls without a result, and summaries without their session."""
 
-    def __init__(self, scope: Scope, fallback_session: str) -> None:
+    def __init__(self, scope: SourceScope, fallback_session: str) -> None:
         self._scope = scope
         self._fallback_session = fallback_session
         self._calls: dict[str, tuple[ToolCall, dict[str, Any]]] = {}
@@ -84,11 +84,13 @@ class ClaudeCodeReader:
         if kind == "summary" and isinstance(record.get("summary"), str):
             self._summaries[str(record.get("leafUuid"))] = (where, record["summary"])
         elif kind not in SPEAKERS or not isinstance(record.get("message"), dict):
-            yield Skipped(f"{kind or 'untyped'} lines" if kind not in SPEAKERS else "lines without message")
+            yield SkippedPart(
+                f"{kind or 'untyped'} lines" if kind not in SPEAKERS else "lines without message"
+            )
         elif record.get("isMeta") or record.get("isCompactSummary"):
-            yield Skipped("lines injected by the program")
+            yield SkippedPart("lines injected by the program")
         elif record.get("isSidechain") and not self._scope.sidechains:
-            yield Skipped("lines of sub-agents (--sidechains takes them)")
+            yield SkippedPart("lines of sub-agents (--sidechains takes them)")
         else:
             yield from self._said(where, record)
 
@@ -102,7 +104,7 @@ class ClaudeCodeReader:
         yield from self.unanswered()
         for leaf, (where, summary) in self._summaries.items():
             if leaf not in self._lines:
-                yield Skipped("summaries of other sessions")
+                yield SkippedPart("summaries of other sessions")
                 continue
             named = {
                 "kind": "memory",
@@ -130,14 +132,14 @@ class ClaudeCodeReader:
                 case "tool_result":
                     yield self._result(where, record, block, fields)
                 case other:
-                    yield Skipped(f"{other} blocks")
+                    yield SkippedPart(f"{other} blocks")
         yield from self._message(where, record, "\n".join(filter(None, texts)), identity=str(identity))
 
     def _message(self, where: str, record: Record, said: str, *, identity: str) -> Iterator[Item]:
         text = cleaned(said).strip()
         if not text or text.startswith(INJECTED):
             if said:
-                yield Skipped("lines injected by the program")
+                yield SkippedPart("lines injected by the program")
             return
         # the messages to a sub-agent come from the main agent, not from a person
         from_main_agent = record["type"] == "user" and record.get("isSidechain")

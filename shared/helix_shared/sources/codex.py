@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from helix_shared.sources.cleaning import cleaned
 from helix_shared.sources.fitting import pieces
-from helix_shared.sources.items import Item, Scope, Skipped, moment, session_token, text_of
+from helix_shared.sources.items import Item, SkippedPart, SourceScope, moment, session_token, text_of
 from helix_shared.sources.json_records import Record
 from helix_shared.sources.projects import project_of
 from helix_shared.sources.source_event import Refusal, from_fields
@@ -61,7 +61,7 @@ def is_codex(record: Record) -> bool:
 
 
 def codex_items(
-    records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
+    records: Iterable[tuple[str, Record | Refusal]], scope: SourceScope, *, fallback_session: str
 ) -> Iterator[Item]:
     """The events of one session file in order."""
     reader = CodexReader(scope, fallback_session)
@@ -76,7 +76,7 @@ def codex_items(
 class CodexReader:
     """Reads line by line; keeps session, folder, last time, and calls without an output."""
 
-    def __init__(self, scope: Scope, fallback_session: str) -> None:
+    def __init__(self, scope: SourceScope, fallback_session: str) -> None:
         self._scope = scope
         self._session = fallback_session
         self._is_named = False
@@ -99,7 +99,7 @@ class CodexReader:
             elif kind in {"session_meta", "turn_context"}:
                 self._note_session(payload)
             else:
-                yield Skipped(f"{kind} lines")
+                yield SkippedPart(f"{kind} lines")
         elif kind in BARE:
             yield from self._item(where, record, number)
         elif "record_type" not in record:
@@ -129,7 +129,7 @@ class CodexReader:
             call, event_id, _ = waiting or (ToolCall(where, "tool", "", ""), event_id, None)
             yield tool_item(call, outcome(item.get("output")), event_id=event_id, scope_fields=self._fields())
         else:
-            yield Skipped(f"{kind or 'untyped'} lines")
+            yield SkippedPart(f"{kind or 'untyped'} lines")
 
     def _message(self, where: str, item: Record, event_id: str) -> Iterator[Item]:
         text = text_of(item.get("content")).strip()
@@ -137,7 +137,7 @@ class CodexReader:
         if folder and not self._folder:
             self._folder = folder.group(1)
         if item.get("role") not in SPEAKERS or text.startswith(CONTEXT):
-            yield Skipped("context messages of the program")
+            yield SkippedPart("context messages of the program")
             return
         for index, piece in enumerate(pieces(cleaned(_typed(text)).strip())):
             if piece.strip():

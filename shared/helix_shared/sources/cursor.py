@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from helix_shared.sources.cleaning import cleaned
 from helix_shared.sources.fitting import pieces
-from helix_shared.sources.items import Item, Scope, Skipped, session_token, text_of
+from helix_shared.sources.items import Item, SkippedPart, SourceScope, session_token, text_of
 from helix_shared.sources.json_records import Record
 from helix_shared.sources.source_event import Refusal, from_fields
 from helix_shared.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
@@ -29,7 +29,7 @@ def is_cursor(record: Record) -> bool:
 
 
 def cursor_items(
-    records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, session: str
+    records: Iterable[tuple[str, Record | Refusal]], scope: SourceScope, *, session: str
 ) -> Iterator[Item]:
     """The events of one session file in order."""
     reader = CursorReader(scope, session)
@@ -46,14 +46,14 @@ class CursorReader:
     waiting = ""
     """No call waits for its result, because results are not written."""
 
-    def __init__(self, scope: Scope, session: str) -> None:
+    def __init__(self, scope: SourceScope, session: str) -> None:
         self._scope = scope
         self._session = session_token(session)
 
     def items(self, where: str, record: Record, number: int) -> Iterator[Item]:
         """The items of a line."""
         if not is_cursor(record):
-            yield Skipped(f"{record.get('type') or 'untyped'} lines")
+            yield SkippedPart(f"{record.get('type') or 'untyped'} lines")
             return
         event_id = f"cursor:{self._session}:{number}"
         content = record["message"].get("content")

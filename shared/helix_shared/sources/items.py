@@ -12,17 +12,17 @@ from helix_shared.sources.source_event import Refusal, SourceEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedPart:
     """A part of a file that becomes no event, and why."""
 
     why: str
 
 
-Item = SourceEvent | Refusal | Skipped
+Item = SourceEvent | Refusal | SkippedPart
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SourceScope:
     """Tenant, user and project of the events; an empty project is taken from the source."""
 
     tenant_id: str

@@ -34,7 +34,7 @@ class TranscriptReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ReadPosition:
     """How far a transcript was read, in whole lines."""
 
     offset: int = 0
@@ -47,13 +47,13 @@ class NewLines:
     """One batch."""
 
     items: list[Item]
-    position: Position
+    position: ReadPosition
     """Where the next batch begins."""
     is_full: bool
     """There may be more."""
 
 
-def read_new(path: Path, reader: TranscriptReader, position: Position) -> NewLines:
+def read_new(path: Path, reader: TranscriptReader, position: ReadPosition) -> NewLines:
     """The items after `position`; a file that became shorter was written anew, and is read from its start.
 
     Raises:
@@ -62,16 +62,16 @@ def read_new(path: Path, reader: TranscriptReader, position: Position) -> NewLin
     items: list[Item] = []
     with path.open("rb") as stream:
         if stream.seek(0, 2) < position.offset:
-            position = Position()
+            position = ReadPosition()
         if position.offset:  # the first line tells the session and its folder
             stream.seek(0)
             _read_line(reader, f"{path}:1", stream.readline(LINE_BYTES), 1)
-        starts: dict[str, Position] = {}
+        starts: dict[str, ReadPosition] = {}
         at = position
         for line in _whole_lines(stream, position):
             where = f"{path}:{at.lines + 1}"
             starts[where] = at
-            at = Position(at.offset + len(line), at.lines + 1)
+            at = ReadPosition(at.offset + len(line), at.lines + 1)
             items.extend(_read_line(reader, where, line, at.lines))
     is_full = at.offset - position.offset >= BATCH_BYTES
     waits_from = starts.get(reader.waiting, at)
@@ -81,7 +81,7 @@ def read_new(path: Path, reader: TranscriptReader, position: Position) -> NewLin
     return NewLines(items, waits_from, is_full)
 
 
-def _whole_lines(stream: BinaryIO, position: Position) -> Iterator[bytes]:
+def _whole_lines(stream: BinaryIO, position: ReadPosition) -> Iterator[bytes]:
     """Lines from `position` on that end with a line feed, until the batch is full."""
     stream.seek(position.offset)
     read = 0

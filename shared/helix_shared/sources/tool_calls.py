@@ -10,7 +10,7 @@ from typing import Any, Final
 from helix_memory import limits
 from helix_shared.sources.cleaning import cleaned, is_memory_tool
 from helix_shared.sources.fitting import fitted
-from helix_shared.sources.items import Item, Skipped, short_name
+from helix_shared.sources.items import Item, SkippedPart, short_name
 from helix_shared.sources.source_event import from_fields
 
 COMMAND_KEYS: Final = ("command", "cmd")
@@ -64,13 +64,13 @@ def command_line(command: Any) -> str:
 def tool_item(call: ToolCall, result: ToolResult, *, event_id: str, scope_fields: Mapping[str, Any]) -> Item:
     """The event without what `cleaning` takes out; texts over the limit are shortened in their middle."""
     if is_memory_tool(call.tool):
-        return Skipped("calls of memory tools")
+        return SkippedPart("calls of memory tools")
     path, command = call.file_path, cleaned(call.command)
     output, error = cleaned(result.output), cleaned(result.error)
     if len(path) > limits.URI_CHARACTERS:
         path, command = "", f"{path} {command}"
     if not any(text.strip() for text in (path, command, output, error)):
-        return Skipped("tool calls without any text")
+        return SkippedPart("tool calls without any text")
     texts = fitted({"command": command, "output": output, "error": error})
     return from_fields(
         call.where,

@@ -13,7 +13,7 @@ from helix_memory.events import EraseEvent
 from helix_shared.artifacts.erasures.receipts import all_receipts
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.integrity import verify
-from helix_shared.artifacts.object_storage.layout import PARTS, Position
+from helix_shared.artifacts.object_storage.layout import PARTS, GenerationPosition
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import UploadRecord
@@ -36,7 +36,7 @@ async def _until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0.05)
 
 
-def _pointed(store: ObjectStore) -> Position | None:
+def _pointed(store: ObjectStore) -> GenerationPosition | None:
     found = read_pointer(store)
     return None if found is None else found[0].position
 
@@ -69,7 +69,7 @@ async def test_every_generation_reaches_the_bucket_and_an_erasure_takes_it_away(
         text = f"text {number} with the secret word {'xylophone' * number}"
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, text)])
         manifest = await stack.until(lambda m, wanted=number + 1: m.counts.memories == wanted)
-        newest = Position(manifest.epoch, current_number(stack.data) or 0)
+        newest = GenerationPosition(manifest.epoch, current_number(stack.data) or 0)
         await _until(lambda wanted=newest: _pointed(store) == wanted)
     assert files_with(where, "xylophone")
     pulled = Puller(store, tmp_path / "replica").pull()

@@ -12,7 +12,7 @@ from helix_cli.exchange.export import events_of, export
 from helix_cli.exchange.import_export import check, publish_export
 from helix_memory import limits, subjects
 from helix_shared.broker.log_reader import read_range
-from helix_shared.event_log.export_file import EVENT, ExportWriter, Header
+from helix_shared.event_log.export_file import EVENT, ExportHeader, ExportWriter
 from helix_shared.event_log.record import EventRecord
 
 pytestmark = pytest.mark.integration
@@ -64,7 +64,7 @@ async def test_exports_of_two_instances_do_not_hide_each_other(nats_client: Clie
         body = json.dumps({"kind": "memory", "event_id": name, "tenant_id": "acme", "text": name}).encode()
         path = tmp_path / f"{name}.jsonl"
         with path.open("wb") as target:
-            writer = ExportWriter(target, Header("0.1.0", "", "", ["acme"], events=1))
+            writer = ExportWriter(target, ExportHeader("0.1.0", "", "", ["acme"], events=1))
             writer.add(EVENT, EventRecord(1, SUBJECT, datetime(2026, 11, 24, tzinfo=UTC), body))
             writer.finish()
         assert (await _take(nats_client, path, tenant="")).published == 1

@@ -31,7 +31,7 @@ from helix_cli.sources.documents.tails import FOLDER, DocumentRun, Tails
 from helix_cli.sources.read import read_source
 from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Scope, Skipped
+from helix_shared.sources.items import SkippedPart, SourceScope
 from helix_shared.sources.source_event import Entry, Refusal, SourceEvent
 
 NAMED_ENDINGS: Final = 5
@@ -153,7 +153,7 @@ def import_command(
     found = discover(paths, source_format=source_format, root=root)
     sources = found.sources
     _note_left_out(found)
-    scope = Scope(tenant, user_id=user, project_id=project, sidechains=sidechains)
+    scope = SourceScope(tenant, user_id=user, project_id=project, sidechains=sidechains)
     counts: Counter[str] = Counter()
     documents: list[str] = []
     tails = Tails(HomeFolder.at(home).root / FOLDER, scope)
@@ -189,13 +189,13 @@ def _note_left_out(found: Found) -> None:
 
 
 def _counted(
-    sources: Iterable[Source], scope: Scope, counts: Counter[str], documents: list[str], tails: Tails
+    sources: Iterable[Source], scope: SourceScope, counts: Counter[str], documents: list[str], tails: Tails
 ) -> Iterator[Entry]:
     """Every event of every source; counts what is left out by its reason, and notes the ids of documents."""
     for source in sources:
         run = DocumentRun(tails, source.name if source.format in READERS else "")
         for item in read_source(source, scope):
-            if isinstance(item, Skipped):
+            if isinstance(item, SkippedPart):
                 counts[f"left out: {item.why}"] += 1
                 continue
             yield from _deleted(run.take(item), counts)

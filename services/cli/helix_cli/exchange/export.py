@@ -22,7 +22,7 @@ from helix_shared.artifacts.generation.manifest import current_manifest
 from helix_shared.broker.log_reader import read_range
 from helix_shared.broker.shard_bucket import read_map
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
-from helix_shared.event_log.export_file import ANSWER, EVENT, ExportWriter, Header
+from helix_shared.event_log.export_file import ANSWER, EVENT, ExportHeader, ExportWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ async def export(
         erased = erased_memories(last_erasures, info.created)
         counted = await _count(client, tenants, last, erased)
     answers = [record async for record in _answer_places(client, tenants, counted.last_erasure)]
-    header = Header(
+    header = ExportHeader(
         helix=version("helix-memory"),
         model=_model(data_of(0)),
         rules=_rules(),

@@ -31,9 +31,9 @@ from helix_shared.errors import CorruptArtifactError, InvalidInputError
 from helix_shared.event_log.export_file import (
     ANSWER,
     EVENT,
+    ExportHeader,
     ExportLine,
     ExportReader,
-    Header,
     opened_export,
 )
 
@@ -56,7 +56,7 @@ class Checked:
     """An export whose every line is good."""
 
     path: Path
-    header: Header
+    header: ExportHeader
     tenants: frozenset[str]
     named: frozenset[str] = field(repr=False)
     """Ids of memories that events name; only where the tenant changes."""

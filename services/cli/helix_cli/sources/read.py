@@ -17,7 +17,7 @@ from helix_cli.sources.vendors.zep import zep_items
 from helix_shared.sources.claude_code import claude_code_items
 from helix_shared.sources.codex import codex_items
 from helix_shared.sources.cursor import cursor_items
-from helix_shared.sources.items import Item, Scope
+from helix_shared.sources.items import Item, SourceScope
 from helix_shared.sources.json_records import json_records
 from helix_shared.sources.source_event import Refusal
 
@@ -27,7 +27,7 @@ UNKNOWN: Final = (
 )
 
 
-def read_source(source: Source, scope: Scope) -> Iterator[Item]:
+def read_source(source: Source, scope: SourceScope) -> Iterator[Item]:
     """The items of a file; a file that cannot be read is one refusal."""
     try:
         yield from _items(source, scope)
@@ -35,7 +35,7 @@ def read_source(source: Source, scope: Scope) -> Iterator[Item]:
         yield Refusal(str(source.path), "file", f"cannot be read: {error.strerror or error}")
 
 
-def _items(source: Source, scope: Scope) -> Iterator[Item]:
+def _items(source: Source, scope: SourceScope) -> Iterator[Item]:
     path = source.path
     match source.format:
         case Format.CLAUDE_CODE:

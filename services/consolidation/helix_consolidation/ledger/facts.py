@@ -59,7 +59,7 @@ REVISION_FACTS: Final = tuple(name for name in NEW_MEMORY_FACTS if name != "is_t
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """An incoming row; `session`, `document` and `user` are `value_code`s, `expires_at` in microseconds."""
 
     memory_id: str

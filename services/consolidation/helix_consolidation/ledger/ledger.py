@@ -23,7 +23,7 @@ from helix_consolidation.ledger.facts import (
     NEW_MEMORY_FACTS,
     NO_DUPLICATE,
     REVISION_FACTS,
-    Entry,
+    LedgerEntry,
     MemoryStatus,
     RareStatus,
     shown_decay,
@@ -79,7 +79,7 @@ class Ledger:
         ordinal = self._ids.find(memory_id)
         return ordinal if ordinal is not None and self._facts["is_there"][ordinal] else None
 
-    def add(self, entry: Entry) -> int:
+    def add(self, entry: LedgerEntry) -> int:
         """Add a new memory; returns its ordinal."""
         ordinal = self._size
         if ordinal == len(self._facts):
@@ -92,7 +92,7 @@ class Ledger:
             self._index()
         return ordinal
 
-    def revise(self, ordinal: int, entry: Entry) -> None:
+    def revise(self, ordinal: int, entry: LedgerEntry) -> None:
         """Record another version of the row of the same event; its status and its duplicate are kept."""
         kept, rare = self._facts[ordinal].copy(), self._rare.of(ordinal)
         self._record(ordinal, entry)
@@ -100,7 +100,7 @@ class Ledger:
         for name in REVISION_FACTS:
             self._facts[name][ordinal] = kept[name]
 
-    def _record(self, ordinal: int, entry: Entry) -> None:
+    def _record(self, ordinal: int, entry: LedgerEntry) -> None:
         stated = {
             "memory_id": entry.memory_id.encode(),
             "tenant": self._tenants.number(entry.tenant_id),

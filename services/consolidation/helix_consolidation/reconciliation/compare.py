@@ -30,7 +30,7 @@ _COLUMNS: Final = ("ordinal", "memory_id", "tenant_id", "hidden")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class StoreDifference:
     """Memories of one tenant that one store has and another lacks; an empty tenant: none is stated."""
 
     kind: str
@@ -53,7 +53,7 @@ class Comparison:
     counts: dict[str, int]
     ids: NDArray[np.bytes_]
     """The ids of all memories, ascending."""
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[StoreDifference] = field(default_factory=list)
 
     def holds(self, memory_id: str) -> bool:
         """Whether the generation has the memory."""
@@ -136,7 +136,7 @@ def _padded(values: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
     return np.pad(values, (0, size - len(values)))
 
 
-def _of_manifest(manifest: Manifest, rows: _Rows, counts: dict[str, int]) -> list[Difference]:
+def _of_manifest(manifest: Manifest, rows: _Rows, counts: dict[str, int]) -> list[StoreDifference]:
     """Counts and digest that the manifest states otherwise, and ids that are there twice."""
     digest = f"{reduce(xor, (id_digest(one.decode()) for one in rows.ids), 0):016x}"
     stated = {
@@ -146,19 +146,21 @@ def _of_manifest(manifest: Manifest, rows: _Rows, counts: dict[str, int]) -> lis
     }
     wrong = [name for name, value in stated.items() if value != counts[name]]
     found = [
-        Difference(f"number of {name} is not that of the manifest", "", abs(stated[name] - counts[name]), ())
+        StoreDifference(
+            f"number of {name} is not that of the manifest", "", abs(stated[name] - counts[name]), ()
+        )
         for name in wrong
     ]
     if digest != manifest.digest:
-        found.append(Difference("digest of the ids is not that of the manifest", "", 1, (digest,)))
+        found.append(StoreDifference("digest of the ids is not that of the manifest", "", 1, (digest,)))
     distinct, times = np.unique(rows.ids, return_counts=True)
     twice = [one.decode() for one in distinct[times > 1][:EXAMPLES]]
     if twice:
-        found.append(Difference("twice in vectors", "", int((times > 1).sum()), tuple(twice)))
+        found.append(StoreDifference("twice in vectors", "", int((times > 1).sum()), tuple(twice)))
     return found
 
 
-def _differences(kind: str, which: NDArray[np.bool_], rows: _Rows) -> list[Difference]:
+def _differences(kind: str, which: NDArray[np.bool_], rows: _Rows) -> list[StoreDifference]:
     """One difference for each tenant that has such memories."""
     if not which.any():
         return []
@@ -167,9 +169,9 @@ def _differences(kind: str, which: NDArray[np.bool_], rows: _Rows) -> list[Diffe
     for tenant in sorted(set(rows.tenants[chosen])):
         ids = rows.ids[chosen & (rows.tenants == tenant)]
         names = tuple(one.decode() for one in ids[:EXAMPLES])
-        found.append(Difference(kind, str(tenant), len(ids), names))
+        found.append(StoreDifference(kind, str(tenant), len(ids), names))
     unnamed = np.setdiff1d(np.flatnonzero(which), rows.ordinals)
     if len(unnamed):
         numbers = tuple(f"ordinal {one}" for one in unnamed[:EXAMPLES])
-        found.append(Difference(kind, "", len(unnamed), numbers))
+        found.append(StoreDifference(kind, "", len(unnamed), numbers))
     return found

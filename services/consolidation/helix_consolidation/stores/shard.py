@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from helix_consolidation.compacting.changes import Changes
-from helix_consolidation.compacting.compact import sweep
-from helix_consolidation.compacting.context import FoldContext
-from helix_consolidation.compacting.erasure.carry_out import remove_quotations_without_memory
-from helix_consolidation.compacting.removal import drop_foreign
+from helix_consolidation.folding.changes import Changes
+from helix_consolidation.folding.context import FoldContext
+from helix_consolidation.folding.erasure.carry_out import remove_quotations_without_memory
+from helix_consolidation.folding.fold import sweep
+from helix_consolidation.folding.removal import drop_foreign
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.batch import fold_batch
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from helix_consolidation.compacting.context import Decide
+    from helix_consolidation.folding.context import Decide
     from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
     from helix_consolidation.stores.outcome import Outcome
     from helix_consolidation.stores.publish import PublicationInfo

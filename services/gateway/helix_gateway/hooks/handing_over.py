@@ -21,7 +21,7 @@ from helix_shared.sources.agents import Agent
 from helix_shared.sources.claude_code import ClaudeCodeReader
 from helix_shared.sources.codex import CodexReader
 from helix_shared.sources.cursor import CursorReader
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.new_lines import NewLines, TranscriptReader, read_new
 from helix_shared.sources.projects import project_of
 from helix_shared.sources.source_event import SourceEvent
@@ -147,11 +147,11 @@ class HandingOver:
 
 def _read(kept: Transcript) -> NewLines:
     project = project_of(kept.folder) if kept.folder else ""
-    scope = Scope(kept.tenant, user_id=kept.user, project_id=project)
+    scope = SourceScope(kept.tenant, user_id=kept.user, project_id=project)
     return read_new(Path(kept.path), _reader(kept, scope), kept.position)
 
 
-def _reader(kept: Transcript, scope: Scope) -> TranscriptReader:
+def _reader(kept: Transcript, scope: SourceScope) -> TranscriptReader:
     match Agent(kept.agent):
         case Agent.CLAUDE_CODE:
             return ClaudeCodeReader(scope, kept.session)
@@ -164,7 +164,7 @@ def _reader(kept: Transcript, scope: Scope) -> TranscriptReader:
 async def _write(helix: AsyncHelix, item: Item) -> Written | None:
     """Write the event of an item; None for an item without one, or one that is refused for good."""
     if not isinstance(item, SourceEvent):
-        HANDED_OVER.labels("left_out" if isinstance(item, Skipped) else "refused").inc()
+        HANDED_OVER.labels("left_out" if isinstance(item, SkippedPart) else "refused").inc()
         return None
     try:
         written = await _write_event(helix, item.event)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory import limits
-from helix_shared.sources.new_lines import Position
+from helix_shared.sources.new_lines import ReadPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,7 @@ class Transcript:
     path: str
     folder: str
     """Where the session began."""
-    position: Position = field(default_factory=Position)
+    position: ReadPosition = field(default_factory=ReadPosition)
     is_pending: bool = True
     """It was handed over, and not read to its end yet."""
 
@@ -120,7 +120,7 @@ class Sessions:
     def _transcript(self, name: str) -> Transcript | None:
         found = self._read(name)
         try:
-            position = Position(int(found["position"]["offset"]), int(found["position"]["lines"]))
+            position = ReadPosition(int(found["position"]["offset"]), int(found["position"]["lines"]))
             texts = {one: str(found[one]) for one in ("tenant", "user", "agent", "session", "path", "folder")}
             return Transcript(**texts, position=position, is_pending=found["is_pending"] is True)
         except (KeyError, TypeError, ValueError):

@@ -42,7 +42,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class NodeEdges:
     """Edges [n] of some nodes, the strongest first, at most `MAX_EDGES_OF_NODE` of each."""
 
     nodes: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Neighbourhood:
     truncated: bool = False
     """There are more nodes within the distance."""
 
-    def extend(self, edges: Edges, hop: int, most: int) -> list[int]:
+    def extend(self, edges: NodeEdges, hop: int, most: int) -> list[int]:
         """Add up to `most` nodes in all and the edges between them; returns the new nodes, in order."""
         distinct, firsts = np.unique(edges.others, return_index=True)
         is_new = ~np.isin(distinct, np.fromiter(self.hops, np.int64))
@@ -113,7 +113,7 @@ def sees_entity(node: int, visible: VisibleMemories) -> bool:
     return any(visible.among(some).any() for some in _blocks(memories))
 
 
-def _edges_of(nodes: NDArray[np.int64], visible: VisibleMemories) -> Edges:
+def _edges_of(nodes: NDArray[np.int64], visible: VisibleMemories) -> NodeEdges:
     """The strongest edges of each of `nodes` among those to nodes that may be shown."""
     rows = visible.snapshot.generation.graph.edges_of(nodes)
     owners = np.repeat(np.arange(len(nodes)), rows.counts)
@@ -145,7 +145,7 @@ def _edges_of(nodes: NDArray[np.int64], visible: VisibleMemories) -> Edges:
             _may_be_shown(rows.targets[some], nodes[owners[some]], visible).any() for some in _blocks(unread)
         )
 
-    return Edges(
+    return NodeEdges(
         nodes[owners[chosen]],
         rows.targets[chosen],
         rows.weights[chosen],

@@ -156,7 +156,7 @@ class FusionInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedPairs:
     """Pairs of candidates, by position: question and answer, replacement and what it replaces."""
 
     questions: NDArray[np.int64]
@@ -245,7 +245,7 @@ class Candidates:
     degraded: tuple[str, ...] = ()
     """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead;
     `DEGRADED_CROSS_ENCODER` if the cross-encoder could not compare in time."""
-    related: Related | None = None
+    related: RelatedPairs | None = None
     """Which candidates answer or replace which; None: none."""
     signals: CandidateSignals | None = None
     """Raw signals; None before stage 6, which reads them once."""

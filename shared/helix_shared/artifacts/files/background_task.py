@@ -56,7 +56,7 @@ class BackgroundTask(Generic[T]):
         return future.result()
 
 
-def lower_priority() -> None:
+def lower_thread_priority() -> None:
     """Lower the priority of this thread, where the system allows it."""
     with contextlib.suppress(OSError):
         # on Linux the native id of a thread selects the thread alone
@@ -64,7 +64,7 @@ def lower_priority() -> None:
 
 
 def _run(work: Callable[[], T], future: Future[T]) -> None:
-    lower_priority()
+    lower_thread_priority()
     try:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised by `collect`

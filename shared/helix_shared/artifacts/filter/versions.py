@@ -25,7 +25,7 @@ from helix_shared.artifacts.signals.columns import NO_TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Read = Callable[[str, Sequence[str]], pa.Table]
+ReadRows = Callable[[str, Sequence[str]], pa.Table]
 """Reads columns of the rows that satisfy an SQL condition."""
 
 NEVER: Final = int(np.iinfo(np.int64).max)
@@ -51,7 +51,7 @@ class Versions:
     """Until when the event of the memory said that it holds; `NO_TIME`: it did not say."""
 
     @classmethod
-    def read(cls, read: Read) -> Self:
+    def read(cls, read: ReadRows) -> Self:
         """From the vector table of a generation; documents are read only if one was replaced."""
         columns = (
             "ordinal",
@@ -141,7 +141,7 @@ class Versions:
         return counts
 
 
-def _closing(read: Read, hidden: pa.Table) -> pa.Table | None:
+def _closing(read: ReadRows, hidden: pa.Table) -> pa.Table | None:
     """The memories that `superseded_by` names; None if there are none."""
     named = pc.unique(pc.if_else(hidden["is_latest"], "", hidden["superseded_by"])).to_pylist()
     ids = sorted({one for one in named if one})

@@ -13,7 +13,7 @@ import numpy as np
 from helix_shared.artifacts.graph.base import ENTITIES_FROM, GraphBase
 from helix_shared.artifacts.graph.compaction import compact
 from helix_shared.artifacts.graph.delta import GraphDelta, compressed
-from helix_shared.artifacts.graph.edge_log import Column, EdgeLog, Edges, last_stated
+from helix_shared.artifacts.graph.edge_log import Column, EdgeLog, StatedEdges, last_stated
 from helix_shared.artifacts.graph.entities import EntityNumbers
 from helix_shared.artifacts.graph.snapshot import BASE, DELTA_FILE, EDGE_KINDS, NO_TENANT, GraphSnapshot, Link
 from helix_shared.errors import InvalidInputError
@@ -178,7 +178,7 @@ class GraphBuilder:
         if highest >= memories:
             raise InvalidInputError("memories", f"must be above {highest}, which is in the graph")
         targets, keys, entities = self._entities.renumbered(links.target)
-        linked = Edges(links.source, targets + ENTITIES_FROM, links.kind, links.weight)
+        linked = StatedEdges(links.source, targets + ENTITIES_FROM, links.kind, links.weight)
         void = np.sort(np.fromiter(self._void, np.int64, len(self._void)))
         nodes, lost = self._base.void_edges(void)
         rows = compressed(linked, relations, nodes, lost)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_shared.artifacts.graph.edge_log import Edges
+    from helix_shared.artifacts.graph.edge_log import StatedEdges
 
 _LISTS: Final[Mapping[str, Any]] = {
     "nodes": np.int64,
@@ -117,7 +117,7 @@ class GraphDelta:
 
 
 def compressed(
-    links: Edges, relations: Edges, losing: NDArray[np.int64], lost: NDArray[np.int64]
+    links: StatedEdges, relations: StatedEdges, losing: NDArray[np.int64], lost: NDArray[np.int64]
 ) -> dict[str, NDArray[Any]]:
     """Arrays of a delta: both directions of all edges, and the nodes `losing` edges of the base.
 

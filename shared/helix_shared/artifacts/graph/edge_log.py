@@ -21,7 +21,7 @@ _KINDS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class StatedEdges:
     """Edges as stated, in order of statement."""
 
     source: NDArray[np.int64]
@@ -32,9 +32,9 @@ class Edges:
     def __len__(self) -> int:
         return len(self.source)
 
-    def chosen(self, kept: NDArray[Any]) -> Edges:
+    def chosen(self, kept: NDArray[Any]) -> StatedEdges:
         """The edges selected by a mask or by indices."""
-        return Edges(self.source[kept], self.target[kept], self.kind[kept], self.weight[kept])
+        return StatedEdges(self.source[kept], self.target[kept], self.kind[kept], self.weight[kept])
 
 
 class Column:
@@ -102,7 +102,7 @@ class EdgeLog:
         stamps = self._columns["source_stamp"].upto(self._size)
         return bool(((sources == source) & (stamps == stamp)).any())
 
-    def valid(self, sources: Column, targets: Column | None) -> Edges:
+    def valid(self, sources: Column, targets: Column | None) -> StatedEdges:
         """Edges whose stamps are unchanged; the others are dropped when they are the majority."""
         read = {name: column.upto(self._size) for name, column in self._columns.items()}
         is_valid = read["source_stamp"] == _stamps(sources, read["source"])
@@ -111,7 +111,7 @@ class EdgeLog:
         kept = {name: values[is_valid] for name, values in read.items()}
         if 2 * int(is_valid.sum()) < self._size:
             self._keep(kept)
-        return Edges(kept["source"], kept["target"], kept["kind"], kept["weight"])
+        return StatedEdges(kept["source"], kept["target"], kept["kind"], kept["weight"])
 
     def _keep(self, kept: dict[str, NDArray[Any]]) -> None:
         self._size = len(kept["source"])
@@ -119,7 +119,7 @@ class EdgeLog:
             self._columns[name].upto(self._size)[:] = values
 
 
-def last_stated(edges: Edges) -> Edges:
+def last_stated(edges: StatedEdges) -> StatedEdges:
     """The last statement of every edge."""
     if not len(edges):
         return edges

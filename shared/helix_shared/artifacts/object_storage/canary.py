@@ -17,7 +17,7 @@ from helix_shared.errors import PermanentError, TemporaryError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+    from helix_shared.artifacts.object_storage.store import ObjectStore, ObjectVersion
 
 
 def prove_preconditions(store: ObjectStore) -> None:
@@ -45,7 +45,7 @@ def prove_preconditions(store: ObjectStore) -> None:
             store.delete([path])
 
 
-def _must_fail(write: Callable[[], Version], header: str, store: ObjectStore) -> None:
+def _must_fail(write: Callable[[], ObjectVersion], header: str, store: ObjectStore) -> None:
     try:
         write()
     except ConflictError:

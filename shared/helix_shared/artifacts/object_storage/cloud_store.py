@@ -25,10 +25,10 @@ from helix_shared.artifacts.files.durability import sha256_of, sync
 from helix_shared.artifacts.object_storage.store import (
     SMALL_BYTES,
     ConflictError,
-    Found,
-    Listed,
+    ListedObject,
+    ObjectContent,
     ObjectStore,
-    Version,
+    ObjectVersion,
 )
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError, TemporaryError
 
@@ -69,18 +69,18 @@ class CloudStore(ObjectStore):
         except (BaseError, OSError, ValueError) as error:
             raise InvalidInputError("bucket", f"cannot be opened: {url}: {_reason(error)}") from error
 
-    def create(self, path: str, body: bytes) -> Version:
+    def create(self, path: str, body: bytes) -> ObjectVersion:
         """As `ObjectStore.create`."""
         return self._put(path, body, "create")
 
-    def replace(self, path: str, body: bytes, version: Version) -> Version:
+    def replace(self, path: str, body: bytes, version: ObjectVersion) -> ObjectVersion:
         """As `ObjectStore.replace`."""
         if self._folder is not None:
             return self._replace_in_folder(self._folder, path, body, version)
         stated = {"e_tag": version.tag, "version": version.number}
         return self._put(path, body, {name: value for name, value in stated.items() if value is not None})
 
-    def read(self, path: str, *, unless: Version | None = None) -> Found | None:
+    def read(self, path: str, *, unless: ObjectVersion | None = None) -> ObjectContent | None:
         """As `ObjectStore.read`."""
         options: Any = {} if unless is None or unless.tag is None else {"if_none_match": unless.tag}
         with self._translated(path):
@@ -89,7 +89,7 @@ class CloudStore(ObjectStore):
                 body = bytes(found.bytes())
             except NotModifiedError:
                 return None
-            return Found(body, _version(found.meta))
+            return ObjectContent(body, _version(found.meta))
 
     def upload(self, path: str, file: Path) -> None:
         """As `ObjectStore.upload`."""
@@ -111,12 +111,12 @@ class CloudStore(ObjectStore):
         sync(target)
         return digest.hexdigest()
 
-    def list(self, prefix: str) -> Iterator[Listed]:
+    def list(self, prefix: str) -> Iterator[ListedObject]:
         """As `ObjectStore.list`."""
         with self._translated(prefix):
             for page in obstore.list(self._engine, prefix=prefix):
                 for one in page:
-                    yield Listed(one["path"], one["size"], one["last_modified"])
+                    yield ListedObject(one["path"], one["size"], one["last_modified"])
         if self._folder is not None:
             yield from _unfinished_below(self._folder, prefix)
 
@@ -131,14 +131,16 @@ class CloudStore(ObjectStore):
                 else:
                     obstore.delete(self._engine, request)
 
-    def _put(self, path: str, body: bytes, mode: Any) -> Version:
+    def _put(self, path: str, body: bytes, mode: Any) -> ObjectVersion:
         with self._translated(path):
             try:
                 return _version(obstore.put(self._engine, path, body, mode=mode, use_multipart=False))
             except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
                 raise ConflictError(path, self.url) from error
 
-    def _replace_in_folder(self, folder: Path, path: str, body: bytes, version: Version) -> Version:
+    def _replace_in_folder(
+        self, folder: Path, path: str, body: bytes, version: ObjectVersion
+    ) -> ObjectVersion:
         """A file system compares nothing: writers exclude each other by a lock."""
         with (folder / _LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -179,17 +181,17 @@ class CloudStore(ObjectStore):
             raise TemporaryError(f"object store {self.url} does not answer: {_reason(error)}") from error
 
 
-def _unfinished_below(folder: Path, prefix: str) -> Iterator[Listed]:
+def _unfinished_below(folder: Path, prefix: str) -> Iterator[ListedObject]:
     for path in (folder / prefix).rglob("*#*"):
         with contextlib.suppress(FileNotFoundError):
             if _UNFINISHED.search(path.name):
                 status = path.stat()
                 modified = datetime.fromtimestamp(status.st_mtime, UTC)
-                yield Listed(path.relative_to(folder).as_posix(), status.st_size, modified)
+                yield ListedObject(path.relative_to(folder).as_posix(), status.st_size, modified)
 
 
-def _version(meta: Any) -> Version:
-    return Version(meta["e_tag"], meta["version"])
+def _version(meta: Any) -> ObjectVersion:
+    return ObjectVersion(meta["e_tag"], meta["version"])
 
 
 def _reason(error: Exception) -> str:

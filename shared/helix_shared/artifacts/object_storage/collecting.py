@@ -20,7 +20,7 @@ from helix_shared.artifacts.object_storage.layout import (
     CANARY,
     MANIFESTS,
     PARTS,
-    Position,
+    GenerationPosition,
     part_path,
     sha256_of_bytes,
 )
@@ -30,12 +30,12 @@ from helix_shared.errors import CorruptArtifactError, NotFoundError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from helix_shared.artifacts.object_storage.remote import Stored
-    from helix_shared.artifacts.object_storage.store import Listed, ObjectStore
+    from helix_shared.artifacts.object_storage.remote import StoredManifest
+    from helix_shared.artifacts.object_storage.store import ListedObject, ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectionResult:
     """The result of one collection."""
 
     manifests: int
@@ -56,10 +56,10 @@ class Collector:
         self._store = store
         self._keep = keep
         self._grace = timedelta(seconds=grace_seconds)
-        self._manifests: dict[Position, Stored] = {}
+        self._manifests: dict[GenerationPosition, StoredManifest] = {}
         """Those that were kept before."""
 
-    def collect(self, pointed: Stored, *, erased_before: int = 0) -> Collected | None:
+    def collect(self, pointed: StoredManifest, *, erased_before: int = 0) -> CollectionResult | None:
         """Remove what is not kept; None if `pointed` is not what the pointer names any more.
 
         With `erased_before`, generations with a lower number and all parts without a generation go at once.
@@ -71,7 +71,7 @@ class Collector:
         found = read_pointer(self._store)
         if found is None or found[0].sha256 != sha256_of_bytes(pointed.body):
             return None
-        listed = {Position.of_path(one.path): one for one in self._store.list(MANIFESTS)}
+        listed = {GenerationPosition.of_path(one.path): one for one in self._store.list(MANIFESTS)}
         positions = {position: one for position, one in listed.items() if position is not None}
         now = self._now()
         kept = self._kept(pointed, positions, now, erased_before)
@@ -87,7 +87,7 @@ class Collector:
         ]
         self._store.delete(one.path for one in removed)
         self._manifests = kept
-        return Collected(
+        return CollectionResult(
             manifests=len(dropped),
             parts=frozenset(one.path.rpartition("/")[2] for one in removed),
             bytes=sum(one.size for one in removed),
@@ -98,8 +98,12 @@ class Collector:
         )
 
     def _kept(
-        self, pointed: Stored, positions: dict[Position, Listed], now: datetime, erased_before: int
-    ) -> dict[Position, Stored]:
+        self,
+        pointed: StoredManifest,
+        positions: dict[GenerationPosition, ListedObject],
+        now: datetime,
+        erased_before: int,
+    ) -> dict[GenerationPosition, StoredManifest]:
         kept = {pointed.position: pointed}
         newest_first = sorted(positions, reverse=True)
         for place, position in enumerate(newest_first):
@@ -111,7 +115,7 @@ class Collector:
                     kept[position] = stored
         return kept
 
-    def _read(self, position: Position) -> Stored | None:
+    def _read(self, position: GenerationPosition) -> StoredManifest | None:
         """A manifest; None if nobody can read it, so that it goes."""
         if position in self._manifests:
             return self._manifests[position]
@@ -130,6 +134,6 @@ class Collector:
         return now
 
 
-def _is_whole(parts: dict[str, Listed], sha256: str, size: int) -> bool:
+def _is_whole(parts: dict[str, ListedObject], sha256: str, size: int) -> bool:
     part = parts.get(sha256)
     return part is not None and (part.path, part.size) == (part_path(sha256), size)

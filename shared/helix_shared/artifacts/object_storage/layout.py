@@ -26,7 +26,7 @@ _MANIFEST_NAME: Final = re.compile(r"^(\d{12})-(\d{12})\.json$")
 _SHA256: Final = r"^[0-9a-f]{64}$"
 
 
-class Position(NamedTuple):
+class GenerationPosition(NamedTuple):
     """Which of two generations is newer: the one of the later writer, then the one with the higher number."""
 
     epoch: int
@@ -54,9 +54,9 @@ class Pointer(BaseModel):
     sha256: str = Field(pattern=_SHA256, description="of the bytes of its manifest")
 
     @property
-    def position(self) -> Position:
+    def position(self) -> GenerationPosition:
         """Epoch and number."""
-        return Position(self.epoch, self.generation)
+        return GenerationPosition(self.epoch, self.generation)
 
     @classmethod
     def parse(cls, body: bytes) -> Self:

@@ -27,7 +27,13 @@ from helix_shared.artifacts.object_storage.nats_bucket import (
     owner_of,
 )
 from helix_shared.artifacts.object_storage.nats_connection import NatsConnection
-from helix_shared.artifacts.object_storage.store import ConflictError, Found, Listed, ObjectStore, Version
+from helix_shared.artifacts.object_storage.store import (
+    ConflictError,
+    ListedObject,
+    ObjectContent,
+    ObjectStore,
+    ObjectVersion,
+)
 from helix_shared.errors import CorruptArtifactError, NotFoundError, TemporaryError
 from helix_shared.object_bucket import BUCKET
 
@@ -78,27 +84,27 @@ class NatsStore(ObjectStore):
         prefix = path.strip("/")
         return cls(url, NatsConnection(servers, credentials), f"{prefix}/" if prefix else "")
 
-    def create(self, path: str, body: bytes) -> Version:
+    def create(self, path: str, body: bytes) -> ObjectVersion:
         """As `ObjectStore.create`."""
         return self._write(path, body, expected=0)
 
-    def replace(self, path: str, body: bytes, version: Version) -> Version:
+    def replace(self, path: str, body: bytes, version: ObjectVersion) -> ObjectVersion:
         """As `ObjectStore.replace`."""
         return self._write(path, body, expected=int(version.tag or 0))
 
-    def read(self, path: str, *, unless: Version | None = None) -> Found | None:
+    def read(self, path: str, *, unless: ObjectVersion | None = None) -> ObjectContent | None:
         """As `ObjectStore.read`."""
         for _ in range(_ATTEMPTS):
             meta = self._call(NatsBucket.meta, self._prefix + path)
             if meta is None:
                 raise NotFoundError(f"object {path} of {self.url} does not exist")
-            version = Version(str(meta.sequence))
+            version = ObjectVersion(str(meta.sequence))
             if version == unless:
                 return None
             chunks = [chunk for chunks in self._chunks(meta) for chunk in chunks]
             body = b"".join(filter(None, chunks))
             if None not in chunks and hashlib.sha256(body).digest() == meta.sha256:
-                return Found(body, version)
+                return ObjectContent(body, version)
             # a writer that replaces it removes the chunks
         raise CorruptArtifactError(f"object {path} of {self.url} is damaged, or chunks of it are missing")
 
@@ -135,7 +141,7 @@ class NatsStore(ObjectStore):
         sync(target)
         return digest.hexdigest()
 
-    def list(self, prefix: str) -> Iterator[Listed]:
+    def list(self, prefix: str) -> Iterator[ListedObject]:
         """As `ObjectStore.list`."""
         for name, entry in self._entries().items():
             path = name.removeprefix(self._prefix)
@@ -146,7 +152,7 @@ class NatsStore(ObjectStore):
                     nuid = entry.leftovers[0]
                     modified = self._call(NatsBucket.last_written, nuid)
                 if modified is not None:
-                    yield Listed(path, entry.size, modified)
+                    yield ListedObject(path, entry.size, modified)
 
     def delete(self, paths: Iterable[str]) -> None:
         """As `ObjectStore.delete`."""
@@ -171,7 +177,7 @@ class NatsStore(ObjectStore):
         more = range(1, -(-size // PART_BYTES))
         return [self._prefix + path, *(f"{self._prefix}{path}~{place}" for place in more)]
 
-    def _write(self, path: str, body: bytes, *, expected: int) -> Version:
+    def _write(self, path: str, body: bytes, *, expected: int) -> ObjectVersion:
         name = self._prefix + path
         try:
             meta = self._put(name, io.BytesIO(body), len(body), expected=expected)
@@ -180,7 +186,7 @@ class NatsStore(ObjectStore):
         # of older contents, and of writes that did not succeed
         before = min((*meta.chunks, meta.sequence))
         self._call(NatsBucket.purge_older, name, before)
-        return Version(str(meta.sequence))
+        return ObjectVersion(str(meta.sequence))
 
     def _put(self, name: str, source: BinaryIO, size: int, *, expected: int | None) -> Meta:
         """Write the next `size` bytes of `source`, or what is left of it, as one object."""

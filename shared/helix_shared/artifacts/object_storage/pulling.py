@@ -28,7 +28,7 @@ from helix_shared.artifacts.generation.folders import (
 )
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, FileEntry, Manifest
 from helix_shared.artifacts.generation.publishing import set_pointer
-from helix_shared.artifacts.object_storage.layout import PARTS, Position, part_path
+from helix_shared.artifacts.object_storage.layout import PARTS, GenerationPosition, part_path
 from helix_shared.artifacts.object_storage.remote import read_manifest, read_pointer, stored_positions
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from pathlib import Path
 
-    from helix_shared.artifacts.object_storage.remote import Stored
-    from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+    from helix_shared.artifacts.object_storage.remote import StoredManifest
+    from helix_shared.artifacts.object_storage.store import ObjectStore, ObjectVersion
 
 _REQUESTS_IN_FLIGHT: Final = 8
 _UNFINISHED: Final = ".unfinished"
-_NONE: Final = Position(0, 0)
+_NONE: Final = GenerationPosition(0, 0)
 
 
 class BadPartError(CorruptArtifactError):
@@ -53,7 +53,7 @@ class BadPartError(CorruptArtifactError):
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PulledGeneration:
     """A generation that is current now."""
 
     manifest: Manifest
@@ -67,16 +67,16 @@ class Puller:
     def __init__(self, store: ObjectStore, root: Path) -> None:
         self._store = store
         self._root = root
-        self._seen: Version | None = None
+        self._seen: ObjectVersion | None = None
         """Version of the pointer whose generation is here."""
         self._here = _position_here(root)
-        self.newest: Position = self._here
+        self.newest: GenerationPosition = self._here
         """The generation that the pointer named last."""
         shutil.rmtree(root / STAGING, ignore_errors=True)
         for path in (root / PARTS).glob(f"*/*{_UNFINISHED}"):
             path.unlink(missing_ok=True)
 
-    def pull(self) -> Pulled | None:
+    def pull(self) -> PulledGeneration | None:
         """Download the newest generation; None if it is here, or there is none.
 
         A folder without any generation takes an older one when the newest is damaged.
@@ -149,7 +149,7 @@ class Puller:
             os.path.samestat(files[path], parts[path]) for path in parts
         )
 
-    def _refuse_older(self, position: Position) -> None:
+    def _refuse_older(self, position: GenerationPosition) -> None:
         if position.epoch < self._here.epoch or position.generation <= self._here.generation:
             raise CorruptArtifactError(
                 f"pointer of {self._store.url} went back to generation {position.generation} of epoch "
@@ -157,7 +157,7 @@ class Puller:
                 "empty the data folder of this replica if that is intended"
             )
 
-    def _take_older(self, newest: Position) -> None:
+    def _take_older(self, newest: GenerationPosition) -> None:
         """Take the newest generation before `newest` that is whole, if there is any."""
         for position in stored_positions(self._store):
             if position < newest:
@@ -165,7 +165,7 @@ class Puller:
                     self._take(position)
                     return
 
-    def _take(self, position: Position, sha256: str = "") -> Pulled:
+    def _take(self, position: GenerationPosition, sha256: str = "") -> PulledGeneration:
         try:
             stored = read_manifest(self._store, position, sha256=sha256)
         except NotFoundError as error:
@@ -178,7 +178,7 @@ class Puller:
             attempt.result()  # the other parts are here for the next attempt
         self._link(stored)
         self._here = position
-        return Pulled(stored.manifest, sum(entry.size for entry in missing))
+        return PulledGeneration(stored.manifest, sum(entry.size for entry in missing))
 
     def _part(self, entry: FileEntry) -> Path:
         return self._root / part_path(entry.sha256)
@@ -202,7 +202,7 @@ class Puller:
             raise BadPartError("damaged", f"{path} of {self._store.url}, {of}")
         unfinished.replace(part)
 
-    def _link(self, stored: Stored) -> None:
+    def _link(self, stored: StoredManifest) -> None:
         number = stored.position.generation
         staging, target = staging_of(self._root, str(number)), folder_of(self._root, number)
         shutil.rmtree(staging, ignore_errors=True)
@@ -222,7 +222,7 @@ class Puller:
         set_pointer(self._root, number)
 
 
-def _position_here(root: Path) -> Position:
+def _position_here(root: Path) -> GenerationPosition:
     """Position of the current generation; none where CURRENT or its manifest is damaged."""
     try:
         number = current_number(root)
@@ -231,4 +231,4 @@ def _position_here(root: Path) -> Position:
         manifest = Manifest.read(folder_of(root, number))
     except CorruptArtifactError:
         return _NONE
-    return Position(manifest.epoch, manifest.generation)
+    return GenerationPosition(manifest.epoch, manifest.generation)

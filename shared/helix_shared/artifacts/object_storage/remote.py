@@ -9,21 +9,21 @@ from helix_shared.artifacts.generation.manifest import Manifest, check_format
 from helix_shared.artifacts.object_storage.layout import (
     MANIFESTS,
     POINTER,
+    GenerationPosition,
     Pointer,
-    Position,
     sha256_of_bytes,
 )
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
 if TYPE_CHECKING:
-    from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+    from helix_shared.artifacts.object_storage.store import ObjectStore, ObjectVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredManifest:
     """A manifest as it lies in object storage."""
 
-    position: Position
+    position: GenerationPosition
     body: bytes
     manifest: Manifest
 
@@ -33,7 +33,9 @@ class Stored:
         return {entry.sha256: entry.size for entry in self.manifest.files}
 
 
-def read_pointer(store: ObjectStore, *, unless: Version | None = None) -> tuple[Pointer, Version] | None:
+def read_pointer(
+    store: ObjectStore, *, unless: ObjectVersion | None = None
+) -> tuple[Pointer, ObjectVersion] | None:
     """The pointer and its version; None before the first, or if it is still that of `unless`.
 
     Raises:
@@ -47,7 +49,7 @@ def read_pointer(store: ObjectStore, *, unless: Version | None = None) -> tuple[
     return None if found is None else (Pointer.parse(found.body), found.version)
 
 
-def read_manifest(store: ObjectStore, position: Position, *, sha256: str = "") -> Stored:
+def read_manifest(store: ObjectStore, position: GenerationPosition, *, sha256: str = "") -> StoredManifest:
     """The manifest of a generation; with `sha256`, only one with this checksum.
 
     Raises:
@@ -64,14 +66,14 @@ def read_manifest(store: ObjectStore, position: Position, *, sha256: str = "") -
     check_format({"format_version": manifest.format_version})
     if (manifest.epoch, manifest.generation) != position:
         raise CorruptArtifactError(f"manifest {where} is of generation {manifest.generation}")
-    return Stored(position, body, manifest)
+    return StoredManifest(position, body, manifest)
 
 
-def stored_positions(store: ObjectStore) -> list[Position]:
+def stored_positions(store: ObjectStore) -> list[GenerationPosition]:
     """The generations that have a manifest, the newest first.
 
     Raises:
         TemporaryError: the store does not answer.
     """
-    found = (Position.of_path(one.path) for one in store.list(MANIFESTS))
+    found = (GenerationPosition.of_path(one.path) for one in store.list(MANIFESTS))
     return sorted((position for position in found if position is not None), reverse=True)

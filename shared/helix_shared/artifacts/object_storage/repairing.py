@@ -13,11 +13,11 @@ from helix_shared.artifacts.object_storage.store import ConflictError
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError
 
 if TYPE_CHECKING:
-    from helix_shared.artifacts.object_storage.remote import Stored
-    from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+    from helix_shared.artifacts.object_storage.remote import StoredManifest
+    from helix_shared.artifacts.object_storage.store import ObjectStore, ObjectVersion
 
 
-def pointer_to_replace(store: ObjectStore) -> tuple[Pointer | None, Version | None]:
+def pointer_to_replace(store: ObjectStore) -> tuple[Pointer | None, ObjectVersion | None]:
     """The pointer and its version; without a version it is missing, without a pointer it is damaged.
 
     Raises:
@@ -36,7 +36,7 @@ def pointer_to_replace(store: ObjectStore) -> tuple[Pointer | None, Version | No
         return None, found.version
 
 
-def has_manifest(store: ObjectStore, stored: Stored) -> bool:
+def has_manifest(store: ObjectStore, stored: StoredManifest) -> bool:
     """Whether the manifest of a generation is there, byte for byte.
 
     Raises:
@@ -48,7 +48,7 @@ def has_manifest(store: ObjectStore, stored: Stored) -> bool:
         return False
 
 
-def put_manifest(store: ObjectStore, stored: Stored) -> None:
+def put_manifest(store: ObjectStore, stored: StoredManifest) -> None:
     """Write the manifest of a generation, unless it is there; in place of one that nobody can read.
 
     Raises:

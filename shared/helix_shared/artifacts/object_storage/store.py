@@ -28,7 +28,7 @@ class ConflictError(PermanentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ObjectVersion:
     """Identifies the content that an object had when it was read or written."""
 
     tag: str | None
@@ -37,15 +37,15 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ObjectContent:
     """A small object that was read."""
 
     body: bytes
-    version: Version
+    version: ObjectVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedObject:
     """An object that a listing names."""
 
     path: str
@@ -60,7 +60,7 @@ class ObjectStore(ABC):
     url: str
 
     @abstractmethod
-    def create(self, path: str, body: bytes) -> Version:
+    def create(self, path: str, body: bytes) -> ObjectVersion:
         """Write an object that does not exist (If-None-Match).
 
         Raises:
@@ -69,7 +69,7 @@ class ObjectStore(ABC):
         """
 
     @abstractmethod
-    def replace(self, path: str, body: bytes, version: Version) -> Version:
+    def replace(self, path: str, body: bytes, version: ObjectVersion) -> ObjectVersion:
         """Write an object if its content is still that of `version` (If-Match).
 
         Raises:
@@ -78,7 +78,7 @@ class ObjectStore(ABC):
         """
 
     @abstractmethod
-    def read(self, path: str, *, unless: Version | None = None) -> Found | None:
+    def read(self, path: str, *, unless: ObjectVersion | None = None) -> ObjectContent | None:
         """Read a small object whole; None if its content is still that of `unless`.
 
         Raises:
@@ -106,7 +106,7 @@ class ObjectStore(ABC):
         """
 
     @abstractmethod
-    def list(self, prefix: str) -> Iterator[Listed]:
+    def list(self, prefix: str) -> Iterator[ListedObject]:
         """All objects below a prefix, in no certain order.
 
         Raises:

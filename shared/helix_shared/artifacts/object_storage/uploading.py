@@ -24,13 +24,13 @@ from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, FileEntry,
 from helix_shared.artifacts.object_storage.layout import (
     PARTS,
     POINTER,
+    GenerationPosition,
     Pointer,
-    Position,
     part_path,
     sha256_of_bytes,
 )
 from helix_shared.artifacts.object_storage.record import UploadRecord
-from helix_shared.artifacts.object_storage.remote import Stored, read_manifest, stored_positions
+from helix_shared.artifacts.object_storage.remote import StoredManifest, read_manifest, stored_positions
 from helix_shared.artifacts.object_storage.repairing import has_manifest, pointer_to_replace, put_manifest
 from helix_shared.artifacts.object_storage.store import SMALL_BYTES, ConflictError
 from helix_shared.errors import CorruptArtifactError, NotFoundError, PermanentError, TemporaryError
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+    from helix_shared.artifacts.object_storage.store import ObjectStore, ObjectVersion
 
 OUTGOING: Final = "uploading"
 """Folder in the data folder with links to what is being uploaded: retiring does not take it away."""
 _UPLOADS_IN_FLIGHT: Final = 8
 """Small parts that are uploaded at the same time; large ones follow one by one."""
-_NONE: Final = Position(0, 0)
+_NONE: Final = GenerationPosition(0, 0)
 
 
 class FencedError(PermanentError):
@@ -53,7 +53,7 @@ class FencedError(PermanentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Uploaded:
+class UploadResult:
     """The result of one upload."""
 
     manifest: Manifest
@@ -72,7 +72,7 @@ class Uploader:
         self._fresh_seconds = grace_seconds / 2
         self._fresh: dict[str, float] = {}
         """When parts were uploaded, on the monotonic clock."""
-        self._pointed: Stored | None = None
+        self._pointed: StoredManifest | None = None
         self._is_listed = False
         self.record = UploadRecord.read(root, store.url)
         shutil.rmtree(root / OUTGOING, ignore_errors=True)
@@ -84,11 +84,11 @@ class Uploader:
         return {sha256 for sha256, at in self._fresh.items() if at > since}
 
     @property
-    def pointed(self) -> Stored | None:
+    def pointed(self) -> StoredManifest | None:
         """The manifest of the pointer, as it was read or written last."""
         return self._pointed
 
-    def upload(self) -> Uploaded | None:
+    def upload(self) -> UploadResult | None:
         """Upload the current generation; None if it is there already, or there is none.
 
         Raises:
@@ -163,27 +163,27 @@ class Uploader:
         finally:
             shutil.rmtree(target, ignore_errors=True)
 
-    def _upload(self, folder: Path) -> Uploaded | None:
+    def _upload(self, folder: Path) -> UploadResult | None:
         body = (folder / MANIFEST_NAME).read_bytes()
         manifest = Manifest.parse(body, where=str(folder))
-        stored = Stored(Position(manifest.epoch, manifest.generation), body, manifest)
+        stored = StoredManifest(GenerationPosition(manifest.epoch, manifest.generation), body, manifest)
         version = self._follow(stored)
         entries = {entry.sha256: entry for entry in manifest.files}
         if self._pointed is not None and self._pointed.body == body:
             if self.record.generation != manifest.generation:
                 # a writer that ended after the pointer did not note it
-                self._note(Uploaded(manifest, 0, 0, len(entries)))
+                self._note(UploadResult(manifest, 0, 0, len(entries)))
             return None
         known = self._known()
         missing = [entry for sha256, entry in entries.items() if sha256 not in known]
         self._upload_parts(folder, missing)
         self._publish(stored, version)
         sent = sum(entry.size for entry in missing)
-        uploaded = Uploaded(manifest, sent, len(missing), len(entries) - len(missing))
+        uploaded = UploadResult(manifest, sent, len(missing), len(entries) - len(missing))
         self._note(uploaded)
         return uploaded
 
-    def _follow(self, stored: Stored) -> Version | None:
+    def _follow(self, stored: StoredManifest) -> ObjectVersion | None:
         """Check that a generation may follow the pointer; returns its version, None where it is missing.
 
         A damaged one is replaced where the newest manifest is of this data folder.
@@ -220,7 +220,7 @@ class Uploader:
                 self._pointed = read_manifest(self._store, pointer.position, sha256=pointer.sha256)
         return version
 
-    def _ensure_not_fenced(self, position: Position, epoch: int) -> None:
+    def _ensure_not_fenced(self, position: GenerationPosition, epoch: int) -> None:
         if epoch > position.epoch:
             raise FencedError(
                 f"a writer of epoch {epoch} publishes to {self._store.url}, this generation is of epoch "
@@ -257,7 +257,7 @@ class Uploader:
             if entry.size > SMALL_BYTES:
                 send(entry)
 
-    def _publish(self, stored: Stored, version: Version | None) -> None:
+    def _publish(self, stored: StoredManifest, version: ObjectVersion | None) -> None:
         sha256 = sha256_of_bytes(stored.body)
         # before the manifest: after a crash the next start knows it as its own
         self.record = self.record.with_manifest(stored.position.path, sha256)
@@ -275,7 +275,7 @@ class Uploader:
             raise
         self._pointed = stored
 
-    def _note(self, uploaded: Uploaded) -> None:
+    def _note(self, uploaded: UploadResult) -> None:
         manifest = uploaded.manifest
         self.record = self.record.model_copy(
             update={

@@ -35,7 +35,7 @@ _UNSET: Final = (None, "", 0, -1, False)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SettingDifference:
     """One setting that is not as wanted; values as text."""
 
     name: str
@@ -49,13 +49,13 @@ class Difference:
         return f"{self.name}: {self.field} is {self.found}, wanted {self.wanted}"
 
 
-async def differences(jetstream: JetStreamContext) -> list[Difference]:
+async def differences(jetstream: JetStreamContext) -> list[SettingDifference]:
     """Every difference, in the order of provisioning; what is optional counts where it exists.
 
     Raises:
         nats.errors.Error: the server does not answer.
     """
-    found: list[Difference] = []
+    found: list[SettingDifference] = []
     replicas: dict[str, int] = {}
     consumers = streams.consumers_of((await read_map(jetstream)).shards)
     for wanted in streams.wanted_streams():
@@ -76,11 +76,13 @@ async def differences(jetstream: JetStreamContext) -> list[Difference]:
         found += _compared(name, streams.consumer_config(consumer), info.config, _CONSUMER_FIELDS)
     found += await _lease_bucket(jetstream, replicas)
     most = max(replicas.values(), default=1)
-    found += [Difference(n, "num_replicas", str(most), str(r)) for n, r in replicas.items() if r < most]
+    found += [
+        SettingDifference(n, "num_replicas", str(most), str(r)) for n, r in replicas.items() if r < most
+    ]
     return found
 
 
-async def _lease_bucket(jetstream: JetStreamContext, replicas: dict[str, int]) -> list[Difference]:
+async def _lease_bucket(jetstream: JetStreamContext, replicas: dict[str, int]) -> list[SettingDifference]:
     config = await bucket_settings(jetstream, streams.LEASES)
     if config is None:
         return [_missing(streams.LEASE_STREAM)]
@@ -88,18 +90,18 @@ async def _lease_bucket(jetstream: JetStreamContext, replicas: dict[str, int]) -
     wanted = streams.LEASE_TTL_SECONDS
     if config.max_age == wanted:
         return []
-    return [Difference(streams.LEASE_STREAM, "max_age", _text(wanted), _text(config.max_age))]
+    return [SettingDifference(streams.LEASE_STREAM, "max_age", _text(wanted), _text(config.max_age))]
 
 
-def _missing(name: str) -> Difference:
-    return Difference(name, "exists", "true", "false")
+def _missing(name: str) -> SettingDifference:
+    return SettingDifference(name, "exists", "true", "false")
 
 
-def _compared(name: str, wanted: Any, found: Any, fields: tuple[str, ...]) -> Iterator[Difference]:
+def _compared(name: str, wanted: Any, found: Any, fields: tuple[str, ...]) -> Iterator[SettingDifference]:
     for field in fields:
         want, have = (_text(_value(config, field)) for config in (wanted, found))
         if want != have:
-            yield Difference(name, field, want, have)
+            yield SettingDifference(name, field, want, have)
 
 
 def _value(config: Any, field: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Final
 LEAST_PRIORITY: Final = 19
 
 
-def lower_priority(niceness: int) -> None:
+def lower_process_priority(niceness: int) -> None:
     """Raise the niceness of every thread of the process.
 
     On Linux each thread has its own niceness and inherits it to threads it starts; engines start some on

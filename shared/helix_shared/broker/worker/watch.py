@@ -44,7 +44,7 @@ MOST_STUCK: Final = 4
 _log = logger(__name__)
 
 
-class Read(Protocol):
+class WatchedConsumer(Protocol):
     """A durable consumer that the worker reads: `worker.Durable`."""
 
     @property
@@ -66,7 +66,7 @@ class Read(Protocol):
 
 async def watch(
     client: Client,
-    durables: Sequence[Read],
+    durables: Sequence[WatchedConsumer],
     health: Health,
     *,
     fail: Callable[[str], None],
@@ -95,7 +95,9 @@ async def watch(
         await asyncio.sleep(WATCH_SECONDS)
 
 
-async def _failure_of(client: Client, durable: Read, health: Health, stalled_seconds: float) -> str:
+async def _failure_of(
+    client: Client, durable: WatchedConsumer, health: Health, stalled_seconds: float
+) -> str:
     """Why the process must end: its consumer is gone, or nothing is fetched for it."""
     try:
         info = await client.jetstream().consumer_info(durable.stream, durable.name)
@@ -113,7 +115,7 @@ async def _failure_of(client: Client, durable: Read, health: Health, stalled_sec
     return ""
 
 
-def _is_stalled(durable: Read, info: ConsumerInfo, stalled_seconds: float) -> bool:
+def _is_stalled(durable: WatchedConsumer, info: ConsumerInfo, stalled_seconds: float) -> bool:
     pulling = durable.pulling
     if pulling is None:
         return False
@@ -130,7 +132,7 @@ async def watch_settings(client: Client, *, every_seconds: float = SETTINGS_SECO
 
     A difference is logged when it is found first, and counted while it is there. Nothing is changed.
     """
-    known: set[drift.Difference] = set()
+    known: set[drift.SettingDifference] = set()
     while True:
         try:
             found = set(await drift.differences(client.jetstream()))

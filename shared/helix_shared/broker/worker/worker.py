@@ -30,7 +30,7 @@ from helix_shared.broker import deadline, settlement, traced
 from helix_shared.broker.cancelling import REPEAT_SECONDS, cancel_all
 from helix_shared.broker.pull import Pulling, pull
 from helix_shared.broker.worker.lanes import Lanes
-from helix_shared.broker.worker.niceness import lower_priority
+from helix_shared.broker.worker.niceness import lower_process_priority
 from helix_shared.broker.worker.outbox import Outbox
 from helix_shared.broker.worker.rederive import Rederived, derivation_responder
 from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consumers
@@ -277,7 +277,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     resume_garbage_collection()
     hang_seconds = Worker.hang_seconds
     if isinstance(app, Worker):
-        lower_priority(app.niceness)
+        lower_process_priority(app.niceness)
         hang_seconds = app.hang_seconds
     try:
         asyncio.run(watched(app.run(), hang_seconds=hang_seconds))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix_shared.artifacts.generation.manifest import Manifest
-from helix_shared.artifacts.object_storage.collecting import Collected, Collector
+from helix_shared.artifacts.object_storage.collecting import CollectionResult, Collector
 from helix_shared.artifacts.object_storage.layout import MANIFESTS, PARTS, part_path
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.remote import read_manifest, read_pointer
@@ -28,7 +28,7 @@ def uploader(store: ObjectStore, root: Path) -> Uploader:
     return Uploader(store, root, grace_seconds=GRACE)
 
 
-def _collect(store: ObjectStore, *, keep: int = 1, erased_before: int = 0) -> Collected:
+def _collect(store: ObjectStore, *, keep: int = 1, erased_before: int = 0) -> CollectionResult:
     pointer = read_pointer(store)
     assert pointer is not None
     pointed = read_manifest(store, pointer[0].position)

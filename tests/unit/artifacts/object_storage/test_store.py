@@ -9,7 +9,7 @@ import pytest
 
 from helix_shared.artifacts.object_storage.canary import prove_preconditions
 from helix_shared.artifacts.object_storage.cloud_store import CHUNK_BYTES
-from helix_shared.artifacts.object_storage.layout import Position
+from helix_shared.artifacts.object_storage.layout import GenerationPosition
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.store import ConflictError, ObjectStore
 from helix_shared.errors import (
@@ -131,11 +131,11 @@ def test_an_unknown_address_is_refused() -> None:
 
 def test_a_later_writer_is_newer_than_a_higher_number() -> None:
     """Positions and their paths have the same order."""
-    positions = [Position(9, 100), Position(10, 2), Position(10, 10)]
+    positions = [GenerationPosition(9, 100), GenerationPosition(10, 2), GenerationPosition(10, 10)]
     assert sorted(positions) == positions
     assert sorted(position.path for position in positions) == [position.path for position in positions]
-    assert [Position.of_path(position.path) for position in positions] == positions
-    assert Position.of_path("manifests/other.json") is None
+    assert [GenerationPosition.of_path(position.path) for position in positions] == positions
+    assert GenerationPosition.of_path("manifests/other.json") is None
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
-from helix_shared.artifacts.object_storage.layout import MANIFESTS, PARTS, POINTER, Position
+from helix_shared.artifacts.object_storage.layout import MANIFESTS, PARTS, POINTER, GenerationPosition
 from helix_shared.artifacts.object_storage.opening import open_store
 from helix_shared.artifacts.object_storage.pulling import Puller
 from helix_shared.artifacts.object_storage.record import FILE, UploadRecord
 from helix_shared.artifacts.object_storage.remote import read_pointer
-from helix_shared.artifacts.object_storage.store import ObjectStore, Version
+from helix_shared.artifacts.object_storage.store import ObjectStore, ObjectVersion
 from helix_shared.artifacts.object_storage.uploading import OUTGOING, FencedError, Uploader
 from helix_shared.errors import CorruptArtifactError, PermanentError
 
@@ -35,7 +35,7 @@ def pausing(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     def interrupted(meanwhile: Callable[[], None], *, is_conditional: bool) -> ObjectStore:
         replace = opened.replace
 
-        def paused(path: str, body: bytes, version: Version) -> Version:
+        def paused(path: str, body: bytes, version: ObjectVersion) -> ObjectVersion:
             meanwhile()
             if is_conditional:
                 return replace(path, body, version)
@@ -49,7 +49,7 @@ def pausing(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     opened.close()
 
 
-def _pointed(store: ObjectStore) -> Position:
+def _pointed(store: ObjectStore) -> GenerationPosition:
     found = read_pointer(store)
     assert found is not None
     return found[0].position
@@ -153,7 +153,7 @@ def test_a_writer_that_paused_before_the_pointer_does_not_replace_it(
 def test_a_store_without_pointer_still_fences(store: ObjectStore, root: Path, published: Publish) -> None:
     """Somebody removed the pointer; the manifests tell the newest epoch."""
     published(epoch=1)
-    store.create(Position(5, 1).path, b"of a later writer")
+    store.create(GenerationPosition(5, 1).path, b"of a later writer")
     with pytest.raises(FencedError, match="epoch 5"):
         Uploader(store, root, grace_seconds=DAY).upload()
 
@@ -165,7 +165,7 @@ def _lose(store: ObjectStore, path: str, left: bytes | None) -> None:
 
 
 @pytest.mark.parametrize("left", [None, b"rubbish"], ids=["missing", "damaged"])
-@pytest.mark.parametrize("path", [POINTER, Position(1, 2).path], ids=["pointer", "manifest"])
+@pytest.mark.parametrize("path", [POINTER, GenerationPosition(1, 2).path], ids=["pointer", "manifest"])
 @pytest.mark.parametrize("then", ["nothing", "a start", "a generation", "a start and a generation"])
 def test_a_pointer_or_manifest_that_the_store_lost_is_written_again(
     store: ObjectStore,
@@ -210,7 +210,7 @@ def test_a_damaged_pointer_is_replaced_by_its_own_writer_alone(
     _lose(store, POINTER, b"rubbish")
     with pytest.raises(CorruptArtifactError, match=f"object {POINTER} .* is damaged"):
         _upload(store, other)
-    store.create(Position(5, 7).path, b"of a later writer")
+    store.create(GenerationPosition(5, 7).path, b"of a later writer")
     with pytest.raises(FencedError, match="epoch 5"):
         uploader.repair()
     with pytest.raises(FencedError, match="epoch 5"):

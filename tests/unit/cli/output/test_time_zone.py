@@ -23,7 +23,7 @@ from helix_memory.machine_zone import local_now, machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.calendar_days import dates_of
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Scope
+from helix_shared.sources.items import SourceScope
 from helix_shared.sources.source_event import SourceEvent
 from helix_shared.timex import resolve_window
 
@@ -137,7 +137,7 @@ def test_the_moment_of_publishing_carries_the_offset_of_this_machine(
     os.utime(file, (SAID.timestamp(), SAID.timestamp()))
     items = [
         *read_events(io.BytesIO(body.encode()), "file"),
-        *document_items(file, "notes.md", Scope("acme"), markdown_content, origin="markdown"),
+        *document_items(file, "notes.md", SourceScope("acme"), markdown_content, origin="markdown"),
     ]
     offsets = []
     for item in items:

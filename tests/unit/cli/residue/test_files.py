@@ -20,7 +20,7 @@ from helix_cli.residue.canaries import Canaries
 from helix_cli.residue.files import residue_in_files
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.vectors.files import TABLE, TABLE_FOLDER
-from helix_shared.event_log.export_file import ExportWriter, Header
+from helix_shared.event_log.export_file import ExportHeader, ExportWriter
 from helix_shared.event_log.record import EventRecord
 
 
@@ -57,7 +57,7 @@ def test_an_export_in_the_home_is_searched(tmp_path: Path) -> None:
         body = json.dumps({"text": TEXT}, ensure_ascii=is_ascii).encode()
         record = EventRecord(1, "helix.v1.events.acme.-.memory", datetime.now(UTC), body)
         with (tmp_path / f"{number}.jsonl").open("wb") as target:
-            ExportWriter(target, Header("0.1.0", "m", "r", ["acme"], events=1)).add("event", record)
+            ExportWriter(target, ExportHeader("0.1.0", "m", "r", ["acme"], events=1)).add("event", record)
     found = residue_in_files(tmp_path, Canaries.of_rows([{"text": TEXT, "vector": [0.0]}]))
     assert dict(found.counts) == {"0.jsonl": 1, "1.jsonl": 1}
 

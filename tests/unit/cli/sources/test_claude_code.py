@@ -7,11 +7,11 @@ import pytest
 from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.read import read_source
 from helix_memory import events
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.source_event import Refusal, SourceEvent
 
 SESSION = "3f6c1b52-8f0e-4d7a-9a51-6f2f0c9d1e77"
-SCOPE = Scope("acme", user_id="ada")
+SCOPE = SourceScope("acme", user_id="ada")
 
 
 def line(kind: str, uuid: str, content: Any, **more: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ SAMPLE: list[Any] = [
 ]
 
 
-def items(tmp_path: Path, *lines: Any, scope: Scope = SCOPE) -> list[Item]:
+def items(tmp_path: Path, *lines: Any, scope: SourceScope = SCOPE) -> list[Item]:
     """The items of these lines."""
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_text(
@@ -137,7 +137,7 @@ def test_a_call_without_result_is_kept(tmp_path: Path) -> None:
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     """Everything that is left out is counted."""
-    reasons = sorted(item.why for item in items(tmp_path, *SAMPLE) if isinstance(item, Skipped))
+    reasons = sorted(item.why for item in items(tmp_path, *SAMPLE) if isinstance(item, SkippedPart))
     assert reasons == [
         "file-history-snapshot lines",
         "lines injected by the program",
@@ -151,7 +151,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
 def test_sub_agents_are_sessions_of_their_own_when_asked_for(tmp_path: Path) -> None:
     """A message to a sub-agent is not from a person."""
     told = line("user", "s-0", "Find the bug", isSidechain=True, agentId="ag1")
-    scope = Scope("acme", sidechains=True)
+    scope = SourceScope("acme", sidechains=True)
     (message,) = found(items(tmp_path, told, scope=scope))
     assert isinstance(message, events.MessageEvent)
     assert (message.session_id, message.role) == (f"{SESSION}-ag1", "assistant")

@@ -8,7 +8,7 @@ from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.read import read_source
 from helix_memory import events
 from helix_shared.sources.codex import outcome
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.source_event import SourceEvent
 from helix_shared.sources.tool_calls import ToolResult
 
@@ -34,7 +34,7 @@ def test_a_fork_is_a_session_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "rollout.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     [source] = discover([path], source_format=Format.CODEX).sources
-    read = [item.event for item in read_source(source, Scope("acme")) if isinstance(item, SourceEvent)]
+    read = [item.event for item in read_source(source, SourceScope("acme")) if isinstance(item, SourceEvent)]
     assert [(one.session_id, one.event_id) for one in read] == [
         ("fork", "codex:fork:3"),
         ("fork", "codex:fork:4"),
@@ -106,7 +106,7 @@ def items(tmp_path: Path, *lines: Any) -> list[Item]:
     path.write_text("".join(json.dumps(entry) + "\n" for entry in lines))
     (source,) = discover([path]).sources
     assert source.format is Format.CODEX
-    return list(read_source(source, Scope("acme")))
+    return list(read_source(source, SourceScope("acme")))
 
 
 def found(all_items: list[Item]) -> list[events.Event]:
@@ -144,7 +144,7 @@ def test_what_the_program_writes_as_the_user_is_not_what_the_user_says(tmp_path:
     path = tmp_path / "rollout.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     [source] = discover([path], source_format=Format.CODEX).sources
-    read = [item.event for item in read_source(source, Scope("acme")) if isinstance(item, SourceEvent)]
+    read = [item.event for item in read_source(source, SourceScope("acme")) if isinstance(item, SourceEvent)]
     assert [one.text for one in read if isinstance(one, events.MessageEvent)] == [
         "Why does the valve stay open?"
     ]
@@ -203,7 +203,7 @@ def test_every_form_of_an_output_is_understood(output: Any, expected: ToolResult
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     """Everything that is left out is counted."""
-    reasons = sorted(item.why for item in items(tmp_path, *SAMPLE) if isinstance(item, Skipped))
+    reasons = sorted(item.why for item in items(tmp_path, *SAMPLE) if isinstance(item, SkippedPart))
     assert reasons == ["context messages of the program", "event_msg lines", "reasoning lines"]
 
 

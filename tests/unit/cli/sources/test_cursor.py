@@ -5,7 +5,7 @@ from typing import Any
 from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.read import read_source
 from helix_memory import events
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.source_event import SourceEvent
 
 SESSION = "439110c7-f2a6-484a-bfa2-b1b10d6b8703"
@@ -32,7 +32,7 @@ def items(tmp_path: Path, *lines: Any) -> list[Item]:
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
     (source,) = discover([path]).sources
     assert source.format is Format.CURSOR
-    return list(read_source(source, Scope("acme", user_id="ada", project_id="weather")))
+    return list(read_source(source, SourceScope("acme", user_id="ada", project_id="weather")))
 
 
 def test_a_session_becomes_messages_and_tool_calls(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_calls_of_memory_servers_and_other_lines_are_left_out(tmp_path: Path) ->
     """A call of an MCP tool names its server in its arguments."""
     recall = use("CallMcpTool", server="helix", toolName="recall", arguments={"query": "gauge"})
     found = items(tmp_path, line("assistant", recall), {"type": "turn_ended"})
-    assert [one.why for one in found if isinstance(one, Skipped)] == [
+    assert [one.why for one in found if isinstance(one, SkippedPart)] == [
         "calls of memory tools", "turn_ended lines",
     ]  # fmt: skip
     assert not [one for one in found if isinstance(one, SourceEvent)]

@@ -13,16 +13,16 @@ from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.folding.status.version_members import members_of
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.event_reach import value_code
-from helix_consolidation.ledger.facts import Entry
+from helix_consolidation.ledger.facts import LedgerEntry
 from helix_consolidation.ledger.versions import Version, superseded
 from helix_shared.identity import memory_id
 from tests.examples import seeds
 
 
-def entry(number: int, corrects: int | None) -> Entry:
+def entry(number: int, corrects: int | None) -> LedgerEntry:
     """Memory `number`, which corrects another one or none."""
     ids = [memory_id("acme", f"e{n}", 0) for n in (number, corrects or 0)]
-    return Entry(
+    return LedgerEntry(
         ids[0], "acme", 0, number + 1, number + 1, 0, 0, 0, corrects="" if corrects is None else ids[1]
     )
 

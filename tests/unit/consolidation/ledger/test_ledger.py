@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from helix_consolidation.ledger.event_reach import value_code
-from helix_consolidation.ledger.facts import Entry, MemoryStatus
+from helix_consolidation.ledger.facts import LedgerEntry, MemoryStatus
 from helix_consolidation.ledger.ledger import Ledger
 from helix_shared.artifacts.generation.manifest import digest_of
 
 
-def entry(number: int, **fields: object) -> Entry:
+def entry(number: int, **fields: object) -> LedgerEntry:
     """A row whose id and sequences are `number`; `fields` override."""
     base = {
         "memory_id": f"{number:032x}",
@@ -18,7 +18,7 @@ def entry(number: int, **fields: object) -> Entry:
         "document": 0,
         "user": 0,
     }
-    return Entry(**(base | fields))  # type: ignore[arg-type]  # fields are the test's business
+    return LedgerEntry(**(base | fields))  # type: ignore[arg-type]  # fields are the test's business
 
 
 def test_ordinals_are_dense_and_found_again() -> None:

@@ -26,7 +26,7 @@ from helix_query.recall.candidates import (
     CrossEncoding,
     LateInteraction,
     Ranking,
-    Related,
+    RelatedPairs,
     Retrieved,
     Route,
     Window,
@@ -117,10 +117,10 @@ def cross_of(random: np.random.Generator, count: int) -> CrossEncoding:
     return CrossEncoding("model", positions, logits, float(random.uniform(0.0, 10.0)))
 
 
-def related_of(random: np.random.Generator, count: int) -> Related:
+def related_of(random: np.random.Generator, count: int) -> RelatedPairs:
     """Random pairs of answers and replacements."""
     positions = [random.integers(0, count, 2) for _ in range(4)]
-    return Related(*positions, random.random(2))
+    return RelatedPairs(*positions, random.random(2))
 
 
 def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:

@@ -13,7 +13,7 @@ from helix_query.profile.intent import Intent
 from helix_query.profile.past_question import PastQuestion
 from helix_query.profile.sections.ranking import Newer, Outdated, Rank
 from helix_query.recall.candidate_signals import CandidateSignals
-from helix_query.recall.candidates import Candidates, LateInteraction, Related, Route
+from helix_query.recall.candidates import Candidates, LateInteraction, RelatedPairs, Route
 from helix_query.recall.evidence.comparisons import interaction_gains, question_match
 from helix_query.recall.lifecycle.newer import (
     SAME_TIME_MICROSECONDS,
@@ -229,7 +229,7 @@ def test_the_order_in_time_decides_only_where_no_link_tells_the_first_value(
     """Nor for the value before the last one, which is neither the earliest nor the latest."""
     constants = Rank(newer=Newer(gain_first=0.5), outdated=Outdated(enabled=True))
     none = np.empty(0, np.int64)
-    link = Related(none, none, np.array([1]), np.array([0]), np.array([probability or 0.0]))
+    link = RelatedPairs(none, none, np.array([1]), np.array([0]), np.array([probability or 0.0]))
     builder = ScoreBuilder(np.array([1.0, 1.1]))
     holding = None if probability is None else link
     nobody, route = np.zeros(2, bool), Route(past_question=past)

@@ -12,7 +12,7 @@ from helix_query.profile.intent import Intent
 from helix_query.profile.past_question import PastQuestion
 from helix_query.profile.sections.ranking import Outdated
 from helix_query.recall.candidate_signals import CandidateSignals
-from helix_query.recall.candidates import Related, Route, Window
+from helix_query.recall.candidates import RelatedPairs, Route, Window
 from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacements_that_count
 from helix_query.recall.routing.current_value import asks_whether
 from helix_shared.artifacts.signals.columns import NO_TIME
@@ -21,10 +21,10 @@ CONSTANTS = Outdated(enabled=True, inherited=1.0, lost_share=1.0, past_tense=0.7
 NONE = np.empty(0, np.int64)
 
 
-def links(*pairs: tuple[int, int, float]) -> Related:
+def links(*pairs: tuple[int, int, float]) -> RelatedPairs:
     """Links newer, older, probability."""
     newer, older, probability = zip(*pairs, strict=True)
-    return Related(NONE, NONE, np.array(newer), np.array(older), np.array(probability))
+    return RelatedPairs(NONE, NONE, np.array(newer), np.array(older), np.array(probability))
 
 
 def told(*moments: int, planned: int = NO_TIME) -> CandidateSignals:
@@ -34,7 +34,7 @@ def told(*moments: int, planned: int = NO_TIME) -> CandidateSignals:
     return cast("CandidateSignals", found)
 
 
-def ranked(scores: list[float], related: Related) -> list[float]:
+def ranked(scores: list[float], related: RelatedPairs) -> list[float]:
     """Scores after both steps."""
     values = np.array(scores)
     values = values + inherited_gains(values, related, CONSTANTS)
@@ -87,7 +87,7 @@ def test_many_links_cost_little() -> None:
     """Each round costs as much as there are links, not as there are chains: 400 memories, all linked."""
     newer, older = (one.ravel() for one in np.indices((400, 400)))
     apart = newer != older
-    dense = Related(NONE, NONE, newer[apart], older[apart], np.full(apart.sum(), 0.3))
+    dense = RelatedPairs(NONE, NONE, newer[apart], older[apart], np.full(apart.sum(), 0.3))
     gains = inherited_gains(np.linspace(0.1, 1.0, 400), dense, CONSTANTS)
     assert np.all(gains >= 0)
     assert np.max(np.linspace(0.1, 1.0, 400) + gains) <= 1.0

@@ -6,7 +6,7 @@ import pytest
 from helix_memory.vocabulary.speech_acts import SPEECH_ACTS
 from helix_query.profile.sections.ranking import SpeechActs
 from helix_query.recall.candidate_signals import CandidateSignals
-from helix_query.recall.candidates import Related, Route
+from helix_query.recall.candidates import RelatedPairs, Route
 from helix_query.recall.lifecycle.speech_acts import (
     act_factors,
     answer_gains,
@@ -30,17 +30,17 @@ def signals_of(acts: list[str], tokens: list[int]) -> CandidateSignals:
     )  # fmt: skip
 
 
-def related_of(questions: list[int], answers: list[int]) -> Related:
+def related_of(questions: list[int], answers: list[int]) -> RelatedPairs:
     """Pairs of question and answer."""
     none = np.empty(0, np.int64)
-    return Related(np.array(questions), np.array(answers), none, none, np.empty(0))
+    return RelatedPairs(np.array(questions), np.array(answers), none, none, np.empty(0))
 
 
 def scored(
     acts: list[str],
     tokens: list[int],
     scores: list[float],
-    related: Related | None = None,
+    related: RelatedPairs | None = None,
     *,
     wants_questions: bool = False,
 ) -> list[float]:

@@ -10,7 +10,7 @@ from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.ranking import Boosts, Rank
 from helix_query.recall.candidate_signals import CandidateSignals
-from helix_query.recall.candidates import Candidates, Ranked, Related, Route, Window
+from helix_query.recall.candidates import Candidates, Ranked, RelatedPairs, Route, Window
 from helix_query.recall.stages.base_score import additive, boost_factors, inside, multiplicative, recency
 from helix_query.recall.stages.normalise import normalise
 from helix_query.recall.stages.rank import best_first, scoring
@@ -293,7 +293,7 @@ def test_repeated_serving_never_lifts_an_irrelevant_memory_above_relevant_ones(
 def test_what_was_probably_replaced_is_no_statement_of_the_value(probability: float, first: int) -> None:
     """Candidates 0 and 1 have the words of the question, 2 replaced 0: "we moved to Gothenburg"."""
     nothing = np.empty(0, np.int64)
-    links = Related(nothing, nothing, np.array([2]), np.array([0]), np.array([probability]))
+    links = RelatedPairs(nothing, nothing, np.array([2]), np.array([0]), np.array([probability]))
     candidates = replace(
         candidates_of([1.0, 0.1, 0.5], [0.9, 0.2, 0.5], [0.0] * 3),
         coverage=np.array([1.0, 0.2, 0.3]),

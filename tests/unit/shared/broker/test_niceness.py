@@ -9,11 +9,11 @@ import pytest
 CODE = """
 import os, threading
 from pathlib import Path
-from helix_shared.broker.worker.niceness import lower_priority
+from helix_shared.broker.worker.niceness import lower_process_priority
 stop = threading.Event()
 threading.Thread(target=stop.wait).start()
 before = os.getpriority(os.PRIO_PROCESS, 0)
-lower_priority({niceness})
+lower_process_priority({niceness})
 after = {{os.getpriority(os.PRIO_PROCESS, int(task.name)) for task in Path("/proc/self/task").iterdir()}}
 print(before, *after)
 stop.set()

@@ -14,9 +14,9 @@ from helix_shared.event_log.export_file import (
     ANSWER,
     EVENT,
     LINE_BYTES,
+    ExportHeader,
     ExportReader,
     ExportWriter,
-    Header,
     opened_export,
 )
 from helix_shared.event_log.record import EventRecord
@@ -41,7 +41,7 @@ RECORDS = [record(3 * n + 1, body) for n, body in enumerate(BODIES)]
 def exported() -> bytes:
     """An export of one answer and an event for each of `BODIES`."""
     target = io.BytesIO()
-    header = Header("0.1.0", "m", "r", ["acme"], events=len(RECORDS), answers=1, last_sequence=99)
+    header = ExportHeader("0.1.0", "m", "r", ["acme"], events=len(RECORDS), answers=1, last_sequence=99)
     writer = ExportWriter(target, header)
     writer.add(ANSWER, record(1, b"{}"))
     for one in RECORDS:
@@ -64,7 +64,7 @@ def test_export_gives_back_the_same_bytes() -> None:
 
 def test_an_export_without_an_event_that_was_erased_meanwhile_is_not_ended() -> None:
     """No reader would take it: its header counts the event."""
-    writer = ExportWriter(io.BytesIO(), Header("0.1.0", "m", "r", ["acme"], events=2))
+    writer = ExportWriter(io.BytesIO(), ExportHeader("0.1.0", "m", "r", ["acme"], events=2))
     writer.add(EVENT, RECORDS[0])
     with pytest.raises(TemporaryError, match="1 events and 0 answers, of 2 and 0: some were erased"):
         writer.finish()

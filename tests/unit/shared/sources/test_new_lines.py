@@ -7,11 +7,11 @@ import pytest
 from helix_shared.sources import new_lines
 from helix_shared.sources.claude_code import ClaudeCodeReader
 from helix_shared.sources.codex import CodexReader
-from helix_shared.sources.items import Scope
-from helix_shared.sources.new_lines import NewLines, Position, TranscriptReader, read_new
+from helix_shared.sources.items import SourceScope
+from helix_shared.sources.new_lines import NewLines, ReadPosition, TranscriptReader, read_new
 from helix_shared.sources.source_event import SourceEvent
 
-SCOPE = Scope("acme", project_id="weather")
+SCOPE = SourceScope("acme", project_id="weather")
 
 
 def said(identity: str, text: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def append(path: Path, *records: Any) -> None:
         file.writelines(json.dumps(one) + "\n" for one in records)
 
 
-def read(path: Path, position: Position, reader: TranscriptReader | None = None) -> NewLines:
+def read(path: Path, position: ReadPosition, reader: TranscriptReader | None = None) -> NewLines:
     """The next batch."""
     return read_new(path, reader or ClaudeCodeReader(SCOPE, "s"), position)
 
@@ -51,11 +51,11 @@ def test_only_lines_added_since_the_position_are_read(tmp_path: Path) -> None:
     """The position counts bytes and lines; without new lines there is nothing."""
     path = tmp_path / "s.jsonl"
     append(path, said("a", "one"), said("b", "two"))
-    first = read(path, Position())
+    first = read(path, ReadPosition())
     append(path, said("c", "three"))
     second = read(path, first.position)
     assert (ids(first), ids(second)) == (["claude:a", "claude:b"], ["claude:c"])
-    assert second.position == Position(path.stat().st_size, 3)
+    assert second.position == ReadPosition(path.stat().st_size, 3)
     assert ids(read(path, second.position)) == []
 
 
@@ -65,7 +65,7 @@ def test_a_line_that_is_still_being_written_waits(tmp_path: Path) -> None:
     append(path, said("a", "one"))
     whole = path.read_text()
     path.write_text(whole + json.dumps(said("b", "two"))[:20])
-    first = read(path, Position())
+    first = read(path, ReadPosition())
     path.write_text(whole + json.dumps(said("b", "two")) + "\n")
     assert (ids(first), ids(read(path, first.position))) == (["claude:a"], ["claude:b"])
 
@@ -74,7 +74,7 @@ def test_a_call_waits_for_its_result(tmp_path: Path) -> None:
     """What follows it is read again with the same id, which stores nothing twice."""
     path = tmp_path / "s.jsonl"
     append(path, said("a", "one"), call("t"), said("b", "two"))
-    first = read(path, Position())
+    first = read(path, ReadPosition())
     append(path, result("t", "built"))
     second = read(path, first.position)
     assert ids(first) == ["claude:a", "claude:b"]
@@ -89,7 +89,7 @@ def test_a_full_batch_gives_up_waiting_for_a_result(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(new_lines, "BATCH_BYTES", 1_000)
     path = tmp_path / "s.jsonl"
     append(path, call("t"), *(said(f"m{number}", "x" * 300) for number in range(6)))
-    position, found = Position(), []
+    position, found = ReadPosition(), []
     while (new := read(path, position)).is_full:
         position = new.position
         found += ids(new)
@@ -103,14 +103,14 @@ def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path: Path) -> No
     """It was written anew; ids repeat."""
     path = tmp_path / "s.jsonl"
     append(path, said("a", "one"))
-    assert ids(read(path, Position(10_000, 99))) == ["claude:a"]
+    assert ids(read(path, ReadPosition(10_000, 99))) == ["claude:a"]
 
 
 def test_rubbish_is_no_failure_and_what_follows_is_read(tmp_path: Path) -> None:
     """Any bytes may stand in a line."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"\xff\xfe{\n[1]\n\n{}\n" + json.dumps(said("a", "one")).encode() + b"\n")
-    assert ids(read(path, Position())) == ["claude:a"]
+    assert ids(read(path, ReadPosition())) == ["claude:a"]
 
 
 def test_new_lines_of_codex_keep_session_and_numbers(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_new_lines_of_codex_keep_session_and_numbers(tmp_path: Path) -> None:
     message = {"type": "message", "role": "user", "content": "one"}
     append(path, {"type": "session_meta", "payload": {"id": "q", "cwd": "/src/gauge"}})
     append(path, {"type": "response_item", "payload": message})
-    first = read(path, Position(), CodexReader(SCOPE, "other"))
+    first = read(path, ReadPosition(), CodexReader(SCOPE, "other"))
     append(path, {"type": "response_item", "payload": message})
     second = read(path, first.position, CodexReader(SCOPE, "other"))
     assert (ids(first), ids(second)) == (["codex:q:2"], ["codex:q:3"])

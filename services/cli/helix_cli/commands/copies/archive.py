@@ -16,7 +16,7 @@ from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import note, size
 from helix_consolidation.archiving.event_archive import ARCHIVE
 from helix_shared.errors import NotFoundError
-from helix_shared.event_log.archive_files import CARD, Verified, verify
+from helix_shared.event_log.archive_files import CARD, VerifiedArchive, verify
 
 if TYPE_CHECKING:
     from helix_cli.backup.whole_log import MadeWhole
@@ -84,7 +84,7 @@ def restore_command(*, as_json: options.AsJson = False, home: options.Home = opt
         )
 
 
-def _line(found: Verified) -> str:
+def _line(found: VerifiedArchive) -> str:
     gaps = f", {found.gaps} gaps ({found.erased} erased)" if found.gaps else ""
     return (
         f"archive is whole up to sequence {found.last_sequence}: {found.records} events{gaps} in "

@@ -17,7 +17,7 @@ from helix_cli.sources.documents.tails import document_name
 from helix_memory import limits
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.sources.fitting import TEXT_BYTES, fits, json_bytes, pieces
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.source_event import Refusal, from_fields
 
 FILE_BYTES: Final = 64 * 1024 * 1024
@@ -46,7 +46,9 @@ Read = Callable[[Path, bytes], Content]
 """The content of a file by its path and bytes; raises `InvalidInputError` or `NothingToReadError`."""
 
 
-def document_items(path: Path, document_id: str, scope: Scope, read: Read, *, origin: str) -> Iterator[Item]:
+def document_items(
+    path: Path, document_id: str, scope: SourceScope, read: Read, *, origin: str
+) -> Iterator[Item]:
     """The documents of one file; `origin` is the name of its format in the ids of its events."""
     where, status = str(path), path.stat()
     if status.st_size > FILE_BYTES:
@@ -54,12 +56,12 @@ def document_items(path: Path, document_id: str, scope: Scope, read: Read, *, or
         return
     source = path.read_bytes().removeprefix(BYTE_ORDER_MARK)
     if not source.strip():
-        yield Skipped("empty files")
+        yield SkippedPart("empty files")
         return
     try:
         content = read(path, source)
     except NothingToReadError as nothing:
-        yield Skipped(str(nothing))
+        yield SkippedPart(str(nothing))
         return
     except HelixError as error:
         # the field of an event tells a user of files nothing

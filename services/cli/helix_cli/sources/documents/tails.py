@@ -15,7 +15,7 @@ from typing import Final
 
 from helix_memory.events import DocumentEvent
 from helix_shared.machine.whole_file import write_whole
-from helix_shared.sources.items import Scope, short_name
+from helix_shared.sources.items import SourceScope, short_name
 from helix_shared.sources.source_event import Entry, SourceEvent, from_fields
 
 FOLDER: Final = "imports"
@@ -31,7 +31,7 @@ def document_name(name: str, number: int) -> str:
 class Tails:
     """How many documents texts became. Of two imports of one text at the same time one is noted."""
 
-    def __init__(self, folder: Path, scope: Scope) -> None:
+    def __init__(self, folder: Path, scope: SourceScope) -> None:
         """Read what is noted in a folder."""
         self._path = folder / COUNTS
         self._scope = scope

@@ -38,7 +38,7 @@ from helix_cli.sources.vendors.vendor_fields import (
 from helix_memory.events.private_passages import without_private
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Item, Scope
+from helix_shared.sources.items import Item, SourceScope
 from helix_shared.text.fences import lines_in_fences
 
 ALWAYS: Final = ("title", "type", "permalink")
@@ -80,7 +80,7 @@ def is_note(text: str) -> bool:
     return all(one(fields, name) for name in ALWAYS) and "layout" not in fields
 
 
-def basic_memory_items(path: Path, name: str, scope: Scope) -> Iterator[Item]:
+def basic_memory_items(path: Path, name: str, scope: SourceScope) -> Iterator[Item]:
     """The events of one note; `name` is its path from the imported folder on, where it has no permalink."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
@@ -105,7 +105,7 @@ def _prose(path: Path, source: bytes) -> Content:
     return Content(one(fields, "title") or path.stem, "text/markdown", contents(prose), more)
 
 
-def _entries(path: Path, permalink: str, scope: Scope) -> Iterator[Item]:
+def _entries(path: Path, permalink: str, scope: SourceScope) -> Iterator[Item]:
     """The observations and relations of a note that can be read."""
     try:
         text = decoded(path.read_bytes().removeprefix(BYTE_ORDER_MARK))

@@ -32,7 +32,7 @@ from helix_cli.sources.vendors.vendor_fields import (
 )
 from helix_memory import identity
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 
 MANIFEST: Final = "manifest.json"
 OBSERVATIONS: Final = "observations.json"
@@ -57,7 +57,7 @@ def is_hindsight_archive(names: Sequence[str]) -> bool:
     return MANIFEST in names and any(name.startswith(DOCUMENTS) for name in names)
 
 
-def hindsight_items(path: Path, scope: Scope) -> Iterator[Item]:
+def hindsight_items(path: Path, scope: SourceScope) -> Iterator[Item]:
     """The events of one export in order."""
     made = Made("hindsight", scope)
     bank = _bank(path)
@@ -67,7 +67,7 @@ def hindsight_items(path: Path, scope: Scope) -> Iterator[Item]:
             yield from refusing(part.where, _document(made, part.where, part.value, bank))
         elif part.file and part.file != OBSERVATIONS:
             if part.file != MANIFEST:
-                yield Skipped(f"records of {part.file}")
+                yield SkippedPart(f"records of {part.file}")
         elif isinstance(part.value, dict) and isinstance(part.value.get("items"), list):
             for where, unit in part.records("items"):
                 yield from refusing(where, _unit(made, where, unit, bank))
@@ -92,7 +92,7 @@ def _unit(made: Made, where: str, value: object, bank: str, *, fallback_id: str 
     unit = record_of(value)
     said = text_in(unit, "text")
     if not said.strip():
-        yield Skipped("memories without text")
+        yield SkippedPart("memories without text")
         return
     text = with_context(said, text_in(unit, "context") if unit.get("context") != "N/A" else "")
     vendor_id = fallback_id or _id(unit, said)

@@ -32,7 +32,7 @@ from helix_cli.sources.vendors.vendor_fields import (
     time_in,
 )
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 
 WHOLE: Final = "memories.json"
 BY_LINE: Final = "memories.jsonl.gz"
@@ -60,7 +60,7 @@ def is_mem0_archive(names: Sequence[str]) -> bool:
     return any(name.rsplit("/", 1)[-1] in (WHOLE, BY_LINE) for name in names)
 
 
-def mem0_items(path: Path, scope: Scope) -> Iterator[Item]:
+def mem0_items(path: Path, scope: SourceScope) -> Iterator[Item]:
     """The events of one export."""
     made = Made("mem0", scope)
     has_whole = any(name.rsplit("/", 1)[-1] == WHOLE for name in names_in_archive(path))
@@ -117,10 +117,10 @@ def _memory(made: Made, where: str, value: object, beside: _Beside) -> Iterator[
     vendor_id, state = identity_in(record, "id"), record.get("state")
     versions, is_deleted = _versions(record)
     if state == "deleted" or is_deleted:
-        yield Skipped("memories that were deleted in mem0")
+        yield SkippedPart("memories that were deleted in mem0")
         return
     if not versions:
-        yield Skipped("memories without text")
+        yield SkippedPart("memories without text")
         return
     app = record.get("app_id")
     fields = {

@@ -16,7 +16,7 @@ from typing import Any, Final
 from helix_cli.sources.vendors.export_file import Part, export_items, refusing
 from helix_cli.sources.vendors.vendor_fields import Made, record_of, said_digest, tags_of, text_in
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 
 ENTITY: Final = ("name", "entityType", "observations")
 RELATION: Final = ("from", "to", "relationType")
@@ -30,7 +30,7 @@ def is_server_memory(value: object) -> bool:
     return needed is not None and all(name in value for name in needed)
 
 
-def server_memory_items(path: Path, scope: Scope) -> Iterator[Item]:
+def server_memory_items(path: Path, scope: SourceScope) -> Iterator[Item]:
     """The events of one file in order."""
     made = Made("server-memory", scope)
     written = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
@@ -66,14 +66,14 @@ def _observations(made: Made, where: str, line: dict[str, Any], fields: dict[str
     if not isinstance(observations, list):
         raise InvalidInputError("observations", "must be a list of texts")
     if not observations:
-        yield Skipped("entities without observations")
+        yield SkippedPart("entities without observations")
     for said in observations:
         # older versions kept an observation as an object
         text = text_in(said, "content", "text") if isinstance(said, dict) else said
         if not isinstance(text, str):
             raise InvalidInputError("observations", "must be a list of texts")
         if not text.strip():
-            yield Skipped("observations without text")
+            yield SkippedPart("observations without text")
             continue
         event_id = made.event_id(said_digest("observation", name, text))
         yield from made.memory(where, event_id, f"{name}: {text}", {**fields, "tags": tags_of(name, kind)})

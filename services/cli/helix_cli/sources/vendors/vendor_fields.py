@@ -18,7 +18,7 @@ from helix_memory import identity, limits
 from helix_memory.events.private_passages import ALL_PRIVATE, without_private
 from helix_shared.errors import InvalidInputError
 from helix_shared.sources.fitting import pieces
-from helix_shared.sources.items import Item, Scope, Skipped, session_token, short_name
+from helix_shared.sources.items import Item, SkippedPart, SourceScope, session_token, short_name
 from helix_shared.sources.source_event import Refusal, from_fields
 
 ONE_PIECE_BYTES: Final = 400
@@ -44,7 +44,7 @@ class Made:
     """The events of one vendor for one import."""
 
     vendor: str
-    scope: Scope
+    scope: SourceScope
 
     def event_id(self, *parts: object) -> str:
         """The id of an event: the vendor's ids, or their hash where they are no event id."""
@@ -137,7 +137,7 @@ class Made:
     def document(self, where: str, document_id: str, text: str, fields: Mapping[str, Any]) -> Iterator[Item]:
         """The document of a text, or several of a text that is larger than an event may be."""
         if not text.strip():
-            yield Skipped("documents without text")
+            yield SkippedPart("documents without text")
             return
         for number, body in enumerate(whole_or_cut(text), start=1):
             name = document_name(document_id, number)

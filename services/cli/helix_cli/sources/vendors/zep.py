@@ -33,7 +33,7 @@ from helix_cli.sources.vendors.vendor_fields import (
 )
 from helix_memory import limits
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Item, Scope, Skipped, short_name
+from helix_shared.sources.items import Item, SkippedPart, SourceScope, short_name
 
 ID: Final = ("uuid", "uuid_", "id")
 ROLES: Final = {
@@ -69,7 +69,7 @@ def is_zep(value: object) -> bool:
     return is_node or is_episode
 
 
-def zep_items(path: Path, scope: Scope) -> Iterator[Item]:
+def zep_items(path: Path, scope: SourceScope) -> Iterator[Item]:
     """The events of one export in order."""
     made = Made("zep", scope)
 
@@ -107,7 +107,7 @@ def _record(made: Made, where: str, value: object, thread: str, user: object = "
     elif "summary" in record:
         yield from _node(made, where, record, user)
     elif "source_node_uuid" in record:
-        yield Skipped("links without a fact")
+        yield SkippedPart("links without a fact")
     else:
         raise InvalidInputError("record", "has neither fact nor content nor summary")
 
@@ -115,7 +115,7 @@ def _record(made: Made, where: str, value: object, thread: str, user: object = "
 def _fact(made: Made, where: str, record: Mapping[str, Any], user: object) -> Iterator[Item]:
     text = text_in(record, "fact")
     if not text.strip():
-        yield Skipped("facts without text")
+        yield SkippedPart("facts without text")
         return
     fields = {**made.scope_fields(user=user, project=record.get("group_id")), "tags": []}
     created, begins = time_in(record, "created_at"), time_in(record, "valid_at")
@@ -142,7 +142,7 @@ def _valid_times(
 def _content(made: Made, where: str, record: Mapping[str, Any], thread: str, user: object) -> Iterator[Item]:
     text = text_in(record, "content")
     if not text.strip():
-        yield Skipped("messages without text")
+        yield SkippedPart("messages without text")
         return
     at = time_in(record, "valid_at", "created_at")
     project = record.get("group_id")
@@ -179,7 +179,7 @@ def _role(record: Mapping[str, Any], text: str) -> str:
 def _node(made: Made, where: str, record: Mapping[str, Any], user: object) -> Iterator[Item]:
     name, summary = text_in(record, "name"), text_in(record, "summary")
     if not summary.strip():
-        yield Skipped("entities without a summary")
+        yield SkippedPart("entities without a summary")
         return
     fields = {
         **made.scope_fields(user=user, project=record.get("group_id")),

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.erasing.audit import record_erasure
-from helix_consolidation.delivery.erasing.background import BackgroundTask
 from helix_consolidation.delivery.erasing.backup_keys import BackupKeys
 from helix_consolidation.delivery.erasing.derived_blocks import drop_derived_bytes
 from helix_consolidation.delivery.erasing.erased_ids import MessageIds, are_erased
@@ -25,6 +24,7 @@ from helix_consolidation.delivery.erasing.other_streams import (
     remove_dead_letters,
     remove_pairs,
 )
+from helix_consolidation.delivery.erasing.periodic_task import PeriodicTask
 from helix_consolidation.delivery.erasing.plan import complete, erase_event, logged_events, plan
 from helix_consolidation.delivery.erasing.reading import for_each, remove_message
 from helix_consolidation.delivery.erasing.rederiving import rederive
@@ -77,9 +77,9 @@ class Eraser:
         self._thread = thread
         self._shard = shard
         self._erase_archived = erase_archived
-        self._planning = BackgroundTask[list[ErasureTask]](ROUND_SECONDS)
-        self._cleaning = BackgroundTask[Round](ROUND_SECONDS)
-        self._deriving = BackgroundTask[dict[int, int]](ROUND_SECONDS)
+        self._planning = PeriodicTask[list[ErasureTask]](ROUND_SECONDS)
+        self._cleaning = PeriodicTask[Round](ROUND_SECONDS)
+        self._deriving = PeriodicTask[dict[int, int]](ROUND_SECONDS)
         self._derived: dict[int, int] = {}
         """Event derived again -> its last message in HELIX_DERIVED, until that is applied."""
 

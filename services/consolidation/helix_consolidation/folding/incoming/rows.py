@@ -25,7 +25,7 @@ from helix_consolidation.ledger.event_reach import (
     value_code,
     visibility_of,
 )
-from helix_consolidation.ledger.facts import Entry
+from helix_consolidation.ledger.facts import LedgerEntry
 from helix_consolidation.ledger.minhash_bands import signatures_of
 from helix_consolidation.ledger.usage_facts import may_decay
 from helix_memory.vocabulary.memory_types import MEMORY_TYPES
@@ -84,7 +84,7 @@ _HASH: Final = re.compile(r"^[0-9a-f]{32}$")
 class IncomingRow:
     """One row of a memories message."""
 
-    entry: Entry
+    entry: LedgerEntry
     facts: MemoryFacts
     event_id: str
     group: int
@@ -251,7 +251,7 @@ def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
     owner, audience = owner_of(values["user_id"], shared=values["shared"]), audience_of(values["acl"])
     # an extracted statement follows its source by `ledger.extracted_index`
     source = values["derived_from"] if values["piece"] < FIRST_STATEMENT_PIECE else ""
-    entry = Entry(
+    entry = LedgerEntry(
         memory_id=values["memory_id"],
         tenant_id=tenant,
         piece=values["piece"],

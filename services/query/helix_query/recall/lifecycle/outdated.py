@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from helix_query.profile.sections.ranking import Outdated
     from helix_query.recall.candidate_signals import CandidateSignals
-    from helix_query.recall.candidates import Related, Route
+    from helix_query.recall.candidates import RelatedPairs, Route
 
 ASKS_FOR_PLANS: Final = frozenset([Intent.WHEN, Intent.CURRENT_VALUE])
 """Questions for what changes in a plan; other memories tell who was there and why."""
@@ -42,8 +42,8 @@ REPLACED_IN_TENSE: Final = 0.6
 
 
 def replacements_that_count(
-    related: Related, raw: CandidateSignals, route: Route, constants: Outdated
-) -> Related:
+    related: RelatedPairs, raw: CandidateSignals, route: Route, constants: Outdated
+) -> RelatedPairs:
     """The pairs with the part of their probability that counts for this question.
 
     All of it counts for a question about a value that changes or has changed, for one whether something
@@ -68,7 +68,7 @@ def replacements_that_count(
     return replace(related, probability=probability)
 
 
-def _never_held(related: Related, raw: CandidateSignals) -> NDArray[np.bool_]:
+def _never_held(related: RelatedPairs, raw: CandidateSignals) -> NDArray[np.bool_]:
     """Whether the replaced memory speaks of a time that had not come when its replacement was said."""
     planned = raw.event_start[related.older]
     held: NDArray[np.bool_] = (planned == NO_TIME) | (planned <= raw.occurred_at[related.newer])
@@ -76,7 +76,7 @@ def _never_held(related: Related, raw: CandidateSignals) -> NDArray[np.bool_]:
 
 
 def inherited_gains(
-    scores: NDArray[np.float64], related: Related, constants: Outdated
+    scores: NDArray[np.float64], related: RelatedPairs, constants: Outdated
 ) -> NDArray[np.float64]:
     """Gains that raise each replacement to its part of the score of what it replaces; 0 for all others.
 
@@ -100,7 +100,7 @@ def inherited_gains(
 
 
 def outdated_factors(
-    scores: NDArray[np.float64], related: Related, constants: Outdated
+    scores: NDArray[np.float64], related: RelatedPairs, constants: Outdated
 ) -> NDArray[np.float64]:
     """Product over the replacements of each of 1 - min(1, `lost_share` x probability) x min(1, new / old).
 
@@ -119,7 +119,7 @@ def outdated_factors(
     return np.maximum(factors, behind)
 
 
-def without_unlikely(replacements: Related) -> Related:
+def without_unlikely(replacements: RelatedPairs) -> RelatedPairs:
     """The pairs with a probability of 0 for those below `MIN_REVERSED_PROBABILITY`.
 
     On the lab's sets `life` and `months` questions about the past lost more than they gained where improbable
@@ -129,7 +129,7 @@ def without_unlikely(replacements: Related) -> Related:
     return replace(replacements, probability=np.where(is_likely, replacements.probability, 0.0))
 
 
-def reversed_pairs(replacements: Related) -> Related:
+def reversed_pairs(replacements: RelatedPairs) -> RelatedPairs:
     """The pairs with both sides exchanged, so that the replaced memory goes before its replacement."""
     return replace(replacements, newer=replacements.older, older=replacements.newer)
 
@@ -147,7 +147,7 @@ def past_tense_factors(raw: CandidateSignals, route: Route) -> NDArray[np.float6
     return np.where(replaced, REPLACED_IN_TENSE, 1.0)
 
 
-def latest_replaced_first(replacements: Related, count: int) -> Related:
+def latest_replaced_first(replacements: RelatedPairs, count: int) -> RelatedPairs:
     """The pairs reversed, except pairs of two replaced memories, of which the later one still goes first.
 
     `count` is the number of candidates.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.past_question import PastQuestion
-from helix_query.recall.candidates import Candidates, Cosines, Related
+from helix_query.recall.candidates import Candidates, Cosines, RelatedPairs
 from helix_query.recall.lifecycle.relations import NONE, Replacements, replaced_by, replacements_of
 from helix_shared.about import two_people
 
@@ -50,7 +50,7 @@ def with_related(
     if len(newer):
         order = np.argsort(candidates.ordinals)
         newer, older = (order[np.searchsorted(candidates.ordinals[order], one)] for one in (newer, older))
-    return replace(candidates, related=Related(questions, answers, newer, older, replaced.probability))
+    return replace(candidates, related=RelatedPairs(questions, answers, newer, older, replaced.probability))
 
 
 def _with_answers(

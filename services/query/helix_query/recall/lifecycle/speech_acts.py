@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from helix_query.profile.sections.ranking import SpeechActs
     from helix_query.recall.candidate_signals import CandidateSignals
-    from helix_query.recall.candidates import Related, Route
+    from helix_query.recall.candidates import RelatedPairs, Route
 
 ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")
@@ -61,7 +61,7 @@ def answer_share(route: Route, constants: SpeechActs) -> float:
     return 1.0 if route.names_something else constants.answer_share
 
 
-def answer_gains(scores: NDArray[np.float64], related: Related, share: float) -> NDArray[np.float64]:
+def answer_gains(scores: NDArray[np.float64], related: RelatedPairs, share: float) -> NDArray[np.float64]:
     """Gains that raise each answer to `share` of the score of its question; 0 for all others."""
     best = scores.copy()
     np.maximum.at(best, related.answers, share * scores[related.questions])
@@ -72,7 +72,7 @@ def answer_gains(scores: NDArray[np.float64], related: Related, share: float) ->
 def act_factors(
     scores: NDArray[np.float64],
     raw: CandidateSignals,
-    related: Related | None,
+    related: RelatedPairs | None,
     constants: SpeechActs,
     *,
     wants_questions: bool,
@@ -102,7 +102,7 @@ def act_factors(
     return factors
 
 
-def _best_answers(scores: NDArray[np.float64], related: Related | None) -> NDArray[np.float64]:
+def _best_answers(scores: NDArray[np.float64], related: RelatedPairs | None) -> NDArray[np.float64]:
     """The score of the best answer of each candidate; 0: none is a candidate."""
     best = np.zeros(len(scores))
     if related is not None:

@@ -37,7 +37,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedNeighbours:
     """The neighbours of one memory that fit."""
 
     before: tuple[Entry, ...] = ()
@@ -55,7 +55,7 @@ def with_neighbours(
     """`packed` with as many `neighbours` (best memory first) as fit; its memories are among `entries`."""
     by_id = {entry.memory_id: entry for entry in entries}
     numbers = {memory_id: number for number, memory_id in enumerate(packed.memory_ids, start=1)}
-    placed: dict[str, Placed] = {}
+    placed: dict[str, PlacedNeighbours] = {}
     room = token_budget - packed.tokens
     for one in neighbours:
         placed[one.memory_id], room = _place(one, numbers[one.memory_id], room=room, counter=counter)
@@ -70,13 +70,13 @@ def with_neighbours(
     return packed
 
 
-def _place(one: Neighbours, number: int, *, room: int, counter: TokenCounter) -> tuple[Placed, int]:
+def _place(one: Neighbours, number: int, *, room: int, counter: TokenCounter) -> tuple[PlacedNeighbours, int]:
     """The whole session if all of it fits, else what is right beside the memory; and the room left."""
-    whole = Placed(one.before, one.after)
+    whole = PlacedNeighbours(one.before, one.after)
     needed = _tokens(whole, number, counter)
     if needed and needed <= room:
         return whole, room - needed
-    found = Placed()
+    found = PlacedNeighbours()
     if one.previous is not None and (needed := counter.block(mark_of(number, BEFORE), one.previous)) <= room:
         found, room = replace(found, before=(one.previous,)), room - needed
     if one.following is not None and (needed := counter.block(mark_of(number, AFTER), one.following)) <= room:
@@ -84,22 +84,22 @@ def _place(one: Neighbours, number: int, *, room: int, counter: TokenCounter) ->
     return found, room
 
 
-def _tokens(placed: Placed, number: int, counter: TokenCounter) -> int:
+def _tokens(placed: PlacedNeighbours, number: int, counter: TokenCounter) -> int:
     sides = ((BEFORE, placed.before), (AFTER, placed.after))
     return sum(counter.block(mark_of(number, sign), entry) for sign, side in sides for entry in side)
 
 
-def _blocks(memories: Sequence[Entry], placed: dict[str, Placed]) -> list[Block]:
+def _blocks(memories: Sequence[Entry], placed: dict[str, PlacedNeighbours]) -> list[Block]:
     blocks: list[Block] = []
     for number, entry in enumerate(memories, start=1):
-        one = placed.get(entry.memory_id, Placed())
+        one = placed.get(entry.memory_id, PlacedNeighbours())
         blocks += [Block(mark_of(number, BEFORE), other, is_neighbour=True) for other in one.before]
         blocks.append(Block(mark_of(number), entry))
         blocks += [Block(mark_of(number, AFTER), other, is_neighbour=True) for other in one.after]
     return blocks
 
 
-def _take_back(placed: dict[str, Placed]) -> None:
+def _take_back(placed: dict[str, PlacedNeighbours]) -> None:
     memory_id, last = next(
         (memory_id, one) for memory_id, one in reversed(placed.items()) if one.before or one.after
     )

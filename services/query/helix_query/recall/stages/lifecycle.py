@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from helix_query.profile.sections.ranking import Outdated, Rank
     from helix_query.recall.candidate_signals import CandidateSignals
-    from helix_query.recall.candidates import Candidates, Related, Route, StandardGains
+    from helix_query.recall.candidates import Candidates, RelatedPairs, Route, StandardGains
     from helix_query.recall.stages.scoring import ScoreBuilder
 
 MIN_REPLACED_PROBABILITY: Final = 0.3
@@ -52,7 +52,7 @@ class StepInput:
     raw: CandidateSignals
     route: Route
     constants: Rank
-    replacements: Related | None
+    replacements: RelatedPairs | None
     """Pairs with the part of their probability that counts for this question; None: there are none."""
     about_others: NDArray[np.bool_]
     """Which candidates are about another person than the one that the question asks about."""
@@ -146,7 +146,9 @@ def past_steps(builder: ScoreBuilder, given: StepInput) -> None:
         builder.times("earliest", factors)
 
 
-def _changed_steps(builder: ScoreBuilder, replacements: Related, route: Route, constants: Outdated) -> None:
+def _changed_steps(
+    builder: ScoreBuilder, replacements: RelatedPairs, route: Route, constants: Outdated
+) -> None:
     """For a question about a former value, the first value or changes: the order of what was replaced."""
     if route.past_question is PastQuestion.CHANGES:
         builder.plus("replacement", inherited_gains(builder.scores, replacements, constants))

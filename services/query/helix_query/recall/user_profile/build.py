@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from helix_query.generations.snapshot import Snapshot
-    from helix_query.recall.user_profile.lines import Merged, UserProfile
+    from helix_query.recall.user_profile.lines import MergedStatement, UserProfile
     from helix_query.recall.user_profile.statements import PartMemories
     from helix_shared.artifacts.filter.selection import Selection
 
@@ -60,7 +60,7 @@ def user_profile(
 
 def _said(
     snapshot: Snapshot, selection: Selection, chosen: Iterable[PartMemories], deadline: float
-) -> list[Merged]:
+) -> list[MergedStatement]:
     """What the chosen memories state, best first."""
     encoder, centroids = snapshot.encoder, snapshot.centroids
 

@@ -30,7 +30,7 @@ MIN_AMBIGUOUS_LINK: Final = 0.08
 IsPlace = Callable[[str], bool]
 
 
-class Stated(NamedTuple):
+class StatedValue(NamedTuple):
     """A value, and the statement that states it."""
 
     value: FactValue
@@ -41,7 +41,7 @@ def with_current_values(
     latest_first: Sequence[Statement], links: Links, is_place: IsPlace
 ) -> list[Statement]:
     """The statements without the sentences, or clauses, whose values a later statement replaced."""
-    later: dict[tuple[str, str], list[Stated]] = {}
+    later: dict[tuple[str, str], list[StatedValue]] = {}
     kept: list[Statement] = []
     for one in latest_first:
         stated = [(sentence, values_of(sentence, one.occurred_at.year)) for sentence in one.sentences]
@@ -52,14 +52,14 @@ def with_current_values(
         for value in (value for _, values in stated for value in values):
             if value.is_ambiguous and not any(map(is_place, value.names)):
                 continue
-            later.setdefault((one.speaker, value.fact), []).append(Stated(value, one))
+            later.setdefault((one.speaker, value.fact), []).append(StatedValue(value, one))
         if sentences := tuple(filter(None, left)):
             kept.append(replace(one, sentences=sentences))
     return kept
 
 
 def _is_outdated(
-    value: FactValue, one: Statement, later: Mapping[tuple[str, str], Sequence[Stated]], links: Links
+    value: FactValue, one: Statement, later: Mapping[tuple[str, str], Sequence[StatedValue]], links: Links
 ) -> bool:
     if value.allows_others or value.ends_value:
         return False

@@ -12,7 +12,7 @@ from helix_query.recall.user_profile.lines import ProfileLine, UserProfile
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from helix_query.recall.user_profile.lines import Merged
+    from helix_query.recall.user_profile.lines import MergedStatement
 
 CountTokens = Callable[[str], int]
 
@@ -24,7 +24,7 @@ MOST_LINES: Final = 99
 
 
 def laid_out(
-    said: Sequence[Merged], *, token_budget: int, count_tokens: CountTokens, zone: tzinfo | None
+    said: Sequence[MergedStatement], *, token_budget: int, count_tokens: CountTokens, zone: tzinfo | None
 ) -> UserProfile:
     """The best of `said` (best first) that fit; the text never has more than `token_budget` tokens.
 
@@ -74,7 +74,9 @@ def line_citation(number: int) -> str:
     return f"[p{number}]"
 
 
-def _line(one: Merged, zone: tzinfo | None, count_tokens: CountTokens, *, is_named: bool) -> ProfileLine:
+def _line(
+    one: MergedStatement, zone: tzinfo | None, count_tokens: CountTokens, *, is_named: bool
+) -> ProfileLine:
     shown = one.statement
     day = shown.occurred_at.astimezone(zone or UTC).date().isoformat()
     name = f"{shown.speaker}: " if is_named and shown.speaker else ""

@@ -35,7 +35,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedStatement:
     """The latest of several equal statements, and the ids of all of them, the latest first."""
 
     statement: Statement
@@ -46,7 +46,7 @@ class Merged:
 class ProfileLine:
     """One line as the text shows it, without its citation."""
 
-    said: Merged
+    said: MergedStatement
     text: str
     tokens: int
 

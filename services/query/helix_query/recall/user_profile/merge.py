@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from helix_query.recall.user_profile.current_values import with_current_values
-from helix_query.recall.user_profile.lines import Merged
+from helix_query.recall.user_profile.lines import MergedStatement
 from helix_shared.artifacts.lexicon.analysis import stems
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _NEGATION: Final = re.compile(
 )
 
 
-def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> list[Merged]:
+def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> list[MergedStatement]:
     """The statements to show, best first; equal scores by id, whatever the order of `statements`.
 
     A derived statement is shown instead of its verbatim memory; both are cited. If one speaker says something
@@ -45,7 +45,7 @@ def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> 
     )
     replaced = links.replaced()
     holding = [one for one in latest_first if replaced.get(one.ordinal, 0.0) < MIN_LEFT_OUT_PROBABILITY]
-    kept: list[tuple[Merged, frozenset[str], bool]] = []
+    kept: list[tuple[MergedStatement, frozenset[str], bool]] = []
     for one in with_current_values(holding, links, is_place):
         probability = replaced.get(one.ordinal, 0.0)
         words, denies = frozenset(stems(one.text)), _denies(one.text)
@@ -54,7 +54,7 @@ def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> 
         )
         if place is None:
             weighed = replace(one, score=one.score * (1.0 - probability))
-            kept.append((Merged(weighed, (one.memory_id,)), words, denies))
+            kept.append((MergedStatement(weighed, (one.memory_id,)), words, denies))
         elif kept[place][2] == denies:
             kept[place] = (_joined(kept[place][0], one), *kept[place][1:])
     lines = [line for line, *_ in kept]
@@ -70,7 +70,7 @@ def _is_same(one: Statement, words: frozenset[str], other: Statement, others: fr
     return together > 0 and len(words & others) >= SAME_WORDS * together
 
 
-def _joined(line: Merged, earlier: Statement) -> Merged:
+def _joined(line: MergedStatement, earlier: Statement) -> MergedStatement:
     """The line, said once more before."""
     if earlier.memory_id in line.memory_ids:
         return line
@@ -78,7 +78,7 @@ def _joined(line: Merged, earlier: Statement) -> Merged:
     more = GAIN_PER_REPETITION if len(line.memory_ids) <= 3 else 0.0  # noqa: PLR2004 - three repetitions
     score = max(shown.score, earlier.score) * (1.0 + more)
     facets = tuple(dict.fromkeys((*shown.facets, *earlier.facets)))
-    return Merged(replace(shown, score=score, facets=facets), (*line.memory_ids, earlier.memory_id))
+    return MergedStatement(replace(shown, score=score, facets=facets), (*line.memory_ids, earlier.memory_id))
 
 
 def _denies(text: str) -> bool:

@@ -14,7 +14,7 @@ from helix_cli.sources.read import read_source
 from helix_ingest.extraction.documents.document import document_pieces
 from helix_memory import events, limits
 from helix_shared.errors import InvalidInputError
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.source_event import Refusal, SourceEvent
 from tests.unit.ingest.documents.conftest import make_pdf
 
@@ -27,7 +27,9 @@ PAGE = (
 def items(path: Path, **given: Any) -> list[Item]:
     """What is read of a file or a folder."""
     return [
-        item for source in discover([path], **given).sources for item in read_source(source, Scope("acme"))
+        item
+        for source in discover([path], **given).sources
+        for item in read_source(source, SourceScope("acme"))
     ]
 
 
@@ -75,7 +77,7 @@ def test_a_page_larger_than_an_event_is_published_as_its_text(tmp_path: Path) ->
 def test_a_page_without_text_is_counted(tmp_path: Path) -> None:
     """A page that a script fills shows nothing to a reader without scripts."""
     (item,) = items(written(tmp_path, "app.html", "<html><body><script>start()</script></body></html>"))
-    assert item == Skipped("HTML pages without text")
+    assert item == SkippedPart("HTML pages without text")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_source_code_names_its_language(tmp_path: Path, name: str, source: str, 
 def test_minified_code_is_left_out(tmp_path: Path) -> None:
     """Saved pages come with it."""
     assert items(written(tmp_path, "jquery.js", "a=1;" * 500)) == [
-        Skipped("files of minified or generated code")
+        SkippedPart("files of minified or generated code")
     ]
 
 

@@ -10,10 +10,10 @@ from helix_cli.sources.documents.document import document_items
 from helix_cli.sources.documents.markdown import contents, markdown_content, sections, title_of
 from helix_cli.sources.read import read_source
 from helix_memory import events, limits
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.source_event import Refusal, SourceEvent
 
-SCOPE = Scope("acme", project_id="web")
+SCOPE = SourceScope("acme", project_id="web")
 
 
 def documents(path: Path) -> list[events.DocumentEvent]:
@@ -119,7 +119,7 @@ def test_what_is_no_text_is_refused_and_an_empty_file_is_counted(tmp_path: Path)
     refusal, skipped = only("bad.md"), only("empty.md")
     assert isinstance(refusal, Refusal)
     assert "line 1" in refusal.reason
-    assert isinstance(skipped, Skipped)
+    assert isinstance(skipped, SkippedPart)
 
 
 def test_a_folder_gives_its_files_in_order_and_leaves_hidden_ones_alone(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from helix_cli.sources.discover import discover
 from helix_cli.sources.documents.tails import Tails
 from helix_memory.events import DocumentEvent
 from helix_shared.sources.fitting import TEXT_BYTES
-from helix_shared.sources.items import Scope
+from helix_shared.sources.items import SourceScope
 from helix_shared.sources.source_event import SourceEvent
 
-SCOPE = Scope("acme", user_id="ada")
+SCOPE = SourceScope("acme", user_id="ada")
 
 
-def imported(path: Path, home: Path, *, scope: Scope = SCOPE) -> list[tuple[str, bool]]:
+def imported(path: Path, home: Path, *, scope: SourceScope = SCOPE) -> list[tuple[str, bool]]:
     """Id of each document that is published, and whether it is deleted."""
     tails = Tails(home, scope)
     items = _counted(discover([path]).sources, scope, Counter(), [], tails)
@@ -36,7 +36,7 @@ def test_documents_that_a_file_no_longer_has_are_deleted_once(tmp_path: Path) ->
         f"{first[0][0]}#2",
     ]
     path.write_text("The kiln is sold.")
-    assert imported(path, home, scope=Scope("acme", user_id="bob")) == [(first[0][0], False)]
+    assert imported(path, home, scope=SourceScope("acme", user_id="bob")) == [(first[0][0], False)]
     assert imported(path, home) == [(first[0][0], False), *((name, True) for name, _ in first[1:])]
     path.write_text("The kiln is sold!")
     assert imported(path, home) == [(first[0][0], False)]

@@ -7,10 +7,10 @@ from typing import Any
 from helix_cli.sources.discover import discover
 from helix_cli.sources.documents.formats import Format
 from helix_cli.sources.read import read_source
-from helix_shared.sources.items import Item, Scope, Skipped
+from helix_shared.sources.items import Item, SkippedPart, SourceScope
 from helix_shared.sources.source_event import Refusal, SourceEvent
 
-SCOPE = Scope("acme")
+SCOPE = SourceScope("acme")
 
 
 def write(folder: Path, name: str, *values: Any) -> Path:
@@ -21,13 +21,13 @@ def write(folder: Path, name: str, *values: Any) -> Path:
     return path
 
 
-def items(path: Path, *, scope: Scope = SCOPE, named: Format | None = None) -> list[Item]:
+def items(path: Path, *, scope: SourceScope = SCOPE, named: Format | None = None) -> list[Item]:
     """Every item of a file in the format that is detected, or in the named one."""
     (source,) = discover([path], source_format=named).sources
     return list(read_source(source, scope))
 
 
-def events(path: Path, *, scope: Scope = SCOPE, named: Format | None = None) -> list[Any]:
+def events(path: Path, *, scope: SourceScope = SCOPE, named: Format | None = None) -> list[Any]:
     """Every event of a file that has nothing else."""
     found = items(path, scope=scope, named=named)
     assert [item for item in found if isinstance(item, Refusal)] == []
@@ -36,7 +36,7 @@ def events(path: Path, *, scope: Scope = SCOPE, named: Format | None = None) -> 
 
 def skipped(found: list[Item]) -> list[str]:
     """Why parts of a file become no events."""
-    return [item.why for item in found if isinstance(item, Skipped)]
+    return [item.why for item in found if isinstance(item, SkippedPart)]
 
 
 def refused(found: list[Item]) -> list[str]:

@@ -14,7 +14,7 @@ from helix_cli.sources.documents.formats import Format
 from helix_cli.sources.vendors import export_file
 from helix_memory.events import CorrectEvent, ForgetEvent, MemoryEvent
 from helix_memory.identity import memory_id
-from helix_shared.sources.items import Scope
+from helix_shared.sources.items import SourceScope
 
 from .reading import events, items, refused, skipped, write
 
@@ -59,7 +59,7 @@ def test_array_lines_and_gzip_give_the_same_events(tmp_path: Path) -> None:
 def test_what_the_command_names_replaces_user_and_project(tmp_path: Path) -> None:
     """`--user` and `--project` make the memories those of one person."""
     path = write(tmp_path, "a.json", {"results": [VEGAN]})
-    (event,) = events(path, scope=Scope("acme", user_id="ada", project_id="trips"))
+    (event,) = events(path, scope=SourceScope("acme", user_id="ada", project_id="trips"))
     assert (event.user_id, event.project_id) == ("ada", "trips")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from helix_memory.events import CorrectEvent, DocumentEvent, MemoryEvent, MessageEvent
 from helix_memory.identity import memory_id
-from helix_shared.sources.items import Scope
+from helix_shared.sources.items import SourceScope
 
 from .reading import events, items, refused, skipped, write
 
@@ -151,7 +151,7 @@ def test_a_graph_of_graphiti_is_read_list_by_list(tmp_path: Path) -> None:
     assert message.occurred_at == datetime(2025, 3, 1, 9, tzinfo=UTC)
     assert (manual.document_id, manual.title) == ("zep:ep-2", "Kiln manual")
     assert skipped(items(path)) == ["links without a fact"]
-    assert {one.project_id for one in events(path, scope=Scope("acme", project_id="pots"))} == {"pots"}
+    assert {one.project_id for one in events(path, scope=SourceScope("acme", project_id="pots"))} == {"pots"}
 
 
 def test_a_record_without_id_or_sense_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class BackgroundTask(Generic[T]):
+class PeriodicTask(Generic[T]):
     """At most one task runs; the next may start `every_seconds` after the previous one started."""
 
     def __init__(self, every_seconds: float) -> None:
