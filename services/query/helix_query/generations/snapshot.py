@@ -54,7 +54,7 @@ class Snapshot:
     centroids: Centroids
     as_of_index: Lazy[AsOfIndex] = field(init=False)
     """Which memories existed when; for `as_of`."""
-    happened_index: Lazy[AsOfIndex] = field(init=False)
+    valid_at_index: Lazy[AsOfIndex] = field(init=False)
     """Which memories had occurred when; for `valid_at`."""
     facet_index: Lazy[FacetIndex] = field(init=False)
     """Which memories state something about their author; for profiles."""
@@ -83,7 +83,7 @@ class Snapshot:
         signals = self.generation.signals
         as_of_index, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
         object.__setattr__(self, "as_of_index", as_of_index)
-        object.__setattr__(self, "happened_index", Lazy(lambda: AsOfIndex.of(signals.occurred_at)))
+        object.__setattr__(self, "valid_at_index", Lazy(lambda: AsOfIndex.of(signals.occurred_at)))
         object.__setattr__(self, "facet_index", Lazy(lambda: FacetIndex.of(signals)))
         object.__setattr__(self, "_as_of_reads", Lazy(lambda: _load_all(as_of_index.value, vectors.versions)))
         order = SessionOrder.of(signals, previous=previous_order)

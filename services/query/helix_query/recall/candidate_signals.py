@@ -58,7 +58,7 @@ def candidate_signals(signals: Signals, ordinals: NDArray[np.int64], past: PastM
     Accesses and feedback do not count if the last came after it was known. What is visible at a past moment
     was not replaced by then.
     """
-    as_of = past.known_by
+    as_of = past.as_of
     accessed, counts = signals.last_accessed_at[ordinals], signals.access_count[ordinals]
     moves = signals.salience_move[ordinals].astype(np.float64)
     if as_of is not None:

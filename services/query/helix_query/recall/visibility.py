@@ -78,9 +78,9 @@ class Visibility:
         """The same visibility for memories packed around another: any type, flagged or not."""
         return replace(self, selection=self.selection.without(Types).without(WithFlags))
 
-    def is_valid_and_happened(self, ordinals: NDArray[np.int64], by: int) -> NDArray[np.bool_]:
-        """Which memories may be recalled at the moment and had happened by another (microseconds)."""
-        return self.is_valid_at(ordinals) & (self.signals.occurred_at[ordinals] <= by)
+    def is_valid_and_occurred(self, ordinals: NDArray[np.int64], until: int) -> NDArray[np.bool_]:
+        """Which memories may be recalled at the moment and had occurred by `until` (microseconds)."""
+        return self.is_valid_at(ordinals) & (self.signals.occurred_at[ordinals] <= until)
 
     def is_valid_at(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories may be recalled at the moment: not hidden, valid, not expired.
@@ -102,7 +102,7 @@ class Visibility:
         else:
             valid = past.mask(signals, self.versions, ordinals)
             valid_to = past.ends(signals, self.versions, ordinals)
-        holding = microseconds(past.happened_by or self.moment)
+        holding = microseconds(past.valid_at or self.moment)
         # NO_TIME is the least integer, so a missing start counts as past.
         valid &= signals.valid_from[ordinals] <= holding
         for ends, moment in (

@@ -97,14 +97,14 @@ class Versions:
         return cls(ordinals[order], times[0][order], times[1][order], valid_to[order])
 
     def is_current(
-        self, ordinals: NDArray[np.int64], *, known_by: int | None, happened_by: int | None
+        self, ordinals: NDArray[np.int64], *, as_of: int | None, valid_at: int | None
     ) -> NDArray[np.bool_]:
         """Which of `ordinals` [n] are here and were not superseded by a memory that counts.
 
-        It counts if it was created by `known_by` and occurred by `happened_by` (microseconds since 1970).
+        It counts if it was created by `as_of` and occurred by `valid_at` (microseconds since 1970).
         """
         places, is_current = self._places(ordinals)
-        is_current[is_current] = ~self._counts(places[is_current], known_by, happened_by)
+        is_current[is_current] = ~self._counts(places[is_current], as_of, valid_at)
         return is_current
 
     def ends(
@@ -112,14 +112,14 @@ class Versions:
         ordinals: NDArray[np.int64],
         valid_to: NDArray[np.int64],
         *,
-        known_by: int | None,
-        happened_by: int | None,
+        as_of: int | None,
+        valid_at: int | None,
     ) -> NDArray[np.int64]:
         """`valid_to` [n] of the signals without the ends that only a memory that does not count has set."""
         places, here = self._places(ordinals)
         found = valid_to.copy()
         rows = np.flatnonzero(here)
-        rows = rows[~self._counts(places[rows], known_by, happened_by)]
+        rows = rows[~self._counts(places[rows], as_of, valid_at)]
         found[rows] = self.valid_to[places[rows]]
         return found
 
@@ -131,13 +131,13 @@ class Versions:
         return places, here
 
     def _counts(
-        self, places: NDArray[np.int64], known_by: int | None, happened_by: int | None
+        self, places: NDArray[np.int64], as_of: int | None, valid_at: int | None
     ) -> NDArray[np.bool_]:
         counts: NDArray[np.bool_] = self.superseded_at[places] != NEVER
-        if known_by is not None:
-            counts &= self.superseded_at[places] <= known_by
-        if happened_by is not None:
-            counts &= self.ended_at[places] <= happened_by
+        if as_of is not None:
+            counts &= self.superseded_at[places] <= as_of
+        if valid_at is not None:
+            counts &= self.ended_at[places] <= valid_at
         return counts
 
 

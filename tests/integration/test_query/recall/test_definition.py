@@ -98,7 +98,7 @@ def test_only_what_the_caller_sees_and_what_holds_is_found(generation: Generatio
 
     def found(selection: Selection, name: str = "wrap_session", **options: Any) -> list[str]:
         visibility = Visibility.of(generation, selection, NOW)
-        options = {"limit": 30, "happened_by": microseconds(NOW)} | options
+        options = {"limit": 30, "occurred_until": microseconds(NOW)} | options
         hits = defining_memories(name, visibility, lexicon=generation.lexicon, **options)
         return sorted(line["text"] for line in generation.signals.records(hits.ordinals))
 
@@ -106,7 +106,7 @@ def test_only_what_the_caller_sees_and_what_holds_is_found(generation: Generatio
     assert found(Selection("acme", user_id="ada")) == ["def wrap_session(): ...", DEFINED]
     assert found(Selection("other")) == ["def wrap_session(): ..."]
     assert found(Selection("nobody")) == []
-    assert found(Selection("acme"), happened_by=0) == []
+    assert found(Selection("acme"), occurred_until=0) == []
     assert found(Selection("acme"), already_served=np.array([30])) == []
     assert found(Selection("acme"), "Wrap_Session") == [DEFINED]
     assert found(Selection("acme", user_id="ada"), limit=1) == []

@@ -70,7 +70,7 @@ def texts_matching(
 ) -> list[str]:
     """Texts that hold the query word for word."""
     visibility = Visibility.of(generation, selection, NOW)
-    options = {"happened_by": microseconds(NOW)} | options
+    options = {"occurred_until": microseconds(NOW)} | options
     hits = phrase_match(query, visibility, lexicon=generation.lexicon, limit=limit, **options)
     return [line["text"] for line in generation.signals.records(hits.ordinals)]
 
@@ -135,7 +135,7 @@ def test_as_of_matches_what_was_created_by_then(generation: Generation, served: 
         visibility,
         lexicon=generation.lexicon,
         limit=30,
-        happened_by=microseconds(NOW),
+        occurred_until=microseconds(NOW),
         within=served.as_of_index.value.by(0),
     )
     assert len(hits) == 0
@@ -145,7 +145,7 @@ def test_later_and_already_served_memories_do_not_count_for_the_limit(generation
     """The limit counts the others."""
     acme = Selection("acme")
     before = microseconds(NOW - timedelta(days=9_000))
-    assert texts_matching(generation, WORDS, acme, happened_by=before) == []
+    assert texts_matching(generation, WORDS, acme, occurred_until=before) == []
     words = "drain the queue, restart worker"
     every = texts_matching(generation, words, acme, limit=200)
     assert len(every) > 60

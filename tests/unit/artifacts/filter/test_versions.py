@@ -115,15 +115,15 @@ def test_is_current_at_takes_any_ordinals() -> None:
     none = np.empty(0, np.int64)
     versions = Versions(np.array([2, 5]), np.array([10, NEVER]), np.array([7, NEVER]), np.array([3, NO_TIME]))
     ordinals = np.array([0, 2, 5, 9], np.int64)
-    assert versions.is_current(ordinals, known_by=9, happened_by=None).tolist() == [False, True, True, False]
-    assert versions.is_current(ordinals, known_by=10, happened_by=None).tolist() == [
+    assert versions.is_current(ordinals, as_of=9, valid_at=None).tolist() == [False, True, True, False]
+    assert versions.is_current(ordinals, as_of=10, valid_at=None).tolist() == [
         False,
         False,
         True,
         False,
     ]
     empty = Versions(none, none, none, none)
-    assert empty.is_current(ordinals, known_by=9, happened_by=None).tolist() == [False] * 4
+    assert empty.is_current(ordinals, as_of=9, valid_at=None).tolist() == [False] * 4
 
 
 def test_what_superseded_it_counts_only_if_known_and_happened() -> None:
@@ -131,8 +131,8 @@ def test_what_superseded_it_counts_only_if_known_and_happened() -> None:
     versions = Versions(np.array([2]), np.array([10]), np.array([7]), np.array([3]))
     two, end = np.array([2]), np.array([1])
 
-    def current(known_by: int | None, happened_by: int | None) -> tuple[bool, int]:
-        when = {"known_by": known_by, "happened_by": happened_by}
+    def current(as_of: int | None, valid_at: int | None) -> tuple[bool, int]:
+        when = {"as_of": as_of, "valid_at": valid_at}
         return bool(versions.is_current(two, **when)[0]), int(versions.ends(two, end, **when)[0])
 
     assert current(None, 6) == (True, 3)

@@ -24,12 +24,12 @@ class LexicalChannel:
     def search(self, context: RecallContext, plan: SearchPlan) -> Hits:
         """The visible memories that match the words best; the score is BM25.
 
-        The lexicon holds the latest versions only: what was superseded since a past moment only the dense
-        channel finds.
+        The lexicon holds the latest versions only. Only the dense channel finds what was superseded since a
+        past moment.
         """
         lexicon, visibility = context.generation.lexicon, context.visibility
         weights = FieldWeights(**context.profile.retrieve.fields_for(plan.intents).model_dump())
-        within = created_by(context)
+        within = past_ordinals(context)
         return visible_hits(
             lambda count: lexicon.search(
                 plan.text, visibility.selection, limit=count, weights=weights, within=within
@@ -40,15 +40,15 @@ class LexicalChannel:
         )
 
 
-def created_by(context: RecallContext) -> OrdinalSet | None:
-    """The ordinals the lexicon is asked among, where the moment is a past one; None: among all.
+def past_ordinals(context: RecallContext) -> OrdinalSet | None:
+    """The ordinals that existed, or had occurred, at a past moment: the lexicon stores no times. None: all.
 
     If both `as_of` and `valid_at` are given, the stricter one is used; the hits are checked against both.
     """
     past, snapshot = context.query.selection.past, context.snapshot
     sets = []
-    if past.known_by is not None:
-        sets.append(snapshot.as_of_index.value.by(microseconds(past.known_by)))
-    if past.happened_by is not None:
-        sets.append(snapshot.happened_index.value.by(microseconds(past.happened_by)))
+    if past.as_of is not None:
+        sets.append(snapshot.as_of_index.value.by(microseconds(past.as_of)))
+    if past.valid_at is not None:
+        sets.append(snapshot.valid_at_index.value.by(microseconds(past.valid_at)))
     return min(sets, key=lambda one: one.below, default=None)

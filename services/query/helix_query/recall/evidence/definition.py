@@ -86,20 +86,20 @@ def defining_memories(
     *,
     lexicon: LexiconReader,
     limit: int,
-    happened_by: int,
+    occurred_until: int,
     within: OrdinalSet | None = None,
     already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
     """The memories that define `name` as it is written, else in any case; none if they are more than `limit`.
 
-    Only memories that had happened by `happened_by` (microseconds) and are not `already_served`; `within` as
-    in `LexiconReader`. The scores are 1.
+    Only memories that had happened by `occurred_until` (microseconds) and are not `already_served`; `within`
+    as in `LexiconReader`. The scores are 1.
     """
     for tokens in sought_tokens(name):
         found = lexicon.with_any_token(
             tokens, visibility.selection, limit=MAX_DEFINING, within=within
         ).ordinals
-        seen = found[visibility.is_valid_and_happened(found, happened_by)]
+        seen = found[visibility.is_valid_and_occurred(found, occurred_until)]
         if len(found) == MAX_DEFINING or len(seen) > limit:
             return Hits.none()
         if len(seen):

@@ -29,18 +29,18 @@ def phrase_match(
     *,
     lexicon: LexiconReader,
     limit: int,
-    happened_by: int,
+    occurred_until: int,
     within: OrdinalSet | None = None,
     already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
     """The memories that hold the words of `text` in a row, among the `limit` best with all of its words.
 
     Case, punctuation and white space do not count; the score is the lexicon's. Only memories that had
-    happened by `happened_by` (microseconds) and are not `already_served`; `within` as in `LexiconReader`.
+    happened by `occurred_until` (microseconds) and are not `already_served`; `within` as in `LexiconReader`.
     """
     hits = visible_hits(
         lambda count: lexicon.search_all_words(text, visibility.selection, limit=count, within=within),
-        lambda ordinals: visibility.is_valid_and_happened(ordinals, happened_by),
+        lambda ordinals: visibility.is_valid_and_occurred(ordinals, occurred_until),
         limit=limit,
         already_served=already_served,
     )

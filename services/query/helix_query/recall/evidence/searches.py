@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import DEFINITION, PHRASE_MATCH, TERM_COVERAGE
-from helix_query.recall.channels.lexical import created_by
+from helix_query.recall.channels.lexical import past_ordinals
 from helix_query.recall.evidence.definition import defining_memories, sought_name
 from helix_query.recall.evidence.phrase_match import phrase_match
 from helix_query.recall.evidence.quotation import is_quotation
@@ -56,8 +56,8 @@ def _term_coverage(context: RecallContext, route: Route) -> Hits:
         context.visibility,
         lexicon=context.generation.lexicon,
         limit=context.profile.retrieve.term_coverage_limit,
-        happened_by=microseconds(route.as_of_moment or now),
-        within=created_by(context),
+        occurred_until=microseconds(route.as_of_moment or now),
+        within=past_ordinals(context),
     )
     return without_low_coverage(
         found,
@@ -80,7 +80,7 @@ class _Where(TypedDict):
     """What a look-up of single memories is given besides the words and the limit."""
 
     lexicon: LexiconReader
-    happened_by: int
+    occurred_until: int
     within: OrdinalSet | None
     already_served: NDArray[np.int64]
 
@@ -88,7 +88,7 @@ class _Where(TypedDict):
 def _where(context: RecallContext) -> _Where:
     return {
         "lexicon": context.generation.lexicon,
-        "happened_by": microseconds(context.query.now),
-        "within": created_by(context),
+        "occurred_until": microseconds(context.query.now),
+        "within": past_ordinals(context),
         "already_served": context.already_served.value,
     }

@@ -36,10 +36,10 @@ def term_coverage(
     *,
     lexicon: LexiconReader,
     limit: int,
-    happened_by: int,
+    occurred_until: int,
     within: OrdinalSet | None = None,
 ) -> Hits:
-    """Up to `limit` memories that had happened by `happened_by` (microseconds), best covered first.
+    """Up to `limit` memories that had happened by `occurred_until` (microseconds), best covered first.
 
     The score is the covered share of the words that any memory holds, each weighted by its rarity, 0 to 1.
     `within` as in `LexiconReader`.
@@ -47,7 +47,7 @@ def term_coverage(
     kept = Hits.none()
     for times in OVERFETCH_FACTORS:
         hits = lexicon.term_coverage(words, visibility.selection, limit=limit * times, within=within)
-        valid = visibility.is_valid_and_happened(hits.ordinals, happened_by)
+        valid = visibility.is_valid_and_occurred(hits.ordinals, occurred_until)
         kept = Hits(hits.ordinals[valid][:limit], hits.scores[valid][:limit])
         if len(kept) == limit or len(hits) < limit * times:
             break

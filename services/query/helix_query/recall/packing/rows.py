@@ -49,7 +49,7 @@ def _then(
 ) -> list[dict[str, Any]]:
     """The rows without values that were set after the moment of `visibility`."""
     signals, past = snapshot.generation.signals, visibility.selection.past
-    last = None if past.known_by is None else snapshot.last_sequence_at(past.known_by)
+    last = None if past.as_of is None else snapshot.last_sequence_at(past.as_of)
     ends = past.ends(signals, versions, np.array([row["ordinal"] for row in rows], np.int64))
     answers = _reached([row["answered_by"] for row in rows if row["answered_by"]], snapshot, past)
     found = []

@@ -105,7 +105,7 @@ def _stating(context: RecallContext, fact: str) -> list[int]:
 
 def _next(context: RecallContext, ordinals: list[int]) -> list[int]:
     """Those of `ordinals` whose time is not over: the next to begin, or to end, first."""
-    signals, moment = context.generation.signals, context.query.selection.past.happened_by
+    signals, moment = context.generation.signals, context.query.selection.past.valid_at
     now = microseconds(moment or context.visibility.moment)
     starts = signals.event_start[ordinals]
     ends = np.maximum(starts, signals.event_end[ordinals])
@@ -118,7 +118,7 @@ def _next(context: RecallContext, ordinals: list[int]) -> list[int]:
 def _holding(context: RecallContext, fact: str) -> Sequence[Statement]:
     """The caller's own statements about themself without replaced values of `fact`, the latest first."""
     snapshot, visibility = context.snapshot, context.visibility
-    moment = context.query.selection.past.happened_by or visibility.moment
+    moment = context.query.selection.past.valid_at or visibility.moment
     chosen = chosen_of(snapshot, visibility, moment, deadline=context.deadline)
     statements = sorted(
         statements_of(snapshot, visibility.selection, chosen),

@@ -44,7 +44,7 @@ def user_profile(
         snapshot.prepare_as_of(deadline)
     raise_if_overdue(deadline)
     visibility = Visibility.of(snapshot.generation, selection, now)
-    moment = selection.past.happened_by or visibility.moment
+    moment = selection.past.valid_at or visibility.moment
     chosen = chosen_of(snapshot, visibility, moment, deadline=deadline)
     # all that a profile of one generation depends on
     key = selection, chosen, token_budget, zone
