@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_query.metrics import RECALL_DEGRADED
 from helix_query.profile.intent import Intent
@@ -40,8 +40,6 @@ from helix_shared.errors import TemporaryError
 from helix_shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from helix_query.recall.channels.plan import SearchPlan
     from helix_query.recall.context import RecallContext
 
@@ -55,7 +53,7 @@ _log = logger(__name__)
 
 @contextmanager
 def prefetch(context: RecallContext, lanes: Mapping[str, Executor]) -> Iterator[Future[Hits] | None]:
-    """The lexical search, which needs no vector, running while the query is embedded; None: not wanted.
+    """Run the lexical search, which needs no vector, while the query is embedded; yields None if not wanted.
 
     Its field weights are those of the intents by rule. On exit it is cancelled if it has not started.
     """
@@ -90,7 +88,7 @@ def retrieve(
     deadline_seconds: float,
     prefetched: Future[Hits] | None = None,
 ) -> Retrieved:
-    """Stage 3, on the channels of the profile, in mode dense on that one; counts what is missing.
+    """Stage 3: search the channels of the profile, in mode dense only the dense one; count failed searches.
 
     Raises: as `search_all`.
     """
@@ -110,7 +108,7 @@ def retrieve(
     if prefetched is not None:
         searches[LEXICAL] = prefetched
     until = min(context.deadline, time.monotonic() + deadline_seconds)
-    about_caller = _started_about_caller(replace(context, deadline=until), embedded, route, lanes)
+    about_caller = _start_caller_searches(replace(context, deadline=until), embedded, route, lanes)
     lead = ClearLead(constants.auto_half_score, constants.auto_min_score, constants.auto_min_lead)
     retrieved = search_all(
         searches,
@@ -122,18 +120,15 @@ def retrieve(
         # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
         clear_lead=lead if query.mode == "auto" and not context.visibility.has_past else None,
     )
-    retrieved = _valid_then(context, _ties_as_in_log(context, retrieved))
-    retrieved = _with_caller_hits(retrieved, about_caller, until)
+    retrieved = _without_invalid(context, _with_ties_in_log_order(context, retrieved))
+    retrieved = _add_caller_hits(retrieved, about_caller, until)
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
 
 
-def _ties_as_in_log(context: RecallContext, retrieved: Retrieved) -> Retrieved:
-    """`retrieved` with equal scores of a search in the order of the log, which a rebuild keeps.
-
-    The entity and the associative channel have an order of their own for them.
-    """
+def _with_ties_in_log_order(context: RecallContext, retrieved: Retrieved) -> Retrieved:
+    """`retrieved` with hits of equal score in the order of the log, which a rebuild keeps."""
     rankings = tuple(
         replace(one, hits=one.hits.with_ties_by(context.sequences_of))
         if one.channel in TIES_IN_LOG_ORDER
@@ -143,10 +138,10 @@ def _ties_as_in_log(context: RecallContext, retrieved: Retrieved) -> Retrieved:
     return replace(retrieved, rankings=rankings)
 
 
-def _started_about_caller(
+def _start_caller_searches(
     context: RecallContext, embedded: EmbeddedQuery, route: Route, lanes: Mapping[str, Executor]
 ) -> dict[str, Future[Hits]]:
-    """The searches among what the caller said about themself."""
+    """Start the searches among statements of the caller about themself."""
     lane = lanes[CALLER_LANE]
     return {
         PREFERENCES: lane.submit(preference_hits, context, embedded),
@@ -154,10 +149,10 @@ def _started_about_caller(
     }
 
 
-def _with_caller_hits(retrieved: Retrieved, started: Mapping[str, Future[Hits]], until: float) -> Retrieved:
-    """`retrieved` with what these searches find until then; those that fail are named."""
+def _add_caller_hits(retrieved: Retrieved, started: Mapping[str, Future[Hits]], until: float) -> Retrieved:
+    """`retrieved` with the hits of these searches; those that fail or are late are named in `degraded`."""
     wait(started.values(), timeout=seconds_left(until))
-    found = {name: _found(name, future) for name, future in started.items()}
+    found = {name: _hits_or_none(name, future) for name, future in started.items()}
     missing = tuple(name for name, hits in found.items() if hits is None)
     return replace(
         retrieved,
@@ -167,8 +162,8 @@ def _with_caller_hits(retrieved: Retrieved, started: Mapping[str, Future[Hits]],
     )
 
 
-def _valid_then(context: RecallContext, retrieved: Retrieved) -> Retrieved:
-    """`retrieved` without the memories that were not valid then; not every search checks this."""
+def _without_invalid(context: RecallContext, retrieved: Retrieved) -> Retrieved:
+    """`retrieved` without memories that were not valid at the past moment; not every search checks this."""
     if context.visibility.versions is None:
         return retrieved
 
@@ -218,82 +213,84 @@ def search_all(
     clear_lead: ClearLead | None = None,
     deadline: float = math.inf,
 ) -> Retrieved:
-    """What the channels find, in the order of `searches`, then of `extra_searches`; and the evidence.
+    """The hits of the channels, in the order of `searches`, then of `extra_searches`; and the evidence.
 
-    Waits `deadline_seconds` for all searches. If no channel has an answer by then, waits up to
-    `EXTRA_DEADLINES` times as long again for the first answer, however many fail meanwhile. No wait goes past
-    `deadline`, a moment of the monotonic clock. With `clear_lead` the lexical channel goes first and may make
-    the others unnecessary. A search that runs already is given as its future.
+    Waits `deadline_seconds` for all searches. If no channel has succeeded by then, waits up to
+    `EXTRA_DEADLINES` times as long again for the first success, however many fail meanwhile. No wait goes
+    past `deadline`, a moment of the monotonic clock. With `clear_lead` the lexical channel goes first and may
+    make the others unnecessary. A search that was started already is passed as its future.
 
     Raises:
         OverdueError: no channel answered until `deadline`.
         TemporaryError: no channel answered within its own deadline.
     """
-    started: dict[str, Future[Hits]] = {}
     if clear_lead is not None and LEXICAL in searches:
-        first = started[LEXICAL] = _started(LEXICAL, searches[LEXICAL], lanes)
+        first = _start(LEXICAL, searches[LEXICAL], lanes)
+        searches = {**searches, LEXICAL: first}
         wait([first], timeout=seconds_left(deadline, most=deadline_seconds))
-        if _answered(first) and clear_lead.is_met_by(first.result()):
+        if _has_succeeded(first) and clear_lead.is_met_by(first.result()):
             return Retrieved((Ranking(LEXICAL, first.result()),), lexical_alone=True)
     # The query itself goes first, so that it never waits for other words.
-    for name, search in searches.items():
-        if name not in started:
-            started[name] = _started(name, search, lanes)
-    extra = [_started(one.channel, one.search, lanes) for one in extra_searches]
-    about = {name: _started(LEXICAL, search, lanes) for name, search in (evidence or {}).items()}
-    _wait_for_answers(
-        [started[name] for name in searches] + extra, [*about.values()], deadline_seconds, deadline
-    )
-    found = [(name, "", _found(name, started[name])) for name in searches]
-    found += [
-        (one.channel, one.words, _found(one.channel, future))
-        for one, future in zip(extra_searches, extra, strict=True)
+    running = [_Running(name, _start(name, search, lanes)) for name, search in searches.items()]
+    running += [
+        _Running(one.channel, _start(one.channel, one.search, lanes), one.words) for one in extra_searches
     ]
-    evident = {name: _found(name, future) for name, future in about.items()}
-    rankings = tuple(Ranking(name, hits, words) for name, words, hits in found if hits is not None)
+    for_evidence = {name: _start(LEXICAL, search, lanes) for name, search in (evidence or {}).items()}
+    _wait_for_searches([one.future for one in running], [*for_evidence.values()], deadline_seconds, deadline)
+    found = [(one, _hits_or_none(one.channel, one.future)) for one in running]
+    evidence_hits = {name: _hits_or_none(name, future) for name, future in for_evidence.items()}
+    rankings = tuple(Ranking(one.channel, hits, one.words) for one, hits in found if hits is not None)
     if not rankings:
         raise_if_overdue(deadline)
         raise TemporaryError("no channel answered: each failed or was too late; try again")
-    missing = [name for name, _, hits in found if hits is None]
-    missing += [name for name, hits in evident.items() if hits is None]
+    missing = [one.channel for one, hits in found if hits is None]
+    missing += [name for name, hits in evidence_hits.items() if hits is None]
     return Retrieved(
         rankings,
-        phrase_match=evident.get(PHRASE_MATCH),
-        definition=evident.get(DEFINITION),
-        term_coverage=evident.get(TERM_COVERAGE),
+        phrase_match=evidence_hits.get(PHRASE_MATCH),
+        definition=evidence_hits.get(DEFINITION),
+        term_coverage=evidence_hits.get(TERM_COVERAGE),
         degraded=tuple(dict.fromkeys(missing)),
     )
 
 
-def _started(name: str, search: Search | Future[Hits], lanes: Mapping[str, Executor]) -> Future[Hits]:
+class _Running(NamedTuple):
+    """A search of a channel that was started, for the query itself or for other `words`."""
+
+    channel: str
+    future: Future[Hits]
+    words: str = ""
+
+
+def _start(name: str, search: Search | Future[Hits], lanes: Mapping[str, Executor]) -> Future[Hits]:
     return search if isinstance(search, Future) else lanes[name].submit(search)
 
 
-def _wait_for_answers(
-    answers: Sequence[Future[Hits]],
+def _wait_for_searches(
+    searches: Sequence[Future[Hits]],
     evidence: Sequence[Future[Hits]],
     deadline_seconds: float,
     deadline: float,
 ) -> None:
-    """Return when all searches are done or late; while none of `answers` has ended well, when patience ends.
+    """Return when all searches are done or late; if none of `searches` has succeeded by then, wait longer.
 
-    A search that fails while the others are waited for ends nothing.
+    The longer wait ends with the first success, or after `EXTRA_DEADLINES`; a failed search does not end it.
     """
-    patient_until = min(time.monotonic() + deadline_seconds * (1 + EXTRA_DEADLINES), deadline)
-    late = wait([*answers, *evidence], timeout=seconds_left(deadline, most=deadline_seconds)).not_done
-    while not any(map(_answered, answers)) and (patience := seconds_left(patient_until)):
-        late = late.intersection(answers)
+    latest = min(time.monotonic() + deadline_seconds * (1 + EXTRA_DEADLINES), deadline)
+    late = wait([*searches, *evidence], timeout=seconds_left(deadline, most=deadline_seconds)).not_done
+    while not any(map(_has_succeeded, searches)) and (remaining := seconds_left(latest)):
+        late = late.intersection(searches)
         if not late:
             return
-        late = wait(late, timeout=patience, return_when=FIRST_COMPLETED).not_done
+        late = wait(late, timeout=remaining, return_when=FIRST_COMPLETED).not_done
 
 
-def _answered(future: Future[Hits]) -> bool:
+def _has_succeeded(future: Future[Hits]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _found(name: str, future: Future[Hits]) -> Hits | None:
-    if _answered(future):
+def _hits_or_none(name: str, future: Future[Hits]) -> Hits | None:
+    if _has_succeeded(future):
         return future.result()
     # The message may quote the query; the kind of error says enough.
     error = TimeoutError() if future.cancel() or not future.done() else future.exception()
