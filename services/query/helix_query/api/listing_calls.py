@@ -136,7 +136,7 @@ def memories_reply(
     page = page_of(
         visible.runs_with(texts) if texts else visible.runs(),
         visible.signals,
-        visible.said_by(speakers) if speakers else visible.among,
+        visible.said_by(speakers) if speakers else visible.is_visible,
         after=listing.after,
         newest_first=listing.newest_first,
         size=listing.size,

@@ -97,7 +97,7 @@ def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: VisibleMemories
                 return int(node)
         raise NotFoundError("no entity of this name is visible to this scope")
     ordinals = snapshot.ordinals_of([request.memory_id])
-    if not len(ordinals) or not visible.among(ordinals).all():
+    if not len(ordinals) or not visible.is_visible(ordinals).all():
         raise NotFoundError(f"no memory {request.memory_id} is visible to this scope")
     return int(ordinals[0])
 

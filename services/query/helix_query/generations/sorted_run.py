@@ -42,7 +42,7 @@ class SortedRun:
         )
         return found
 
-    def among(self, ordinals: NDArray[np.int64]) -> Self:
+    def only(self, ordinals: NDArray[np.int64]) -> Self:
         """The rows of these ordinals."""
         is_among = np.isin(self.ordinals(0, len(self.rows)), ordinals)
         return replace(self, keys=self.keys[is_among], rows=self.rows[is_among])

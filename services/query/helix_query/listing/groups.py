@@ -94,7 +94,9 @@ def groups_page(
 
 def _chunks(visible: VisibleMemories, after: Cursor | None, *, first: int, until: float) -> Iterator[Chunk]:
     runs, signals = visible.runs(), visible.signals
-    return chunks_of(runs, signals, visible.among, after=after, newest_first=True, first=first, until=until)
+    return chunks_of(
+        runs, signals, visible.is_visible, after=after, newest_first=True, first=first, until=until
+    )
 
 
 def _counted(
@@ -129,7 +131,7 @@ def _counted(
     places, ordinals = _pairs(rest)
     unsure = ~is_earlier[places] & _are_listed(ordinals, visible, after)
     places, ordinals = places[unsure], ordinals[unsure]
-    is_earlier[places[visible.among(ordinals)]] = True
+    is_earlier[places[visible.is_visible(ordinals)]] = True
     return [None if earlier else group for group, earlier in zip(counted, is_earlier.tolist(), strict=True)]
 
 
@@ -178,7 +180,7 @@ def _latest_visible(
     while len(left := np.flatnonzero((starts > firsts) & (wanted > 0))):
         stops, starts[left] = starts[left], np.maximum(firsts[left], starts[left] - wanted[left])
         checked = keys[flat(starts[left], stops - starts[left])]
-        checked = checked[visible.among(checked & _ORDINAL)]
+        checked = checked[visible.is_visible(checked & _ORDINAL)]
         seen.append(checked)
         counts += np.bincount(checked >> _ORDINAL_BITS, minlength=count)
         missing = np.maximum(MOST_COUNTED - counts, 0)

@@ -110,7 +110,7 @@ def sees_entity(node: int, visible: VisibleMemories) -> bool:
     """Whether a memory that the caller could recall mentions the entity."""
     _, targets = visible.snapshot.generation.graph.targets_of(np.array([node]))
     memories = targets[targets < ENTITIES_FROM]
-    return any(visible.among(some).any() for some in _blocks(memories))
+    return any(visible.is_visible(some).any() for some in _blocks(memories))
 
 
 def _edges_of(nodes: NDArray[np.int64], visible: VisibleMemories) -> NodeEdges:
@@ -186,5 +186,5 @@ def _may_be_shown(
     """
     memories = targets < ENTITIES_FROM
     shown: NDArray[np.bool_] = nodes < ENTITIES_FROM
-    shown[memories] = visible.among(targets[memories])
+    shown[memories] = visible.is_visible(targets[memories])
     return shown

@@ -45,7 +45,7 @@ def around(memory_id: str, visible: VisibleMemories, *, size: int, until: float)
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
     middle = visible.snapshot.ordinals_of([memory_id])
-    if not len(middle) or not visible.among(middle).all():
+    if not len(middle) or not visible.is_visible(middle).all():
         raise NotFoundError(f"no memory {memory_id} is visible to this scope")
     [ordinal] = middle.tolist()
     here = Cursor(int(visible.signals.occurred_at[ordinal]), ordinal)
@@ -64,7 +64,7 @@ def _nearest(
     after: Cursor | None = here
     while left and after is not None:
         page = page_of(
-            runs, visible.signals, visible.among,
+            runs, visible.signals, visible.is_visible,
             after=after, newest_first=newest_first, size=left, until=until,
         )  # fmt: skip
         parts.append(page.ordinals)
@@ -84,7 +84,7 @@ def in_session(
     return page_of(
         visible.snapshot.session_order.runs(visible.signals, visible.selection.tenant_id, session_id),
         visible.signals,
-        lambda ordinals: visible.among(ordinals) & span.contains(times[ordinals]),
+        lambda ordinals: visible.is_visible(ordinals) & span.contains(times[ordinals]),
         after=after, newest_first=False, size=size, until=until,
     )  # fmt: skip
 
@@ -103,5 +103,5 @@ def in_span(span: Span, visible: VisibleMemories, *, after: Cursor | None, size:
             last = int(np.searchsorted(run.keys, microseconds(span.before)))
         runs.append(replace(run, keys=run.keys[first:last], rows=run.rows[first:last]))
     return page_of(
-        runs, visible.signals, visible.among, after=after, newest_first=False, size=size, until=until
+        runs, visible.signals, visible.is_visible, after=after, newest_first=False, size=size, until=until
     )

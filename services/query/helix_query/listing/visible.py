@@ -59,7 +59,7 @@ class VisibleMemories:
         """What the caller asked for."""
         return self.visibility.selection
 
-    def among(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def is_visible(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of `ordinals` [n] are listed."""
         return self.visibility.is_visible(ordinals)
 
@@ -68,7 +68,7 @@ class VisibleMemories:
         names = {name.casefold() for name in speakers}
 
         def are(ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-            passing = self.among(ordinals)
+            passing = self.is_visible(ordinals)
             found = self.signals.records(ordinals[passing])
             said = [one["ordinal"] for one in found if one["speaker"].casefold() in names]
             return passing & np.isin(ordinals, np.array(said, np.int64))
@@ -84,12 +84,12 @@ class VisibleMemories:
         """Those of `runs` whose text is one of these, whatever the case of letters and the white space."""
         vectors = self.snapshot.generation.vectors
         found = vectors.find_texts(texts, self.selection.tenant_id, ["ordinal"])["ordinal"].to_numpy()
-        return [run.among(found) for run in self.runs()]
+        return [run.only(found) for run in self.runs()]
 
     def display_names(self) -> DisplayNames:
         """Names of entities as these memories write them."""
         graph, admits = self.snapshot.generation.graph, self.selection.access.admits
-        return DisplayNames(graph, self.signals, self.among, admits)
+        return DisplayNames(graph, self.signals, self.is_visible, admits)
 
     def listed(self, ordinals: NDArray[np.int64]) -> list[ListedMemory]:
         """Rows of listed memories with their entities, in order; checked again by their records."""

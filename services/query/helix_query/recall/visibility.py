@@ -114,7 +114,7 @@ class Visibility:
 
     def is_visible(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories are valid, inside the selection and open to the caller."""
-        return self.selection.among(self.signals, ordinals, self.is_valid_at(ordinals), self.checked_lists)
+        return self.selection.restrict(self.signals, ordinals, self.is_valid_at(ordinals), self.checked_lists)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Access:
             and not set(self.audiences).isdisjoint(row["audience"])
         )
 
-    def among(
+    def restrict(
         self,
         signals: Signals,
         ordinals: NDArray[np.int64],

@@ -84,7 +84,7 @@ class Selection:
         filters = (condition for one in self.filters for condition in one.sql())
         return f"({' AND '.join([*existing, *self.access.sql(), *filters])}) AND ({self.access.tenant_sql()})"
 
-    def among(
+    def restrict(
         self,
         signals: Signals,
         ordinals: NDArray[np.int64],
@@ -94,11 +94,11 @@ class Selection:
         """`visible` [n] without those of `ordinals` [n] that are not selected; changed in place.
 
         Says nothing about hidden memories and a past moment: the caller passes those in `visible`.
-        `checked_lists` as in `Access.among`.
+        `checked_lists` as in `Access.restrict`.
         """
         for one in self.filters:
             visible &= one.mask(signals, ordinals)
-        return self.access.among(signals, ordinals, visible, checked_lists)
+        return self.access.restrict(signals, ordinals, visible, checked_lists)
 
     def admits(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of `record_schema` (Python values) is selected, hidden or not."""

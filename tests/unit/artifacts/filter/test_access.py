@@ -44,7 +44,7 @@ def access() -> Access:
 def test_a_list_without_a_record_is_not_open(access: Access) -> None:
     """The others are judged as they are."""
     signals: Any = Signals()
-    seen = access.among(signals, np.arange(len(LISTS)), np.ones(len(LISTS), np.bool_))
+    seen = access.restrict(signals, np.arange(len(LISTS)), np.ones(len(LISTS), np.bool_))
     assert seen.tolist() == [True, False, False, True]
 
 
@@ -53,7 +53,7 @@ def test_a_list_is_read_once_for_a_call(access: Access) -> None:
     signals: Any = Signals()
     judged = dict[int, bool]()
     for _ in range(3):
-        seen = access.among(signals, np.arange(2), np.ones(2, np.bool_), judged)
+        seen = access.restrict(signals, np.arange(2), np.ones(2, np.bool_), judged)
         assert seen.tolist() == [True, False]
     assert signals.read == [0, 1]
 
@@ -92,7 +92,7 @@ def test_several_threads_judge_for_one_call(access: Access) -> None:
         drawn = np.random.default_rng(seed)
         pages = (drawn.integers(0, count, 40) for _ in range(60))
         return all(
-            (access.among(signals, page, np.ones(len(page), np.bool_), judged) == (page % 2 == 0)).all()
+            (access.restrict(signals, page, np.ones(len(page), np.bool_), judged) == (page % 2 == 0)).all()
             for page in pages
         )
 

@@ -78,6 +78,6 @@ def test_a_selection_applies_all_filters_and_can_drop_one(signals: Signals) -> N
     """`among` combines the masks; `without` removes the filters of one class."""
     selection = Selection("acme", filters=(Types(("code",)), Sessions(("s2",))))
     expected = [row["type"] == "code" and row["session_id"] == "s2" for row in rows()]
-    assert selection.among(signals, np.arange(60), np.ones(60, np.bool_)).tolist() == expected
+    assert selection.restrict(signals, np.arange(60), np.ones(60, np.bool_)).tolist() == expected
     assert selection.without(Types).filters == (Sessions(("s2",)),)
     assert selection.unfiltered() == Selection("acme")

@@ -34,7 +34,7 @@ from helix_query.recall.candidates import (
 )
 from helix_query.recall.result import Trace
 from helix_query.recall.stages.fuse import fuse_rankings
-from helix_query.recall.stages.rank import best_first, scoring
+from helix_query.recall.stages.rank import best_first, score_candidates
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import NO_TIME, code
@@ -191,7 +191,7 @@ def explained(random: np.random.Generator) -> Explanation:
     intents = tuple(intent for intent in (Intent.MULTI_HOP, Intent.CURRENT_VALUE) if random.random() < 0.5)
     window = Window(NOW - timedelta(days=9), NOW) if random.random() < 0.5 else None
     route = Route(intents=intents, window=window)
-    scored = scoring(
+    scored = score_candidates(
         candidates,
         raw_signals_of(random, len(candidates)),
         route,
@@ -274,7 +274,7 @@ def by_hand() -> Explanation:
     count = len(first)
     signals = raw_signals_of(np.random.default_rng(0), count)
     constants = PROFILES["cems"].rank
-    scored = scoring(first, signals, Route(), now=NOW, constants=constants)
+    scored = score_candidates(first, signals, Route(), now=NOW, constants=constants)
     ranked = best_first(first, scored)
     return Explanation(
         Trace(Route(), retrieved, first, first, ranked, ranked, ranked),

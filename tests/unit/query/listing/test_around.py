@@ -25,7 +25,7 @@ def visible() -> Any:
         snapshot=SimpleNamespace(ordinals_of=lambda _: np.array([MIDDLE])),
         signals=SimpleNamespace(occurred_at=ordinals, rows=ordinals),
         runs=lambda: [SortedRun(ordinals, ordinals.astype(np.int32), segment, 0)],
-        among=lambda some: np.isin(some, SEEN),
+        is_visible=lambda some: np.isin(some, SEEN),
     )
 
 

@@ -50,7 +50,7 @@ def visible(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Memories whose times are their ordinals, all visible."""
     monkeypatch.setattr(groups, "chunks_of", chunks)
     signals = SimpleNamespace(occurred_at=np.arange(MEMORIES + 1))
-    return SimpleNamespace(signals=signals, among=lambda some: np.ones(len(some), bool), runs=list)
+    return SimpleNamespace(signals=signals, is_visible=lambda some: np.ones(len(some), bool), runs=list)
 
 
 def test_a_group_of_an_earlier_page_is_looked_at_once(visible: Any) -> None:
@@ -132,7 +132,7 @@ def test_a_large_group_counts_what_the_caller_sees(visible: Any, monkeypatch: py
     monkeypatch.setattr(
         groups, "chunks_of", lambda *_, **__: iter([Chunk(*[np.array([5])] * 2, Cursor(5, 5))])
     )
-    visible.among = lambda ordinals: ordinals <= 5
+    visible.is_visible = lambda ordinals: ordinals <= 5
 
     class Crowded(Groups):
         def members(self, groups: Ordinals) -> tuple[Ordinals, Ordinals]:

@@ -49,7 +49,7 @@ def visible_of(graph: Graph) -> Any:
     """A caller who may not see every memory."""
     generation = SimpleNamespace(graph=graph)
     return SimpleNamespace(
-        snapshot=SimpleNamespace(generation=generation), among=lambda some: some % HIDDEN_EVERY != 0
+        snapshot=SimpleNamespace(generation=generation), is_visible=lambda some: some % HIDDEN_EVERY != 0
     )
 
 

@@ -15,7 +15,7 @@ from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Candidates, Ranking, Retrieved, Route
 from helix_query.recall.stages.fuse import fuse_rankings
-from helix_query.recall.stages.rank import best_first, scoring
+from helix_query.recall.stages.rank import best_first, score_candidates
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import NO_TIME, code
 
@@ -72,7 +72,7 @@ def scores(
     profile: RankingProfile, candidates: Candidates, signals: CandidateSignals, project: str = "", **more: Any
 ) -> dict[int, float]:
     """Final score by position, without candidates below the threshold."""
-    scored = scoring(
+    scored = score_candidates(
         candidates,
         signals,
         Route(),

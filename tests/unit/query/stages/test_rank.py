@@ -13,7 +13,7 @@ from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Candidates, Ranked, RelatedPairs, Route, Window
 from helix_query.recall.stages.base_score import additive, boost_factors, inside, multiplicative, recency
 from helix_query.recall.stages.normalise import normalise
-from helix_query.recall.stages.rank import best_first, scoring
+from helix_query.recall.stages.rank import best_first, score_candidates
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.artifacts.signals.salience import salience_moves
 
@@ -28,7 +28,7 @@ def at(moment: datetime) -> int:
 
 def ranked_of(candidates: Candidates, signals: CandidateSignals, route: Route, **constants: Any) -> Ranked:
     """The order of stage 6 at `NOW`."""
-    return best_first(candidates, scoring(candidates, signals, route, now=NOW, **constants))
+    return best_first(candidates, score_candidates(candidates, signals, route, now=NOW, **constants))
 
 
 def signals_of(count: int, **columns: Any) -> CandidateSignals:

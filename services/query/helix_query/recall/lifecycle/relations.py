@@ -138,4 +138,4 @@ def _may_be_passed(context: RecallContext, ordinals: NDArray[np.int64]) -> NDArr
     visibility, signals = context.visibility, context.generation.signals
     if visibility.versions is not None:
         return np.zeros(len(ordinals), bool)
-    return visibility.selection.among(signals, ordinals, signals.hidden[ordinals].copy())
+    return visibility.selection.restrict(signals, ordinals, signals.hidden[ordinals].copy())

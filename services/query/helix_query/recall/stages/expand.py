@@ -9,8 +9,8 @@ import numpy as np
 
 from helix_query.metrics import RECALL_DEGRADED
 from helix_query.profile.intent import Intent
-from helix_query.recall.graph import expand as graph
 from helix_query.recall.graph.bridge import bridges
+from helix_query.recall.graph.graph_mass import with_graph_mass
 from helix_query.recall.graph.walk import GraphWalk
 from helix_query.recall.lifecycle.related import with_related
 from helix_query.recall.routing.route import names_in
@@ -41,7 +41,7 @@ def _walked(
     if not constants.enabled or query.mode == "dense" or not (multi_hop or walks_always):
         return candidates
     named = context.snapshot.named_nodes(query.selection.tenant_id, names_in(query.text))
-    expanded = graph.expand(
+    expanded = with_graph_mass(
         candidates,
         named,
         GraphWalk(generation.graph, constants),

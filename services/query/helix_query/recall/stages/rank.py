@@ -1,6 +1,6 @@
 """Stage 6: the final score of every candidate: the base score, then one named step after another.
 
-`scoring` has the order of the steps. `base_score` makes the score that they begin with.
+`score_candidates` has the order of the steps. `base_score` makes the score that they begin with.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rank(context: RecallContext, candidates: Candidates, route: Route) -> tuple[
 def score(context: RecallContext, candidates: Candidates, route: Route) -> Scoring:
     """The scores of stage 6, and what they are made of."""
     query = context.query
-    return scoring(
+    return score_candidates(
         candidates,
         candidates.signals or _raw_signals(context, candidates),
         route,
@@ -67,7 +67,7 @@ def best_first(candidates: Candidates, scored: Scoring) -> Ranked:
     return Ranked(order.astype(np.int64), scored.scores[order])
 
 
-def scoring(
+def score_candidates(
     candidates: Candidates,
     raw: CandidateSignals,
     route: Route,

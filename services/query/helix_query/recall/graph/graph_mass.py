@@ -31,7 +31,7 @@ MAX_CHECKED: Final = 16_384
 """Memories with the most mass whose visibility is checked at most: chosen to take a millisecond."""
 
 
-def expand(
+def with_graph_mass(
     candidates: Candidates,
     named: NDArray[np.int64],
     walk: GraphWalk,

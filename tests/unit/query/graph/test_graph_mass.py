@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from helix_query.profile.sections.graph import Expand
 from helix_query.recall.candidates import GRAPH, Candidates
-from helix_query.recall.graph import expand as graph_expand
+from helix_query.recall.graph import graph_mass
 from helix_query.recall.graph.walk import GraphWalk
 
 from .adjacency import Adjacency
@@ -54,12 +54,12 @@ NO_ENTITIES = np.empty(0, np.int64)
 
 
 def expand(candidates: Candidates, named: NDArray[np.int64], *, graph: Any, **constants: Any) -> Candidates:
-    """As `graph.expand` of a query with several hops, with the constants of stage 5 beside its own."""
+    """As `with_graph_mass` of a query with several hops, with the constants of stage 5 beside its own."""
     own = {name: constants.pop(name) for name in Expand.model_fields if name in constants}
     stage = Expand().model_copy(update=own)  # some are smaller here than a profile may have them
     count = stage.candidates_for(multi_hop=True)
     walk = GraphWalk(graph, stage)
-    return graph_expand.expand(candidates, named, walk, graph_candidates=count, **constants)
+    return graph_mass.with_graph_mass(candidates, named, walk, graph_candidates=count, **constants)
 
 
 def test_memories_that_share_an_entity_are_added() -> None:
