@@ -120,8 +120,8 @@ class Writer:
         while not halt.is_set():
             # checked in every iteration: nats-py may swallow a cancellation, a lost lease must not be missed
             self._lease.ensure_held()
-            await self._apply([*self._unblocked(), *self._now_in_order(), *await self._next_batch()])
-            await self._keep_house()
+            await self._apply([*self._take_unblocked(), *self._take_in_order(), *await self._next_batch()])
+            await self._run_housekeeping()
             if self._is_publication_due():
                 await self._publish()
             self._report_age()
@@ -155,18 +155,18 @@ class Writer:
             self._arrived.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._arrived.wait(), TICK_SECONDS)
-        self._keep_pace()
+        self._set_pace()
         if not self._is_application_due():
             await asyncio.sleep(TICK_SECONDS)
             return []
         return [m for inbox in self._inboxes for m in inbox.take(self._settings.batch_messages)]
 
-    def _unblocked(self) -> list[Msg]:
+    def _take_unblocked(self) -> list[Msg]:
         """Blocked messages that may fit now."""
         model = self._shard.state.model
         return self._blocked.take(model=model.id if model else "") if self._blocked.is_on else []
 
-    def _now_in_order(self) -> list[Msg]:
+    def _take_in_order(self) -> list[Msg]:
         """Out-of-order messages that may be applied now; none while an incompatible message blocks."""
         if self._blocked.is_on:
             return []
@@ -218,7 +218,7 @@ class Writer:
             self._health.set_problem("blocked", self._blocked.reason)
             await self._lease.report(self._blocked.reason)
 
-    def _keep_pace(self) -> None:
+    def _set_pace(self) -> None:
         """Set the intervals by the backlog; lifecycle events are not delayed by it."""
         urgent = self._need.is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
         here = sum(inbox.events_waiting for inbox in self._inboxes) + len(self._out_of_order.events)
@@ -228,7 +228,7 @@ class Writer:
         self._applying.every_seconds = pace.apply_seconds
         self._publishing.every_seconds = pace.publish_seconds
 
-    async def _keep_house(self) -> None:
+    async def _run_housekeeping(self) -> None:
         manifest = self._shard.manifest
         self._reconciliation.run_due(None if manifest is None else manifest.generation, datetime.now(UTC))
         await self._pairs.run_due(self._shard)

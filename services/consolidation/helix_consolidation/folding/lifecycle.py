@@ -57,7 +57,7 @@ def fold_action(context: FoldContext, action: LifecycleAction) -> None:
     state = context.state
     if state.tombstones.is_repeat(action.event, action.sequence):
         return
-    action = _with_versions_before(context, _of_families(context, action))
+    action = _with_versions_before(context, _with_version_families(context, action))
     if action.kind == "replace" and state.tombstones.executed.get(action.event) == action.sequence:
         return
     _update_reached(context, state.pending.add(action))
@@ -123,7 +123,9 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
     if action.kind == "undo":
         _undo(context, action)
         return
-    action = _of_families(context, _of_whole_turns(context, _with_versions_before(context, action)))
+    action = _with_version_families(
+        context, _with_verbatim_memories(context, _with_versions_before(context, action))
+    )
     reached = _reached(context, action)
     _note_unreached(context, action, reached)
     for selector in action.selectors:
@@ -146,7 +148,7 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
 def _undo(context: FoldContext, action: LifecycleAction) -> None:
     """Take back relations, and corrections: those are forgotten until a restore of their ids."""
     state = context.state
-    memories, *others = (_codes(context, action.tenant_id, name) for name in action.memory_ids)
+    memories, *others = (_codes_of_named(context, action.tenant_id, name) for name in action.memory_ids)
     for memory, other in product(memories, *others or [[NOTHING]]):
         state.tombstones.record_undo(memory, other, action.actor, action.sequence)
     reached = [_reached(context, replace(action, memory_ids=(name,))) for name in action.memory_ids]
@@ -175,9 +177,13 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     if action.selector_kind == "memory":
         named = _named(context, action)
         if action.kind in _FAMILY_ACTIONS:
-            named = [one for ordinal in named for one in members_of(context.state, _turn(ledger, ordinal))]
+            named = [
+                one
+                for ordinal in named
+                for one in members_of(context.state, _verbatim_memory(ledger, ordinal))
+            ]
         elif action.kind == "erase":
-            named += _before(context, named)
+            named += _replaced_versions(context, named)
         turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named]
         found = sorted({member for ordinal, others in turns for member in (ordinal, *others)})
     else:
@@ -189,13 +195,15 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     return [ordinal for ordinal in found if action.reaches(ledger.memory_facts(ordinal))]
 
 
-def _before(context: FoldContext, named: Iterable[int]) -> list[int]:
+def _replaced_versions(context: FoldContext, named: Iterable[int]) -> list[int]:
     """Ordinals of the versions that these memories replaced."""
     state = context.state
-    return [one for ordinal in named for one in versions_before(state, _turn(state.ledger, ordinal))]
+    return [
+        one for ordinal in named for one in versions_before(state, _verbatim_memory(state.ledger, ordinal))
+    ]
 
 
-def _turn(ledger: Ledger, ordinal: int) -> int:
+def _verbatim_memory(ledger: Ledger, ordinal: int) -> int:
     """The verbatim memory of a statement that stands beside one; else the memory itself."""
     source = ledger.sources.of(ordinal)
     return ordinal if source is None else source
@@ -204,16 +212,16 @@ def _turn(ledger: Ledger, ordinal: int) -> int:
 def _named(context: FoldContext, action: LifecycleAction) -> list[int]:
     """Ordinals of the memories whose ids an action gives, and of those that a named statement came from."""
     named = (context.find(action.tenant_id, memory_id) for memory_id in action.memory_ids)
-    return [*(ordinal for ordinal in named if ordinal is not None), *_turns(context, action)]
+    return [*(ordinal for ordinal in named if ordinal is not None), *_verbatim_memories(context, action)]
 
 
-def _turns(context: FoldContext, action: LifecycleAction) -> list[int]:
+def _verbatim_memories(context: FoldContext, action: LifecycleAction) -> list[int]:
     """Ordinals of the memories of which the named extracted statements were made."""
     turns = (turn_of(context, action.tenant_id, memory_id) for memory_id in action.memory_ids)
     return [turn for turn in turns if turn is not None]
 
 
-def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
+def _codes_of_named(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
     """Codes of a named memory, and of its verbatim memory if it is a statement."""
     ledger, ordinal = context.state.ledger, context.find(tenant_id, memory_id)
     source = None if ordinal is None else ledger.sources.of(ordinal)
@@ -222,12 +230,12 @@ def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
     return [own] if turn is None else [own, ledger.code(turn)]
 
 
-def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
+def _with_verbatim_memories(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it names a statement also names the verbatim memory it came from."""
     if action.selector_kind != "memory" or action.kind in _FAMILY_ACTIONS:
         return action
     sources = set[int]()
-    turns = set(_turns(context, action))
+    turns = set(_verbatim_memories(context, action))
     for ordinal in _named(context, action):
         facts = context.state.ledger.memory_facts(ordinal)
         if action.reaches(facts):
@@ -244,13 +252,13 @@ def _with_versions_before(context: FoldContext, action: LifecycleAction) -> Life
     if action.selector_kind != "memory" or action.kind != "erase":
         return action
     ledger = context.state.ledger
-    facts = map(ledger.memory_facts, _before(context, _named(context, action)))
+    facts = map(ledger.memory_facts, _replaced_versions(context, _named(context, action)))
     codes = {value_code(action.tenant_id, "memory", memory_id) for memory_id in action.memory_ids}
     codes |= {one.memory for one in facts if action.reaches(one)}
     return replace(action, selectors=tuple(sorted(codes)))
 
 
-def _of_families(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
+def _with_version_families(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it forgets or restores memories by id selects each with all its versions.
 
     A restore also selects the named memories themselves: an undo hides a correction by its own code.

@@ -60,7 +60,7 @@ class LogComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _EventToCheck:
     sequence: int
     tenant_id: str
     event_ids: tuple[str, ...]
@@ -101,7 +101,7 @@ async def compare_log(
     """
     end = stores.manifest.applied_sequence
     letters = {letter.event_sequence async for letter in letters_from(client.jetstream(), 1)}
-    seen, empty = 0, list[_Place]()
+    seen, empty = 0, list[_EventToCheck]()
     before, every = max(0, end - most_events), [subjects.ALL_EVENTS]
     async for records in read_range(
         client, subjects.EVENTS_STREAM, every, after=before, until=end, headers_only=True
@@ -110,7 +110,7 @@ async def compare_log(
         own = (record for record in records if place.owns_subject(record.subject))
         empty += [
             event
-            for event in itertools.chain.from_iterable(map(_places, own))
+            for event in itertools.chain.from_iterable(map(_events_to_check, own))
             if event.sequence not in letters and not _is_explained(event, stores, state)
         ]
     missing, unasked = list[MissingEvent](), max(0, len(empty) - MOST_ASKED)
@@ -129,17 +129,17 @@ async def compare_log(
     return LogComparison(seen, missing, unasked)
 
 
-def _places(record: EventRecord) -> Iterator[_Place]:
+def _events_to_check(record: EventRecord) -> Iterator[_EventToCheck]:
     """The event of a message, if it may have memories; its id is in a header, so no body is read."""
     address = subjects.parse_event_subject(record.subject)
     stated = record.message_id
     tenant = stated.partition(":")[0]
     event_ids = subjects.event_ids_of(stated)
     if address and address.kind not in _WITHOUT_MEMORIES and tenant == address.tenant_id and all(event_ids):
-        yield _Place(record.sequence, tenant, event_ids, address.kind)
+        yield _EventToCheck(record.sequence, tenant, event_ids, address.kind)
 
 
-def _is_explained(place: _Place, stores: Comparison, state: ConsolidationState) -> bool:
+def _is_explained(place: _EventToCheck, stores: Comparison, state: ConsolidationState) -> bool:
     """Whether the first memory of an event is there, or was erased."""
     erased = state.tombstones.erased_memories
     return any(

@@ -49,7 +49,7 @@ _READERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredResult:
     """A result, or a repeated event, and where it is stored."""
 
     letter: DeadLetter
@@ -92,7 +92,7 @@ async def _redrive_some(
     before = await last_sequence(jetstream)
     places = asyncio.Semaphore(REQUESTS_IN_FLIGHT)
     derived = [asyncio.create_task(_derived(client, letter, places)) for letter in letters]
-    stored: list[_Stored] = []
+    stored: list[_StoredResult] = []
     try:
         for letter, task in zip(letters, derived, strict=True):
             try:
@@ -157,14 +157,14 @@ def _repeated(letter: DeadLetter, body: bytes) -> bytes:
     return events.encode_event(event.model_copy(update={"event_id": again}))
 
 
-async def _publish(publisher: Publisher, letter: DeadLetter, derived: Rederived) -> _Stored:
+async def _publish(publisher: Publisher, letter: DeadLetter, derived: Rederived) -> _StoredResult:
     edge = edge_of(letter)
     if not edge:
         message = event_message(events.parse_event(derived.body))
         ack = await publisher.publish(message.subject, message.body, message_id=message.message_id)
-        return _Stored(letter, subjects.EVENTS_STREAM, ack.sequence)
+        return _StoredResult(letter, subjects.EVENTS_STREAM, ack.sequence)
     ack = await _publish_derived(publisher, letter, edge, derived)
-    return _Stored(letter, subjects.DERIVED_STREAM, ack.sequence)
+    return _StoredResult(letter, subjects.DERIVED_STREAM, ack.sequence)
 
 
 async def _publish_derived(publisher: Publisher, letter: DeadLetter, edge: str, derived: Rederived) -> PubAck:
@@ -216,7 +216,7 @@ async def _refused_again(
 
 
 async def _settle(
-    jetstream: JetStreamContext, stored: Sequence[_Stored], *, before: int, wait_seconds: float
+    jetstream: JetStreamContext, stored: Sequence[_StoredResult], *, before: int, wait_seconds: float
 ) -> AsyncIterator[Redriven]:
     """Wait until the writer has acknowledged what is stored, and remove the letters."""
     ends = dict.fromkeys(_READERS, 0)

@@ -64,7 +64,7 @@ class UploadThread:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="upload", daemon=True)
         try:
-            self._prove()
+            self._check_preconditions()
         except TemporaryError as error:
             self._failed(error)
 
@@ -81,7 +81,7 @@ class UploadThread:
 
         Raises: as `Uploader.upload`.
         """
-        self._prove()
+        self._check_preconditions()
         self._report_lag()
         uploaded = self._uploader.upload()
         if uploaded is not None:
@@ -118,7 +118,7 @@ class UploadThread:
             and pointed.manifest.generation >= self._erased_before
         )
 
-    def _prove(self) -> None:
+    def _check_preconditions(self) -> None:
         if not self._is_proven:
             prove_preconditions(self._store)
             self._is_proven = True

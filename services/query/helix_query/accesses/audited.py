@@ -45,21 +45,21 @@ def audited(log: AuditLog, rpc: str, call: Call) -> Call:
             outcome = status_of(error)[0].name
             raise
         finally:
-            _record(log, rpc, request, context, outcome, reply)
+            _add_record(log, rpc, request, context, outcome, reply)
         return reply
 
     return answer
 
 
-def _record(log: AuditLog, rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> None:
+def _add_record(log: AuditLog, rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> None:
     try:
-        log.add(_made(rpc, request, context, outcome, reply))
+        log.add(_audit_record(rpc, request, context, outcome, reply))
     except Exception as error:  # noqa: BLE001  a recall never fails because of its record
         _log.warning("not audited", rpc=rpc, error=type(error).__name__)
         AUDIT_RECORDS.labels("failed").inc()
 
 
-def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> recall_pb2.AuditRecord:
+def _audit_record(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> recall_pb2.AuditRecord:
     credential = caller()
     scope = request.recall.scope if "recall" in request.DESCRIPTOR.fields_by_name else request.scope
     asked = scope.tenant_id if subjects.is_token(scope.tenant_id) else ""
@@ -71,7 +71,7 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
     user = (credential.user if credential is not None else None) or ""
     if is_proven and not user:
         user = short(scope.user_id)
-    found = list(_ids(request, reply)) if reply is not None else _named(request)
+    found = list(_ids(request, reply)) if reply is not None else _requested_ids(request)
     return recall_pb2.AuditRecord(
         call=rpc,
         outcome=outcome,
@@ -89,44 +89,44 @@ def _made(rpc: str, request: Any, context: Any, outcome: str, reply: Any) -> rec
 
 def _ids(request: Any, reply: Any) -> Iterable[str]:
     """Ids of the memories that a reply shows; of a request about one memory, its id."""
-    shown = _SHOWN.get(type(reply))
-    return _named(request) if shown is None else dict.fromkeys(shown(reply))
+    shown = _IDS_OF_REPLY.get(type(reply))
+    return _requested_ids(request) if shown is None else dict.fromkeys(shown(reply))
 
 
-def _named(request: Any) -> list[str]:
+def _requested_ids(request: Any) -> list[str]:
     """The id of a memory that a request is about, if it has the form of one."""
     named = getattr(request, "memory_id", "")
     return [named] if MEMORY_ID_PATTERN.match(named) else []
 
 
-def _recalled(reply: recall_pb2.RecallResponse) -> list[str]:
+def _recalled_ids(reply: recall_pb2.RecallResponse) -> list[str]:
     """Memories of a recall, and those around them, in its profile and in its explanation."""
     memories = [one.memory.memory_id for one in reply.memories]
     explained = [one.memory_id for one in reply.explanation.candidates]
-    return [*memories, *reply.context.surrounding_ids, *_in_profile(reply), *explained]
+    return [*memories, *reply.context.surrounding_ids, *_profile_ids(reply), *explained]
 
 
-def _in_profile(reply: recall_pb2.RecallResponse | recall_pb2.GetProfileResponse) -> list[str]:
+def _profile_ids(reply: recall_pb2.RecallResponse | recall_pb2.GetProfileResponse) -> list[str]:
     return [one for line in reply.profile.lines for one in line.memory_ids]
 
 
-def _listed(
+def _listed_ids(
     reply: recall_pb2.ListMemoriesResponse | recall_pb2.TimelineResponse | recall_pb2.GetHistoryResponse,
 ) -> list[str]:
     return [one.memory_id for one in reply.memories]
 
 
-_SHOWN: Final[dict[type, Callable[[Any], list[str]]]] = {
-    recall_pb2.RecallResponse: _recalled,
+_IDS_OF_REPLY: Final[dict[type, Callable[[Any], list[str]]]] = {
+    recall_pb2.RecallResponse: _recalled_ids,
     # a result that is an error has an empty response
     recall_pb2.BatchRecallResponse: lambda reply: [
-        found for one in reply.results for found in _recalled(one.response)
+        found for one in reply.results for found in _recalled_ids(one.response)
     ],
     recall_pb2.PackResponse: lambda reply: [*reply.memory_ids, *reply.context.surrounding_ids],
-    recall_pb2.GetProfileResponse: _in_profile,
-    recall_pb2.ListMemoriesResponse: _listed,
-    recall_pb2.TimelineResponse: _listed,
-    recall_pb2.GetHistoryResponse: _listed,
+    recall_pb2.GetProfileResponse: _profile_ids,
+    recall_pb2.ListMemoriesResponse: _listed_ids,
+    recall_pb2.TimelineResponse: _listed_ids,
+    recall_pb2.GetHistoryResponse: _listed_ids,
     recall_pb2.NeighboursResponse: lambda reply: [
         one.memory.memory_id for one in reply.nodes if one.HasField("memory")
     ],

@@ -67,7 +67,7 @@ def neighbours_reply(
         OverdueError: `until`, a moment of the monotonic clock, has passed.
     """
     visible = VisibleMemories.of(snapshot, query.selection, datetime.now(UTC), until=until)
-    start = _middle(query, snapshot, visible)
+    start = _start_node(query, snapshot, visible)
     found = neighbourhood(start, visible, hops=query.hops, most=query.nodes, until=until)
     nodes = _nodes(found, snapshot, visible)
     place = {node: number for number, node in enumerate(nodes)}
@@ -87,7 +87,7 @@ def neighbours_reply(
     )
 
 
-def _middle(query: NeighboursQuery, snapshot: Snapshot, visible: VisibleMemories) -> int:
+def _start_node(query: NeighboursQuery, snapshot: Snapshot, visible: VisibleMemories) -> int:
     """The node that the request names; an entity may be named as people write it."""
     request, graph = query.request, snapshot.generation.graph
     if request.entity:

@@ -129,7 +129,7 @@ def check_graph(
             held.callback(lane.shutdown, wait=False)
         plain = with_constants(profile, WITHOUT_COMPARISONS)
         bare = with_constants(plain, {"expand.enabled": False})
-        arms = _Arms(snapshot, plain, bare, selection, clock, lanes)
+        arms = _GraphComparison(snapshot, plain, bare, selection, clock, lanes)
         pairs = {}
         for form, words in FORMS.items():
             end = time.monotonic() + seconds * FORM_SHARE
@@ -141,7 +141,7 @@ def check_graph(
 
 
 @dataclass(frozen=True, slots=True)
-class _Arms:
+class _GraphComparison:
     """Recalls one text with the graph and without it, everything else equal."""
 
     snapshot: Snapshot
@@ -181,7 +181,9 @@ def _coverage(snapshot: Snapshot, ordinals: NDArray[np.int64]) -> Coverage:
     return Coverage(count, entity, memory)
 
 
-def _pair_recall(arms: _Arms, questions: Sequence[PairQuestion], until: float) -> PairRecall | None:
+def _pair_recall(
+    arms: _GraphComparison, questions: Sequence[PairQuestion], until: float
+) -> PairRecall | None:
     shares: list[tuple[float, float]] = []
     graph_only = 0
     for question in questions:
@@ -221,10 +223,12 @@ def _interval(differences: NDArray[np.float64]) -> tuple[float, float]:
     return low, high
 
 
-def _own_questions(arms: _Arms, lines: Sequence[Mapping[str, Any]], *, until: float) -> OwnQuestions:
+def _own_questions(
+    arms: _GraphComparison, lines: Sequence[Mapping[str, Any]], *, until: float
+) -> OwnQuestions:
     asked = [line["text"] for line in lines if line["speech_act"] == "question"]
     count = several = changed = 0
-    for text in _spread(dict.fromkeys(asked)):
+    for text in _evenly_spread(dict.fromkeys(asked)):
         if time.monotonic() > until:
             break
         with_graph, without = arms.ask(text[: limits.QUERY_CHARACTERS])
@@ -234,7 +238,7 @@ def _own_questions(arms: _Arms, lines: Sequence[Mapping[str, Any]], *, until: fl
     return OwnQuestions(count, several, changed)
 
 
-def _spread(texts: Mapping[str, None]) -> Iterator[str]:
+def _evenly_spread(texts: Mapping[str, None]) -> Iterator[str]:
     every = list(texts)
     return iter(every[:: max(1, -(-len(every) // QUESTIONS))])
 
@@ -264,14 +268,14 @@ def _sentence(tenant_id: str, pairs: Mapping[str, PairRecall], own: OwnQuestions
             f"no verdict for {tenant_id}: {count} questions could be made of two memories that share a name, "
             f"{MIN_PAIRS} are needed"
         )
-    hinted, described = map(_worded, judged)
+    hinted, described = map(_pair_recall_text, judged)
     return (
         f"for {tenant_id} the graph {hinted} where a question of several hops hardly describes the second "
         f"memory, and {described} where it describes both"
     )
 
 
-def _worded(found: PairRecall) -> str:
+def _pair_recall_text(found: PairRecall) -> str:
     change, low, high = (f"{100 * value:+.1f}" for value in (found.difference, found.low, found.high))
     return (
         f"{found.verdict} ({found.without_graph:.1%} found without it, {found.with_graph:.1%} with it: "

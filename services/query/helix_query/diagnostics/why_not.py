@@ -91,7 +91,7 @@ def _search(
             return None
         more = merged(changes, proposal)
         better = yield from _replayed(request, replay.row, more, replays)
-        if better is None or _reached(better) <= _reached(replay):
+        if better is None or _progress_of(better) <= _progress_of(replay):
             continue
         found = yield from _search(request, better, more, replays)
         if found is not None:
@@ -110,7 +110,7 @@ def _replayed(
         return None
 
 
-def _reached(replay: Replay) -> tuple[int, int]:
+def _progress_of(replay: Replay) -> tuple[int, int]:
     """How far the memory got: the stage, then its position by score."""
     loss, position = replay.loss, replay.position
     if position is None:

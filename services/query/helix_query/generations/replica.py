@@ -142,11 +142,11 @@ class Replica:
             self.step()
             self._problem, self._wait_seconds = "", self._poll_seconds
         except BaseException as error:  # noqa: BLE001 - whatever a store answers, and a panic of the engine
-            self._failed(error)
+            self._report_failure(error)
         with contextlib.suppress(CorruptArtifactError):
             self._report_lag()
 
-    def _failed(self, error: BaseException) -> None:
+    def _report_failure(self, error: BaseException) -> None:
         problem = (
             str(error) if isinstance(error, HelixError | OSError) else f"{type(error).__name__}: {error}"
         )

@@ -32,13 +32,13 @@ _SOURCE = (
     "event_id", "event_kind", "stream_sequence", "document_id", "source_uri", "piece", "char_start",
     "char_end", "speaker", "role",
 )  # fmt: skip
-_PLAIN = (
+_COPIED_FIELDS = (
     "memory_id", "tenant_id", "user_id", "project_id", "session_id", "type", "text", "title", "context",
     "salience", "confidence", "pinned", "priority", "token_count", "categories", "expansions",
     "superseded_by", "source_class", "event_guessed", "speech_act", "answers", "answered_by", "derived_from",
     "flags", "facets",
 )  # fmt: skip
-_OF_EVERY_TENANT = (
+_TENANT_STATUS_FIELDS = (
     "generation", "applied_sequence", "derived_sequence", "published_at", "model", "model_checksum",
     "instance",
 )  # fmt: skip
@@ -98,7 +98,7 @@ def context_message(packed: Packed) -> recall_pb2.PackedContext:
 def without_other_tenants(status: recall_pb2.GetStatusResponse) -> recall_pb2.GetStatusResponse:
     """The status that a caller of one tenant may see: the position of the generation, no counts."""
     for field, _ in status.ListFields():
-        if field.name not in _OF_EVERY_TENANT:
+        if field.name not in _TENANT_STATUS_FIELDS:
             status.ClearField(field.name)
     return status
 
@@ -127,7 +127,7 @@ def memory_response(
 
 def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb2.Memory:
     """A row of the vector table as a message."""
-    fields: dict[str, Any] = {name: row[name] for name in _PLAIN}
+    fields: dict[str, Any] = {name: row[name] for name in _COPIED_FIELDS}
     # None leaves a field unset
     times: dict[str, Any] = {name: timestamp(row[name]) for name in SIGNAL_TIMES if row[name] is not None}
     source: Any = {name: row[name] for name in _SOURCE}

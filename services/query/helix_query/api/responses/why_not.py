@@ -49,7 +49,7 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
     """The reply for a memory that no recall of the present returns: nothing was asked again."""
     state = hidden.state
     if hidden.loss in (Loss.FORGOTTEN, Loss.ERASED):
-        by = f"{_minute(state['deleted_at'], zone)} by the event with sequence {state['deleted_by']}"
+        by = f"{_time_text(state['deleted_at'], zone)} by the event with sequence {state['deleted_by']}"
         if hidden.loss is Loss.FORGOTTEN:
             verdict = f"It was forgotten {by}."
             advice = f"`helix memory restore {memory_id}`, a forget event with restore, shows it again."
@@ -57,8 +57,8 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
             verdict = f"It was erased {by}, and is removed when every earlier event is processed."
             advice = "An erasure cannot be taken back."
     elif hidden.loss is Loss.REPLACED:
-        since = f" {_minute(state['closed_at'], zone)}" if state["closed_at"] else ""
-        verdict = f"It holds no longer: {_named(hidden.replacement)} replaced it{since}."
+        since = f" {_time_text(state['closed_at'], zone)}" if state["closed_at"] else ""
+        verdict = f"It holds no longer: {_replacement_text(hidden.replacement)} replaced it{since}."
         advice = (
             "To bring it in, ask for the former value in words, or recall with valid_at before that time."
         )
@@ -67,7 +67,7 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
         advice = "To bring it in, recall with valid_at or as_of at a time when it was valid."
     if hidden.expired_at is not None:
         # valid_at asks what is known now of an earlier time, and an expired memory is known no longer
-        expired = f"It expired {_minute(hidden.expired_at, zone)}."
+        expired = f"It expired {_time_text(hidden.expired_at, zone)}."
         verdict = expired if hidden.loss is Loss.NOT_VALID else f"{verdict} {expired}"
         advice = "To bring it in, recall with as_of at a time when it was valid."
     return Reply(
@@ -79,7 +79,7 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
     )
 
 
-def _named(replacement: Mapping[str, Any] | None) -> str:
+def _replacement_text(replacement: Mapping[str, Any] | None) -> str:
     """Id and quote of a replacement; no quote of a flagged one, nothing of one the caller may not see."""
     if replacement is None:
         return "another memory"
@@ -87,7 +87,7 @@ def _named(replacement: Mapping[str, Any] | None) -> str:
     return f"{replacement['memory_id']} ({quote})"
 
 
-def _minute(moment: datetime, zone: tzinfo) -> str:
+def _time_text(moment: datetime, zone: tzinfo) -> str:
     return f"on {moment.astimezone(zone):%Y-%m-%d %H:%M %Z}"
 
 
@@ -97,14 +97,14 @@ def _advice(found: WhyNot) -> str:
     if not changes:
         within = " in the available time" if found.exhausted else ""
         return f"No change of the request or of a profile constant was found that brings it in{within}."
-    fields = [_field(change) for change in changes if change.request_field]
+    fields = [_field_text(change) for change in changes if change.request_field]
     constants = [f"{change.profile_key} = {change.value}" for change in changes if change.profile_key]
-    parts = [f"recall {_listed(fields)}"] if fields else []
-    parts += [f"set {_listed(constants)} in the ranking profile"] if constants else []
+    parts = [f"recall {_joined(fields)}"] if fields else []
+    parts += [f"set {_joined(constants)} in the ranking profile"] if constants else []
     return f"To bring it in, {' and '.join(parts)}."
 
 
-def _field(change: recall_pb2.Change) -> str:
+def _field_text(change: recall_pb2.Change) -> str:
     if change.value == "null":
         return f"without {change.request_field}"
     if change.request_field == "already_served":
@@ -112,11 +112,11 @@ def _field(change: recall_pb2.Change) -> str:
     return f"with {change.request_field} = {change.value}"
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _joined(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
-def _in(reply: Reply, _first: Replay) -> str:
+def _packed(reply: Reply, _first: Replay) -> str:
     return f"It is in the answer at rank {reply.candidate.rank}, and packed."
 
 
@@ -136,8 +136,8 @@ def _filter(reply: Reply, first: Replay) -> str:
     excluding = [one for one in selection.filters if one.excluding(first.row)]
     fields = selection.excluding(first.row)
     reply.filter_fields.extend(fields)
-    has = _listed([one.shown(first.row, zone) for one in excluding])
-    return f"The filter of the request excludes it by {_listed(fields)}: it has {has}."
+    has = _joined([one.shown(first.row, zone) for one in excluding])
+    return f"The filter of the request excludes it by {_joined(fields)}: it has {has}."
 
 
 def _not_retrieved(reply: Reply, first: Replay) -> str:
@@ -154,7 +154,7 @@ def _not_retrieved(reply: Reply, first: Replay) -> str:
         for one in found
     )
     late = first.explanation.trace.retrieved.degraded
-    missing = f" {_listed(late)} failed or came too late." if late else ""
+    missing = f" {_joined(late)} failed or came too late." if late else ""
     ranks = "; ".join(
         f"{one.channel} {_rank(one.rank, one.score, one.limit, one.least_score, is_searched=one.is_searched)}"
         for one in found
@@ -266,7 +266,7 @@ def _quoted(reply: Reply, first: Replay) -> str:
 
 
 _BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {
-    Loss.NONE: _in,
+    Loss.NONE: _packed,
     Loss.SKIPPED: _skipped,
     Loss.FILTER: _filter,
     Loss.DECAYED: _decayed,
