@@ -105,7 +105,7 @@ class BlockedMessages:
         try:
             derived = await request_derivation(self._client, edge, sequence=sequence, model=model)
         except TemporaryError as error:
-            _log.warning("not derived again", reason=str(error))
+            _log.warning("message not derived again", reason=str(error))
             return False
         message.data = derived.body
         message.headers = {**(message.headers or {}), **derived.headers(sequence)}

@@ -117,7 +117,7 @@ class Housekeeping:
                     _log.info("gap skipped", stream=stream, floor=processed.floor)
                     skipped = True
             except UNANSWERED as error:
-                _log.warning("gap not looked up", stream=stream, reason=reason_of(error))
+                _log.warning("gap not checked", stream=stream, reason=reason_of(error))
         return skipped
 
     async def _prune(self) -> None:

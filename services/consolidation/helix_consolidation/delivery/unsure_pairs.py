@@ -54,7 +54,7 @@ class UnsurePairsStore:
         except NotFoundError:
             shard.unsure = None
         except UNANSWERED as error:
-            _log.warning("pairs not looked up", reason=reason_of(error))
+            _log.warning("stream of pairs not checked", reason=reason_of(error))
         else:
             shard.unsure = [] if shard.unsure is None else shard.unsure
 

@@ -268,7 +268,7 @@ class Writer:
             info = PublicationInfo(self._lease.epoch, log, datetime.now(UTC))
             manifest = await self._thread.run(self._shard.publish, info, ensure_lease=self._lease.ensure_held)
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
-            _log.warning("not published yet", reason=reason_of(error))
+            _log.warning("generation not published yet", reason=reason_of(error))
             return
         reasons = self._need.published() + self._foreign.published()
         self._publishing.last = time.monotonic()

@@ -86,7 +86,7 @@ class Forwarder:
             except HelixError as error:
                 reason = str(error)
             if reason and reason != reported:
-                _log.warning("no accesses", address=self._settings.access_address, reason=reason)
+                _log.warning("accesses not read", address=self._settings.access_address, reason=reason)
                 reported = reason
             await asyncio.sleep(RETRY_SECONDS)
 

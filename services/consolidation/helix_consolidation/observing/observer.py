@@ -64,7 +64,7 @@ class Observer:
             try:
                 await self.look()
             except Exception as error:  # noqa: BLE001  see above
-                _log.warning("not observed", reason=reason_of(error))
+                _log.warning("metrics not updated", reason=reason_of(error))
             await asyncio.sleep(every_seconds)
 
     async def look(self) -> None:

@@ -73,7 +73,7 @@ class Reconciliation:
             stores, state = await loop.run_in_executor(pool, _read, self._root, generation)
             log = await compare_log(self._client, stores, state, place=self._place)
         except Exception as error:  # noqa: BLE001  it never ends the writing
-            _log.warning("not reconciled", generation=generation, reason=reason_of(error))
+            _log.warning("stores not reconciled", generation=generation, reason=reason_of(error))
             return False
         finally:
             pool.shutdown(wait=False)

@@ -168,7 +168,7 @@ class UploadThread:
             str(error) if isinstance(error, HelixError | OSError) else f"{type(error).__name__}: {error}"
         )
         if problem != self._uploader.record.problem:
-            _log.error("not uploaded", reason=problem)
+            _log.error("generation not uploaded", reason=problem)
         reason = "store" if isinstance(error, TemporaryError) else "refused"
         BUCKET_FAILURES.labels("fenced" if isinstance(error, FencedError) else reason).inc()
         self._uploader.tell(problem)

@@ -55,7 +55,7 @@ def _add_record(log: AuditLog, rpc: str, request: Any, context: Any, outcome: st
     try:
         log.add(_audit_record(rpc, request, context, outcome, reply))
     except Exception as error:  # noqa: BLE001  a recall never fails because of its record
-        _log.warning("not audited", rpc=rpc, error=type(error).__name__)
+        _log.warning("call not audited", rpc=rpc, error=type(error).__name__)
         AUDIT_RECORDS.labels("failed").inc()
 
 

@@ -151,7 +151,7 @@ class Replica:
             str(error) if isinstance(error, HelixError | OSError) else f"{type(error).__name__}: {error}"
         )
         if problem != self._problem:
-            _log.error("not pulled", reason=problem)
+            _log.error("generation not pulled", reason=problem)
         self._problem = problem
         if isinstance(error, BadPartError):
             reason = error.kind

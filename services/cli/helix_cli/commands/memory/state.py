@@ -18,7 +18,7 @@ _FORGOTTEN: Final = (recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_ERASED)
 _WORDS: Final[Mapping[recall_pb2.Loss.ValueType, str]] = {
     recall_pb2.LOSS_FORGOTTEN: "it is forgotten{already}{by}",
     recall_pb2.LOSS_ERASED: "it is erased{already}{by}, which cannot be taken back",
-    recall_pb2.LOSS_REPLACED: "it holds no longer",
+    recall_pb2.LOSS_REPLACED: "it no longer holds",
     recall_pb2.LOSS_NOT_VALID: "it has expired, is not valid now, or its document has another version",
     recall_pb2.LOSS_DECAYED: "decay hides it",
 }
@@ -213,7 +213,7 @@ def nothing_to_correct(found: Seen, wanted: Mapping[str, Any]) -> str:
         if wanted["pinned"] == memory.pinned:
             return "it is pinned already" if memory.pinned else "it is not pinned"
         if memory.superseded_by:
-            return f"it holds no longer: {short(memory.superseded_by)} replaced it"
+            return f"it no longer holds: {short(memory.superseded_by)} replaced it"
     return ""
 
 

@@ -82,4 +82,4 @@ class FollowedLog:
 
 
 def _warn(error: Exception) -> None:
-    _log.warning("not applied yet", reason=reason_of(error))
+    _log.warning("messages not applied yet", reason=reason_of(error))

@@ -58,7 +58,7 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
             advice = "An erasure cannot be taken back."
     elif hidden.loss is Loss.REPLACED:
         since = f" {_time_text(state['closed_at'], zone)}" if state["closed_at"] else ""
-        verdict = f"It holds no longer: {_replacement_text(hidden.replacement)} replaced it{since}."
+        verdict = f"It no longer holds: {_replacement_text(hidden.replacement)} replaced it{since}."
         advice = (
             "To bring it in, ask for the former value in words, or recall with valid_at before that time."
         )
