@@ -23,7 +23,7 @@ from helix_query.profile.overrides import constant, with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidate_signals import CandidateSignals
 from helix_query.recall.candidates import Candidates, Route
-from helix_query.recall.stages.rank import best_first, scoring
+from helix_query.recall.stages.rank import best_first, score_candidates
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.errors import InvalidInputError
 
@@ -160,7 +160,7 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
     )
 
     def order(constants: RankingProfile) -> list[int]:
-        scored = scoring(
+        scored = score_candidates(
             candidates,
             signals,
             Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE)),
