@@ -9,7 +9,7 @@ from typing import Any
 from nats.aio.msg import Msg
 
 from helix_cli.output.graph_export import to_networkx
-from helix_consolidation.relations.statement import TAKES_BACK, Candidate, Decision, Statement
+from helix_consolidation.relations.statement import RETRACTS, Candidate, Decision, Statement
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, ForgetEvent, UndoEvent
 from helix_shared.artifacts.generation.reader import Generation
@@ -25,10 +25,10 @@ def decide_by_slot(new: Statement, candidates: Sequence[Candidate]) -> list[Deci
     "jk" takes the statement before it back, "undo" what it says, without being sure.
     """
     if new.text.startswith("undo"):
-        undone = {TAKES_BACK: 1.0}
+        undone = {RETRACTS: 1.0}
         return [Decision(len(candidates) - 1, "UPDATES", 0.6, evidence=undone)] if candidates else []
     if new.text.startswith("jk"):
-        last = Decision(len(candidates) - 1, "RELATES", 1.0, closes=True, evidence={TAKES_BACK: 1.0})
+        last = Decision(len(candidates) - 1, "RELATES", 1.0, closes=True, evidence={RETRACTS: 1.0})
         return [last] if candidates else []
     decisions, slot, value = [], *new.text.split()[:2]
     others = False

@@ -223,7 +223,7 @@ def relation_of(newer: int, older: int, decision: Decision, *, at: int, closes: 
         at=at,
         closes=closes,
         revives=decision.revives,
-        takes_back=decision.takes_back,
+        retracts=decision.retracts,
         evidence={name: float(value) for name, value in decision.evidence.items()},
     )
 

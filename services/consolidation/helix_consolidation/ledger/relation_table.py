@@ -15,12 +15,12 @@ from helix_shared.artifacts.relations.records import (
     CLOSES,
     DUPLICATE,
     RELATION,
+    RETRACTS,
     REVIVES,
-    TAKES_BACK,
     UNSURE,
     EvidenceNames,
     encoded,
-    retracted,
+    revoked_rows,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class RelationTable:
         """Older memory -> rows that may change its status."""
         self._revivals: dict[int, list[int]] = {}
         """Older memory -> rows that take its value back."""
-        self._taking_back: dict[int, list[int]] = {}
+        self._retractions: dict[int, list[int]] = {}
         """Older memory -> rows by which it was not meant, or was undone."""
         self.names = EvidenceNames()
 
@@ -129,8 +129,8 @@ class RelationTable:
         wanted[0] = encoded(relation, self.names)
         return bool(self._records[row].tobytes() == wanted[0].tobytes())
 
-    def retract(self, row: int) -> None:
-        """Take a relation back; if it is stored, a record of probability 0 says so."""
+    def revoke(self, row: int) -> None:
+        """Revoke a relation; if it is stored, a record of probability 0 is added."""
         if row < self._saved:
             record = self._records[row].copy()
             record["probability"], record["flags"] = 0.0, 0
@@ -154,14 +154,14 @@ class RelationTable:
         """Memories whose value holds again."""
         return {older for older, rows in self._revivals.items() if rows}
 
-    def taking_back(self, older: int) -> list[int]:
-        """Rows by which a memory was not meant, or was undone."""
-        return self._taking_back.get(older, [])
+    def retractions_of(self, older: int) -> list[int]:
+        """Rows that retract a memory: it was not meant, or was undone."""
+        return self._retractions.get(older, [])
 
     @property
-    def taken_back(self) -> set[int]:
-        """Memories that were not meant, or were undone."""
-        return {older for older, rows in self._taking_back.items() if rows}
+    def retracted_memories(self) -> set[int]:
+        """Memories that a later one retracts."""
+        return {older for older, rows in self._retractions.items() if rows}
 
     def erase(self, ordinals: Collection[int]) -> set[int]:
         """Void the relations of erased memories; returns the other memories of those relations."""
@@ -187,11 +187,9 @@ class RelationTable:
             ~(_exist(records["newer"], there) & _exist(records["older"], there))
         ).tolist():
             self._void(row)
-        for row in retracted(records).tolist():
+        for row in revoked_rows(records).tolist():
             self._void(row)
-        is_special = (records["flags"] & (CLOSES | REVIVES | TAKES_BACK) != 0) | (
-            records["kind"] == DUPLICATE
-        )
+        is_special = (records["flags"] & (CLOSES | REVIVES | RETRACTS) != 0) | (records["kind"] == DUPLICATE)
         for row in np.flatnonzero(is_special).tolist():
             self._index(row)
 
@@ -213,11 +211,11 @@ class RelationTable:
             self._on_status.setdefault(int(record["older"]), []).append(row)
         if record["flags"] & REVIVES:
             self._revivals.setdefault(int(record["older"]), []).append(row)
-        if record["flags"] & TAKES_BACK:
-            self._taking_back.setdefault(int(record["older"]), []).append(row)
+        if record["flags"] & RETRACTS:
+            self._retractions.setdefault(int(record["older"]), []).append(row)
 
     def _void(self, row: int) -> None:
-        for index in (self._on_status, self._revivals, self._taking_back):
+        for index in (self._on_status, self._revivals, self._retractions):
             listed = index.get(int(self._records["older"][row]), [])
             if row in listed:
                 listed.remove(row)

@@ -13,6 +13,7 @@ from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.in_session import is_likely_in_session
 from helix_consolidation.relations.model import RelationModel, column, shipped_model
 from helix_consolidation.relations.pair import Pair
+from helix_consolidation.relations.retraction import is_retraction, retraction_decisions
 from helix_consolidation.relations.reversals.confirmed import with_confirmed
 from helix_consolidation.relations.reversals.returning import with_return
 from helix_consolidation.relations.reversals.undone import with_undone
@@ -20,7 +21,6 @@ from helix_consolidation.relations.slips import slip_of
 from helix_consolidation.relations.slots import CHANGES_NUMBER
 from helix_consolidation.relations.statement import Candidate, Decision, Statement
 from helix_consolidation.relations.successors import NAMES_SUCCESSOR
-from helix_consolidation.relations.taken_back import taken_back, takes_back
 from helix_consolidation.relations.vetoes import ALL_RELATIONS, OTHER_IDENTIFIERS, veto
 from helix_consolidation.relations.words.reading import read
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
@@ -51,8 +51,8 @@ def decide(
     """
     if not candidates:
         return []
-    if takes_back(new):
-        return taken_back(new, candidates)
+    if is_retraction(new):
+        return retraction_decisions(new, candidates)
     model = model or shipped_model()
     rows = features(new, candidates)
     new_reading = read(new.text)

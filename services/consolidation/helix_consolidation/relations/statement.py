@@ -14,7 +14,7 @@ from helix_shared.artifacts.relations.records import RelationKind
 
 REVIVES: Final = "revives"
 """Evidence: the value of the older statement holds again."""
-TAKES_BACK: Final = "takes_back"
+RETRACTS: Final = "takes_back"
 """Evidence: the older statement was not meant or was undone; what it says of earlier ones does not count."""
 
 
@@ -82,10 +82,10 @@ class Decision:
 
     @property
     def revives(self) -> bool:
-        """The value of the older statement holds again."""
+        """Whether the value of the older statement holds again."""
         return REVIVES in self.evidence
 
     @property
-    def takes_back(self) -> bool:
-        """The older statement was not meant, or what it says was undone."""
-        return TAKES_BACK in self.evidence
+    def retracts(self) -> bool:
+        """Whether the older statement was not meant, or what it says was undone."""
+        return RETRACTS in self.evidence

@@ -24,7 +24,7 @@ CLOSES: Final = 1
 REVIVES: Final = 2
 UNSURE: Final = 4
 CLOSABLE: Final = 8
-TAKES_BACK: Final = 16
+RETRACTS: Final = 16
 """Bits of `flags`: the older memory stops holding; it holds again; a verdict may move the probability; the
 rules permit closing, and only the probability does not; the older memory was not meant."""
 MOST_EVIDENCE: Final = 6
@@ -46,8 +46,8 @@ RELATION: Final = np.dtype(
 )
 
 
-def retracted(records: NDArray[np.void]) -> NDArray[np.int64]:
-    """Rows that later ones take back, and these, which have probability 0.
+def revoked_rows(records: NDArray[np.void]) -> NDArray[np.int64]:
+    """Rows that later ones revoke, and the later ones, which have probability 0.
 
     `records` are in the order of decision.
     """
@@ -82,7 +82,7 @@ class DecidedRelation:
     """A verdict of a language model may move the probability."""
     closable: bool = False
     """The rules permit closing; the probability does not reach."""
-    takes_back: bool = False
+    retracts: bool = False
     """The older memory was not meant: its own relations to earlier ones do not count."""
     evidence: Mapping[str, float] = field(default_factory=dict)
     """The strongest values by name; rounded to half precision when stored."""
@@ -124,7 +124,7 @@ def encoded(relation: DecidedRelation, names: EvidenceNames) -> tuple[Any, ...]:
         + REVIVES * relation.revives
         + UNSURE * relation.unsure
         + CLOSABLE * relation.closable
-        + TAKES_BACK * relation.takes_back,
+        + RETRACTS * relation.retracts,
         relation.probability,
         relation.at,
         numbers + [NO_NAME] * missing,
@@ -151,7 +151,7 @@ def all_decoded(records: NDArray[np.void], names: Sequence[str]) -> list[Decided
             revives=bool(flags & REVIVES),
             unsure=bool(flags & UNSURE),
             closable=bool(flags & CLOSABLE),
-            takes_back=bool(flags & TAKES_BACK),
+            retracts=bool(flags & RETRACTS),
             evidence={
                 names[number]: value
                 for number, value in zip(numbers, values, strict=True)

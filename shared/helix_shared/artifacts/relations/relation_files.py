@@ -24,7 +24,7 @@ from helix_shared.artifacts.relations.records import (
     DecidedRelation,
     RelationKind,
     all_decoded,
-    retracted,
+    revoked_rows,
 )
 from helix_shared.errors import REBUILD, CorruptArtifactError
 
@@ -103,10 +103,10 @@ class RelationReader:
     def void_pairs(self) -> frozenset[tuple[int, int]]:
         """The newer and the older memory of each relation that does not count.
 
-        A relation that was decided again is taken back first: what became of the later decision counts.
+        A relation that was decided again is revoked first: what became of the later decision counts.
         """
         records = np.concatenate([np.zeros(0, RELATION), *self._segments])
-        void = records[np.setdiff1d(self._void, retracted(records))]
+        void = records[np.setdiff1d(self._void, revoked_rows(records))]
         return frozenset(zip(void["newer"].tolist(), void["older"].tolist(), strict=True))
 
     @functools.cached_property
@@ -125,7 +125,7 @@ class RelationReader:
             counts.append(restates[rows] & ~np.isin(rows + start, self._void))
             start += len(segment)
         records, counting = np.concatenate(found), np.concatenate(counts)
-        counting[retracted(records)] = False
+        counting[revoked_rows(records)] = False
         newer, older = (records[name][counting].astype(np.int64) for name in ("newer", "older"))
         order = np.lexsort((older, newer))
         return newer[order], older[order]
@@ -145,7 +145,7 @@ class RelationReader:
             start += len(segment)
         records = np.concatenate(found)
         wanted = np.isin(records["kind"], [RELATION_KINDS.index(kind) for kind in kinds])
-        wanted[retracted(records)] = False
+        wanted[revoked_rows(records)] = False
         counting: list[bool] = np.concatenate(counts)[wanted].tolist()
         return list(zip(all_decoded(records[wanted], self._names), counting, strict=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_consolidation.relations.decide import decide
-from helix_consolidation.relations.statement import TAKES_BACK, Candidate, Statement
+from helix_consolidation.relations.statement import RETRACTS, Candidate, Statement
 
 from .test_decide import said
 
@@ -18,10 +18,10 @@ def turn(text: str, context: str = "", **fields: object) -> Statement:
     return said(text, **({"session": 7, "context": context} | fields))
 
 
-def taken_back(new: Statement, *older: Statement) -> list[int]:
+def retracted_by(new: Statement, *older: Statement) -> list[int]:
     """Which of the older statements are closed as not meant."""
     found = decide(new, [Candidate(one, cosine=0.1) for one in older])
-    return [one.older for one in found if one.closes and TAKES_BACK in one.evidence]
+    return [one.older for one in found if one.closes and RETRACTS in one.evidence]
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def taken_back(new: Statement, *older: Statement) -> list[int]:
 def test_a_turn_of_its_own_takes_back_the_last_turn_of_its_speaker(text: str) -> None:
     """With one turn of somebody else between at most."""
     earlier, joke = turn("We live in Bergen."), turn(JOKE)
-    assert taken_back(turn(text, BEFORE), earlier, joke) == [1]
-    assert taken_back(turn(text, f"user: {JOKE}"), earlier, joke) == [1]
+    assert retracted_by(turn(text, BEFORE), earlier, joke) == [1]
+    assert retracted_by(turn(text, f"user: {JOKE}"), earlier, joke) == [1]
 
 
 def test_a_second_one_takes_nothing_back() -> None:
     """It would bring the joke back, and many in a row would hang on one another."""
     joke, first = turn(JOKE), turn("Just kidding.", BEFORE)
-    assert taken_back(turn("lol jk", "user: Just kidding."), joke, first) == []
+    assert retracted_by(turn("lol jk", "user: Just kidding."), joke, first) == []
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_second_one_takes_nothing_back() -> None:
 )
 def test_what_only_speaks_of_jokes_takes_nothing_back(text: str) -> None:
     """It says something of its own."""
-    assert taken_back(turn(text, BEFORE), turn(JOKE)) == []
+    assert retracted_by(turn(text, BEFORE), turn(JOKE)) == []
 
 
 @pytest.mark.parametrize(
@@ -85,4 +85,4 @@ def test_what_only_speaks_of_jokes_takes_nothing_back(text: str) -> None:
 )
 def test_no_other_statement_is_taken_back(fields: dict[str, object], context: str) -> None:
     """Of another session or speaker, derived, further back, or not in the context at all."""
-    assert taken_back(turn("Just kidding.", context), turn(JOKE, **fields)) == []
+    assert retracted_by(turn("Just kidding.", context), turn(JOKE, **fields)) == []

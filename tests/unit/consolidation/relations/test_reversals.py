@@ -137,7 +137,7 @@ def test_what_was_undone_is_closed_and_what_it_replaced_holds_again(text: str) -
     found = decided(said(text, 12), first, moved, cosine=0.7)
     assert found[1].relation == "UPDATES"
     assert found[1].closes
-    assert found[1].takes_back
+    assert found[1].retracts
     assert not any(one.revives for one in found.values())
     assert 0 not in found or found[0].relation != "UPDATES"
 
@@ -154,7 +154,7 @@ def test_what_was_given_back_is_no_longer_there(older: str, newer: str, closes: 
     """It is closed if it is named so that nothing else can be meant."""
     found = decided(said(newer, 9), said(older), cosine=0.7)
     assert found[0].relation == "UPDATES"
-    assert found[0].takes_back
+    assert found[0].retracts
     assert found[0].closes == closes
 
 
@@ -172,7 +172,7 @@ def test_what_was_given_back_is_no_longer_there(older: str, newer: str, closes: 
 def test_what_was_not_introduced_or_not_undone_stays(older: str, newer: str) -> None:
     """A question, a proposal, a denial, and the value that was left."""
     found = decided(said(newer, 9), said(older), cosine=0.7)
-    assert not any(one.takes_back or one.closes for one in found.values())
+    assert not any(one.retracts or one.closes for one in found.values())
 
 
 def test_what_somebody_got_back_replaces_nothing_else() -> None:

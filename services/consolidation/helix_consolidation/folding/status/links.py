@@ -2,8 +2,8 @@
 
 Nothing is toggled: whether a relation counts follows from the memories, the undos and the other relations.
 It counts while both memories exist and the newer one holds (not withdrawn, corrected or forgotten), unless it
-was undone, a still newer memory returned to the old value (`revives`), or the newer one was not meant or was
-taken back (`takes_back`). Then it is an edge of the graph, and may close the older memory or raise its
+was undone, a still newer memory returned to the old value (`revives`), or a later memory retracted the newer
+one (`retracts`). Then it is an edge of the graph, and may close the older memory or raise its
 confidence.
 """
 
@@ -19,8 +19,8 @@ from helix_shared.artifacts.relations.records import (
     CLOSES,
     RELATES,
     RELATION_KINDS,
+    RETRACTS,
     REVIVES,
-    TAKES_BACK,
     graph_edge,
 )
 
@@ -48,8 +48,8 @@ def drop_links(context: FoldContext, rows: Iterable[int]) -> set[int]:
         if table.counts(row):
             _set_edge(context, record, 0.0)
             affected.add(int(record["older"]))
-        table.retract(row)
-        if record["flags"] & (REVIVES | TAKES_BACK):
+        table.revoke(row)
+        if record["flags"] & (REVIVES | RETRACTS):
             affected |= _update_rows(context, _depending(context.state, [record]))
     return affected
 
@@ -105,7 +105,7 @@ def decided_weight(state: ConsolidationState, newer: int, older: int) -> float:
 def restore_links(state: ConsolidationState) -> None:
     """Compute which stored relations count, at the start; the stores hold their edges.
 
-    Column-wise, apart from the relations of memories that an undo names or whose value was taken back.
+    Column-wise, apart from the relations of memories that an undo names or that were retracted.
     """
     table, ledger = state.relations, state.ledger
     table.set_all(ledger.in_force)
@@ -117,8 +117,8 @@ def restore_links(state: ConsolidationState) -> None:
     derived = {other for one in named for other in ledger.sources.same_turn(one)}
     undone_rows = table.touching({*named, *derived, *state.extracted.of_sources(named)})
     rows = {*undone_rows, *table.to(table.revived)}
-    taking_back = [row for one in table.taken_back for row in table.taking_back(one)]
-    for row in sorted({*rows, *_with_dependent(state, taking_back)}, reverse=True):
+    retractions = [row for one in table.retracted_memories for row in table.retractions_of(one)]
+    for row in sorted({*rows, *_with_dependent(state, retractions)}, reverse=True):
         table.set_counts(row, counts=_counts(state, row))
 
 
@@ -134,12 +134,16 @@ def _with_dependent(state: ConsolidationState, rows: Iterable[int]) -> list[int]
 
 def _depending(state: ConsolidationState, records: Iterable[np.void]) -> list[int]:
     """Relations to memories that one of these revives, and from memories that one of these retracts."""
-    revived, taken = set[int](), set[int]()
+    revived, retracted = set[int](), set[int]()
     for record in records:
         older = int(record["older"])
         revived |= {older} if record["flags"] & REVIVES else set()
-        taken |= {older} if record["flags"] & TAKES_BACK else set()
-    turns = taken.union(*(state.ledger.sources.same_turn(one) for one in taken)) if taken else taken
+        retracted |= {older} if record["flags"] & RETRACTS else set()
+    turns = (
+        retracted.union(*(state.ledger.sources.same_turn(one) for one in retracted))
+        if retracted
+        else retracted
+    )
     turns |= state.extracted.of_sources(turns) if turns else set()
     return sorted({*state.relations.to(revived), *state.relations.from_(turns)})
 
@@ -200,7 +204,7 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
 
 def _was_not_meant(state: ConsolidationState, ordinal: int) -> bool:
     """Whether a later turn took back what a memory, or the verbatim memory of a statement, says."""
-    rows = [row for one in _with_sources(state, ordinal) for row in state.relations.taking_back(one)]
+    rows = [row for one in _with_sources(state, ordinal) for row in state.relations.retractions_of(one)]
     return any(_is_in_force(state, row) for row in rows)
 
 

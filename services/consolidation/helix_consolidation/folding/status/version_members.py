@@ -84,7 +84,7 @@ def facts_of(state: ConsolidationState, ordinal: int) -> MemoryFacts:
 def corrections_undone(state: ConsolidationState, named: set[int], other: set[int] | None) -> set[int]:
     """Ordinals of the corrections that an undo of `named`, or of versions `named` and `other`, takes back.
 
-    A named correction is taken back itself; for a memory that corrects none, all its corrections are. For two
+    A named correction is undone itself; for a memory that corrects none, all its corrections are. For two
     versions of one memory the later one is. The corrections of one event are taken back together.
     """
     ledger = state.ledger

@@ -1,4 +1,4 @@
-"""Statements that take a change back: what they contradict, what holds again, what was undone, what stays.
+"""Statements that reverse a change: what they contradict, what holds again, what was undone, what stays.
 
 Start with `returning`.
 """

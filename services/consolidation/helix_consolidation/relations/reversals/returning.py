@@ -58,7 +58,7 @@ def with_return(
     for decision in found:
         if decision.older == revived:
             continue
-        is_replaced = decision is between and (is_sure or opposite[between.older] or decision.takes_back)
+        is_replaced = decision is between and (is_sure or opposite[between.older] or decision.retracts)
         kept = decision if is_replaced else replace(decision, closes=False)
         is_unnamed = decision is between and revived is None and not is_replaced
         marked.append(_marked(kept, "UPDATES", RETURNS) if is_unnamed else kept)

@@ -1,7 +1,7 @@
 """What a statement says was undone: "rolled back the Buildkite migration", "returned the MacBook".
 
 The earlier statement that introduced it is replaced, and what that one had replaced holds again
-(`TAKES_BACK`). A statement that says more than that is linked and not closed.
+(`RETRACTS`). A statement that says more than that is linked and not closed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from helix_consolidation.relations import rules
 from helix_consolidation.relations.abandoned_values import abandoned_values
-from helix_consolidation.relations.statement import TAKES_BACK, Candidate, Decision, Statement
+from helix_consolidation.relations.statement import RETRACTS, Candidate, Decision, Statement
 from helix_consolidation.relations.words.opposites import denies
 from helix_consolidation.relations.words.reading import Reading, holds_value, read
 from helix_shared.naming.frequency import is_common
@@ -79,7 +79,7 @@ def with_undone(
         closes=is_named
         and not rules.says_more_than(old, new_reading)
         and rules.source_rank(new) >= rules.source_rank(old),
-        evidence={**(own.evidence if own else {}), UNDOES: 1.0, TAKES_BACK: 1.0},
+        evidence={**(own.evidence if own else {}), UNDOES: 1.0, RETRACTS: 1.0},
         unsure=False,
         closable=False,
     )
