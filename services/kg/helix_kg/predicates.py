@@ -73,7 +73,7 @@ RULES: Final = (
     _rule("MOVED_FROM", rf"(?:moved|relocated|emigrated)(?: away| here| over)?{_SINCE} from"),
     _rule("LIVES_IN", rf"(?:live[sd]?|living|resid(?:es|ed|ing)){_SINCE} in|based in(?= )|settled in"),
     _rule("LOCATED_IN", r"(?:located|situated|headquartered) (?:in|at|on|near)|lies (?:in|on)|stands in"),
-    _rule("BORN_IN", r"born (?:and raised )?in|grew up in"),
+    _rule("BORN_IN", r"born (?:and raised )?in"),
     _rule("REPLACED_BY", r"(?:replaced|superseded) (?:by|with)"),
     _rule(
         "REPLACED_BY",

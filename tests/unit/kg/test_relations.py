@@ -100,6 +100,7 @@ def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[
         "Rui lives in Leeds or York.",
         "Rui will work for Acme next year.",
         "I'd live in Leeds.",
+        "I grew up in Leeds.",
         "Others, i.e. works at Acme",
         "i don't work for Acme",
     ],
