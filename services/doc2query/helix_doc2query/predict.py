@@ -16,6 +16,7 @@ from helix_doc2query.rules import RULES
 from helix_doc2query.synonyms import SYNONYMS
 from helix_doc2query.topics import is_defined_thing, names_something
 from helix_shared.naming.abbreviations import sentence_ends
+from helix_shared.text.apostrophes import with_apostrophes
 from helix_shared.text.scripts import ends_with_question_mark
 
 COLUMNS: Final = ("memory_id", "text", "title", "speaker", "speech_act", "derived_from")
@@ -70,6 +71,7 @@ def _sentences(text: str) -> list[str]:
 def _answered(sentence: str, who: str) -> Iterator[str]:
     if ends_with_question_mark(sentence):
         return
+    sentence = with_apostrophes(sentence.replace("\u2019", "'"))
     for rule in RULES:
         if rule.cue is not None and rule.cue.search(sentence) is None:
             continue

@@ -27,8 +27,9 @@ _SOMEBODY = (
     r"(?:'ve|'d| have| has| had| also| now| finally| just| both| all| always| really| usually)*+"
 )
 _DECIDED = (
-    rf"{_SOMEBODY} (?:decided|agreed|chose|opted|elected|picked|selected|settled|standardi[sz]ed)"
-    r"(?: to| on| for| that we| we)?(?: will| should)?(?: use| adopt| go with| keep| pick)?"
+    rf"{_SOMEBODY} (?:decided|agreed|chose|opted|elected|picked|selected|standardi[sz]ed"
+    r"|settled(?= (?:on|for)))(?: to| on| for| that we| we)?(?: will| should)?"
+    r"(?: use| adopt| go with| keep| pick)?"
 )
 _OTHERS_RULE = (
     r"\b(?=always|never|must|do |don't|make sure|should)"
@@ -109,7 +110,7 @@ _DECISIONS = (
 
 _PREFERENCES = (
     _rule(
-        rf"{_SOMEBODY} (?:prefer|like|love|enjoy|adore)(?:s|d|ed)? {_X}{_END}",
+        rf"{_SOMEBODY} (?:prefer|(?<!'d )(?:like|love|enjoy|adore))(?:s|d|ed)? {_X}{_END}",
         "what does {who} prefer: favourite favorite preference",
         "which likes and preferences does {who} have",
     ),
