@@ -22,6 +22,7 @@ from helix_shared.naming.words import (
     PLURAL_VERBS,
     TITLES_BEFORE_A_DOT,
 )
+from helix_shared.text.apostrophes import SHORT_FORMS
 
 RUN_WORDS: Final = 10
 """A longer run of capitalised words is a headline or shouting."""
@@ -191,10 +192,10 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
 
 
 def _is_opener(core: str, openers: frozenset[str]) -> bool:
-    """Whether a word in lower case, or what a verb is contracted with ("he's", "didn't"), is no name."""
+    """Whether a word in lower case is no name, as it is or as a contraction ("he's", "didnt")."""
     base, apostrophe, ending = core.replace("\u2019", "'").partition("'")
     contracted = apostrophe and (base in FUNCTION_WORDS or (ending == "t" and base.endswith("n")))
-    return bool(contracted) or core in openers
+    return bool(contracted) or core in openers or core in SHORT_FORMS
 
 
 def _is_named_new(words: Sequence[Word], rest: Sequence[int]) -> bool:

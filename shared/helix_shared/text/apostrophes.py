@@ -16,7 +16,8 @@ _SPELT: Final = (
     " wouldn't mustn't"
 )
 """Forms that are no word without it, as "well", "were", "id", "ill" and "lets" are."""
-_FORMS: Final = {form.replace("'", ""): form for form in _SPELT.split()}
+SHORT_FORMS: Final = {form.replace("'", ""): form for form in _SPELT.split()}
+"""Typed form in lower case -> the same with its apostrophe."""
 _BEHIND_IT_IS: Final = frozenset([
     "the", "a", "an", "my", "our", "your", "his", "her", "their", "on", "in", "at", "for", "from", "by",
     "about", "not", "now", "still", "no",
@@ -40,7 +41,7 @@ def with_apostrophes(text: str) -> str:
 
 def spelt_words(words: Sequence[str]) -> list[str]:
     """Return lower-case words with the apostrophes of their short forms."""
-    spelt = [_FORMS.get(word, word) for word in words]
+    spelt = [SHORT_FORMS.get(word, word) for word in words]
     for at, (word, behind) in enumerate(pairwise(words)):
         if word == "its" and behind in _BEHIND_IT_IS:
             spelt[at] = "it's"
