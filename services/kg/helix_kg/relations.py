@@ -39,19 +39,22 @@ _UNSURE = re.compile(
     r"|may|could|would|should|doubt\w*|thinks?|thought|guess\w*|hop(?:e|es|ed|ing)|wants?|wanted|wonder\w*"
     r"|pretend\w*|not|never|nobody|cannot|without|rumou?rs?|claims?|claimed|plan(?:s|ned|ning)?|almost"
     r"|nearly|denie[sd]|refuse[sd]?|instead of|joked?|joking|dreamt|dreamed|what|once"
-    r"|neither|nor|no(?:[ -]one|ne)|false|untrue|a lie)\b|n['\u2019]t\b",
+    r"|neither|nor|no(?:[ -]one|ne)|false|untrue|a lie)\b|n['\u2019]t\b"
+    r"|\b(?:(?:is|are|was|were|do|does|did|has|have|had|could|should|would)nt|cant|wont)\b",
     re.IGNORECASE,
 )
-_WE = re.compile(r"\b(?:I|[Mm]y|me)\b|(?<![\w.'\u2019-])i(?=(?:['\u2019](?:m|ve|d|ll))?\s[a-z])")
-""""i" is how many people type it; in "i.e." and "i = 0" it is nobody."""
+_WE = re.compile(
+    r"\b(?:I|[Mm]y|me)\b|(?<![\w.'\u2019-])(?:i(?=(?:['\u2019](?:m|ve|d|ll))?\s[a-z])|[Ii](?=(?:m|ve)\s[a-z]))"
+)
+""""i" and "im" are how many people type it; in "i.e." and "i = 0" it is nobody."""
 _QUOTED = re.compile(r"\"[^\"\n]{1,400}+\"|\u201c[^\u201d\n]{1,400}+\u201d|^[ \t]{0,3}>[^\n]*+", re.MULTILINE)
 """Somebody else's words: who says "I" in them is not the speaker."""
 _PASTED = re.compile(r":[ \t][^\n]*+")
 """Likewise what stands behind a name at the beginning of a line, as in a pasted chat."""
 _AUXILIARY: Final = (
-    r"(?:(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
+    r"(?:(?:(?<=\b[Ii])(?:m|ve)|(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
     r"|recently|finally|still|then|already|since|later|soon|eventually|always|mostly|really|mainly|first|all"
-    r"|himself|herself|itself|myself|apparently|m|ve|s|re)\b)*"
+    r"|himself|herself|itself|myself|apparently|m|ve|s|re))\b)*"
 )
 _BESIDE_VERB = re.compile(
     r"[\"'`*\u201d\u2019]?(?:\s\([^()\n]{1,60}\)"
