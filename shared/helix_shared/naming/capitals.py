@@ -116,8 +116,10 @@ def _goes_on(word: Word) -> bool:
 def _are_lines(text: str, end: int, start: int) -> bool:
     """Whether a line ends between two words, and was not just broken because it is long."""
     line_breaks = text.count("\n", end, start)
+    if line_breaks != 1:
+        return line_breaks > 1
     began = text.rfind("\n", max(0, end - WRAPPED_CHARACTERS), end) + 1
-    return line_breaks > 0 and (line_breaks > 1 or end - began < WRAPPED_CHARACTERS)
+    return end - began < WRAPPED_CHARACTERS
 
 
 def _binds(words: Sequence[Word], index: int) -> bool:
@@ -193,9 +195,10 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
 
 def _is_opener(core: str, openers: frozenset[str]) -> bool:
     """Whether a word in lower case is no name, as it is or as a contraction ("he's", "didnt")."""
+    if core in openers or core in SHORT_FORMS:
+        return True
     base, apostrophe, ending = core.replace("\u2019", "'").partition("'")
-    contracted = apostrophe and (base in FUNCTION_WORDS or (ending == "t" and base.endswith("n")))
-    return bool(contracted) or core in openers or core in SHORT_FORMS
+    return bool(apostrophe) and (base in FUNCTION_WORDS or (ending == "t" and base.endswith("n")))
 
 
 def _is_named_new(words: Sequence[Word], rest: Sequence[int]) -> bool:
