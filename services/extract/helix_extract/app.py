@@ -119,13 +119,19 @@ def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: s
                     Judge(settings, language_model),
                 )
             ]
-            await ledger.add("starts", state={"model": settings.model, "breaker": "closed"})
+            await ledger.add("starts", state=state_at_start(settings))
             async with asyncio.TaskGroup() as tasks:
                 ending = tasks.create_task(_end_waits(stop, sessions))
                 await asyncio.wait([tasks.create_task(_read(one, stop)) for one in (turns, pairs)])
                 ending.cancel()
 
     return [replace(turns, read=read), replace(pairs, read=None)]
+
+
+def state_at_start(settings: ExtractSettings) -> dict[str, str]:
+    """What `helix status` shows until a question is asked."""
+    problem = "" if settings.tenants else "no tenant is asked about, HELIX_EXTRACT_TENANTS is empty"
+    return {"model": settings.model, "breaker": "closed", "problem": problem}
 
 
 async def _read(durable: Durable, stop: asyncio.Event) -> None:

@@ -10,6 +10,8 @@ from nats.aio.client import Client
 
 from helix_cli.clients.endpoint_status import endpoint_status
 from helix_extract.accounting.ledger import Ledger
+from helix_extract.app import state_at_start
+from helix_extract.settings import ExtractSettings
 from helix_shared.broker import streams
 from helix_shared.broker.provisioning.provision import provision
 from helix_shared.errors import TemporaryError
@@ -93,6 +95,14 @@ async def test_no_count_of_workers_at_once_is_lost(nats_client: Client) -> None:
     assert (status.counts, status.tokens, status.dropped) == ({"answered": 20}, {"acme": 100}, {"quote": 40})
     assert "20 answers" in str(status)
     assert "quote 40" in str(status)
+
+
+@pytest.mark.parametrize(("tenants", "shown"), [("", "HELIX_EXTRACT_TENANTS is empty"), ("acme", ": ok")])
+async def test_a_worker_without_tenants_says_so(nats_client: Client, tenants: str, shown: str) -> None:
+    """It is allowed to send nothing, which is the default; the status said that all is well."""
+    (ledger,) = await ledgers(nats_client, Days())
+    await ledger.add("starts", state=state_at_start(ExtractSettings(model="small", tenants=tenants)))
+    assert shown in str(await endpoint_status(nats_client.jetstream()))
 
 
 async def test_a_budget_that_cannot_be_read_is_asked_for_again(nats_client: Client) -> None:
