@@ -103,9 +103,19 @@ def test_a_question_is_not_about_something_else(text: str, wrong: str) -> None:
     assert not any(wrong in question for question in questions(text, speaker="Mel"))
 
 
-def test_plain_talk_answers_nothing() -> None:
-    """Small talk gets no questions."""
-    assert questions("Wow, that sounds great! Keep going!") == []
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wow, that sounds great! Keep going!",
+        "In spring the black swans are back.",
+        "Both teams took the express train.",
+        "Open the windows, the dryer is running.",
+        "He recorded how much yarn and poetry she had.",
+    ],
+)
+def test_plain_talk_answers_nothing(text: str) -> None:
+    """Small talk gets no questions, and ordinary words no category of software."""
+    assert questions(text) == []
 
 
 @pytest.mark.parametrize(
